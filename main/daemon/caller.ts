@@ -1,0 +1,12 @@
+import type { Grants } from "../../shared/grants.ts";
+
+/** Who sends a request: an API key, as far as an operation needs to know it. */
+export interface Caller {
+  readonly keyId: string;
+  readonly name: string;
+  readonly owner: boolean;
+  /** The same object for as long as the key is the same: what is derived from it is keyed by it. */
+  readonly grants: Grants;
+  /** RFC 3339. */
+  readonly expires?: string;
+}

@@ -1,0 +1,224 @@
+import { applyConfigEdits, type ConfigEdit, configValue } from "../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import { allows, allowsAnyField } from "../../shared/grants.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts";
+import type { Caller } from "./caller.ts";
+import type { Scopes } from "./scopes.ts";
+import type { Applied, ChangeRequest, RepositoryState, RepositoryStore } from "./store/store.ts";
+
+/** A set or unset, with its arguments already known to be of the right types. */
+export interface ConfigChangeRequest {
+  readonly repos: readonly string[];
+  /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
+  readonly values: ReadonlyMap<string, JsonValue | undefined>;
+  readonly source: "set" | "unset";
+  /** Compare and set: the revision each repository must have. */
+  readonly revisions: ReadonlyMap<string, number>;
+  readonly atomic: boolean;
+  readonly dryRun: boolean;
+  readonly reason?: string | undefined;
+}
+
+export interface ConfigChangeResult {
+  readonly result: readonly ChangedRepository[];
+  readonly errors: readonly RepoconfError[];
+}
+
+/** What one repository makes of the request. */
+interface Verdict {
+  readonly errors: readonly RepoconfError[];
+  /** The edits that hold after the request, whether they change anything or not. */
+  readonly accepted: readonly ConfigEdit[];
+  readonly changes: boolean;
+}
+
+/** Writes configuration: rights, schemas, rules across fields, compare and set (spec 4.2; docs/protocol.md, "set"). */
+export class ConfigChanges {
+  readonly #store: RepositoryStore;
+  readonly #scopes: Scopes;
+
+  constructor(store: RepositoryStore, scopes: Scopes) {
+    this.#store = store;
+    this.#scopes = scopes;
+  }
+
+  async run(caller: Caller, request: ConfigChangeRequest): Promise<ConfigChangeResult> {
+    const writable = request.repos.filter(repo => this.#canWrite(caller, repo));
+    const errors = request.repos.filter(repo => !writable.includes(repo)).map(notWritable);
+    if (writable.length === 0) return { result: [], errors };
+
+    const known = new Map([...request.values].filter(([path]) => this.#exists(caller, path, writable)));
+    for (const path of request.values.keys()) if (!known.has(path)) errors.push(noSuchField(path));
+    const rest = { ...request, values: known };
+
+    if (!request.atomic) {
+      const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
+      return {
+        result: outcomes.flatMap(({ entry }) => entry ?? []),
+        errors: [...errors, ...outcomes.flatMap(outcome => outcome.errors)],
+      };
+    }
+    // Asked first, so that the answer names every error and not only the first.
+    const rehearsal = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, { ...rest, dryRun: true })));
+    errors.push(...rehearsal.flatMap(outcome => outcome.errors));
+    if (errors.length > 0) return { result: [], errors };
+    if (request.dryRun) return { result: rehearsal.flatMap(({ entry }) => entry ?? []), errors };
+    return this.#changeTogether(caller, writable, rest);
+  }
+
+  async #changeOne(
+    caller: Caller,
+    repo: string,
+    request: ConfigChangeRequest,
+  ): Promise<{ entry?: ChangedRepository; errors: readonly RepoconfError[] }> {
+    try {
+      const applied = await this.#store.apply(repo, this.#changeRequest(caller, request));
+      const entry = this.#entry(applied, request);
+      return { ...(entry !== undefined && { entry }), errors: applied.answer.errors };
+    } catch (error) {
+      return { errors: [asRequestError(error, repo)] };
+    }
+  }
+
+  async #changeTogether(
+    caller: Caller,
+    repos: readonly string[],
+    request: ConfigChangeRequest,
+  ): Promise<ConfigChangeResult> {
+    try {
+      const change = this.#changeRequest(caller, request);
+      const applied = [...(await this.#store.applyTogether(new Map(repos.map(repo => [repo, change])))).values()];
+      const errors = applied.flatMap(({ answer }) => answer.errors);
+      return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
+    } catch (error) {
+      return { result: [], errors: [asRequestError(error, undefined)] };
+    }
+  }
+
+  #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Verdict> {
+    const { source, reason, atomic, dryRun } = request;
+    return {
+      actor: { kind: "key", id: caller.keyId, name: caller.name },
+      source,
+      ...(reason !== undefined && { reason }),
+      decide: state => {
+        const verdict = this.#judge(caller, state, request);
+        if (atomic && verdict.errors.length > 0) return { edits: undefined, answer: verdict };
+        return { edits: dryRun ? [] : verdict.accepted, answer: verdict };
+      },
+    };
+  }
+
+  /** What the request means for one repository in one state. Pure: the store may ask again. */
+  #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
+    const wanted = request.revisions.get(state.id);
+    if (wanted !== undefined && wanted !== state.revision) {
+      const message = `The repository is at revision ${state.revision}, not ${wanted}: something changed meanwhile. Read it again and decide anew.`;
+      const error = new RepoconfError(1104, message, { repo: state.id, details: { current: state.revision } });
+      return { errors: [error], accepted: [], changes: false };
+    }
+    const errors: RepoconfError[] = [];
+    const edits: ConfigEdit[] = [];
+    for (const [path, value] of request.values) {
+      const edit = this.#judgeField(caller, state.id, path, value);
+      if (edit instanceof RepoconfError) errors.push(edit);
+      else edits.push(edit);
+    }
+    const stored = state.stored ?? {};
+    const accepted = this.#judgeReferences(state, edits, errors);
+    const changes = accepted.some(({ scope, field, value }) => !sameJson(configValue(stored, scope, field), value));
+    return { errors, accepted, changes };
+  }
+
+  #judgeField(caller: Caller, repo: string, path: string, value: JsonValue | undefined): ConfigEdit | RepoconfError {
+    const split = splitConfigPath(path);
+    const field = split && this.#scopes.field(split.scope, split.field);
+    if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
+      return noSuchField(path, repo);
+    const problem = value === undefined ? undefined : field.validate(value);
+    if (problem === undefined) return { ...split, value };
+    const { message, path: pointer, rule, given } = problem;
+    return new RepoconfError(1103, `${path} ${message}.`, {
+      repo,
+      field: path,
+      details: { path: pointer, rule, given },
+    });
+  }
+
+  /** Leaves out the edits that would make a field name a key that is not there; the rules hold for the whole outcome. */
+  #judgeReferences(
+    state: RepositoryState,
+    edits: readonly ConfigEdit[],
+    errors: RepoconfError[],
+  ): readonly ConfigEdit[] {
+    let accepted = edits;
+    for (;;) {
+      const [broken] = this.#scopes.brokenReferences(applyConfigEdits(state.stored ?? {}, accepted));
+      if (broken === undefined) return accepted;
+      const { scope, field, target, value } = broken;
+      const culprit =
+        accepted.find(edit => edit.scope === scope && edit.field === field) ??
+        accepted.find(edit => edit.scope === scope && edit.field === target);
+      // What is in service keeps the rule, so one of the edits breaks it; without one there is nothing to leave out.
+      if (culprit === undefined) return accepted;
+      const path = joinConfigPath(scope, field);
+      const message =
+        culprit.field === field
+          ? `${path} must be empty or a key of ${joinConfigPath(scope, target)}, and "${value}" is none.`
+          : `${path} names "${value}", which this would take from ${joinConfigPath(scope, target)}. Set ${path} in the same request.`;
+      errors.push(
+        new RepoconfError(1103, message, {
+          repo: state.id,
+          field: joinConfigPath(culprit.scope, culprit.field),
+          details: { path: "", rule: "x-keyOf", given: "string" },
+        }),
+      );
+      accepted = accepted.filter(edit => edit !== culprit);
+    }
+  }
+
+  #entry({ state, answer }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
+    if (answer.accepted.length === 0) return undefined;
+    const config: { [scope: string]: { [field: string]: DescribedValue } } = {};
+    for (const { scope, field, value } of answer.accepted) {
+      const schema = this.#scopes.field(scope, field)?.schema;
+      const fields = config[scope] ?? {};
+      config[scope] = fields;
+      fields[field] = {
+        value: value ?? schema?.default ?? null,
+        description: schema?.description ?? schema?.title ?? "",
+      };
+    }
+    const revision = request.dryRun && answer.changes ? state.revision + 1 : state.revision;
+    return { repo: state.id, revision, config };
+  }
+
+  #canWrite(caller: Caller, repo: string): boolean {
+    return this.#store.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
+  }
+
+  /** Whether the field is there for this caller: a field it may write in none of the repositories looks like one that does not exist. */
+  #exists(caller: Caller, path: string, repos: readonly string[]): boolean {
+    const split = splitConfigPath(path);
+    if (split === undefined || this.#scopes.field(split.scope, split.field) === undefined) return false;
+    return repos.some(repo => allows(caller.grants, "write", repo, path));
+  }
+}
+
+function notWritable(repo: string): RepoconfError {
+  return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
+}
+
+function noSuchField(field: string, repo?: string): RepoconfError {
+  const message = `There is no field "${field}" that this key may write. scope/list names the fields there are.`;
+  return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
+}
+
+/** A repository removed between the check and the change is one that is not there (1007). */
+function asRequestError(error: unknown, repo: string | undefined): RepoconfError {
+  const known = toRepoconfError(error);
+  if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);
+  return repo === undefined || known.repo !== undefined ? known : known.inRepository(repo);
+}

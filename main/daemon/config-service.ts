@@ -1,0 +1,176 @@
+import { type Config, configValue, countConfigFields } from "../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import { allows, allowsEveryField } from "../../shared/grants.ts";
+import type { ConfigChanged, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
+import type { Caller } from "./caller.ts";
+import { ConfigViews, readableConfig } from "./config-views.ts";
+import type { Scopes } from "./scopes.ts";
+import type { RepositoryInfo, RepositoryState, RepositoryStore, RepositorySummary, StoreEvent } from "./store/store.ts";
+
+export interface ListRequest {
+  readonly repo: string;
+  readonly scope?: string | undefined;
+  readonly field?: string | undefined;
+  readonly stored?: boolean | undefined;
+  readonly revision?: number | undefined;
+}
+
+/** What a caller may see of repositories and their configuration. Knows the store's port and no transport. */
+export class ConfigService {
+  readonly #store: RepositoryStore;
+  readonly #scopes: Scopes;
+  readonly #views: ConfigViews;
+
+  constructor(store: RepositoryStore, scopes: Scopes) {
+    this.#store = store;
+    this.#scopes = scopes;
+    this.#views = new ConfigViews(scopes);
+  }
+
+  /** Spec 4.1. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
+  async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number }> {
+    const { repo, revision } = request;
+    const state = this.#store.peek(repo) ?? (await this.#store.read(repo));
+    if (state === undefined) throw unknownRepository(repo);
+    const readable = this.#views.readable(state, caller.grants);
+    if (Object.keys(readable).length === 0) throw unknownRepository(repo);
+    const path = requestedPath(request);
+    if (path !== undefined && !isThere(readable, path)) throw unknownField(path);
+    if (state.stored === undefined) throw brokenFile(state);
+    if (revision !== undefined) assertCurrent(state, revision);
+    const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
+    return { config: path === undefined ? config : narrow(config, path), revision: state.revision };
+  }
+
+  /** The repositories in which the caller may read something, by id. */
+  async repositories(caller: Caller): Promise<RepositoryEntry[]> {
+    const summaries = await this.#store.summaries();
+    const entries = await Promise.all(summaries.map(summary => this.#entry(caller, summary)));
+    return entries.filter(entry => entry !== undefined).sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** Whether the caller may read anything in the repository; what may not be read does not exist to it. */
+  canSee(caller: Caller, repo: string): boolean {
+    if (allowsEveryField(caller.grants, "read", repo)) return true;
+    for (const path of this.#scopes.paths()) if (allows(caller.grants, "read", repo, path)) return true;
+    return false;
+  }
+
+  /** A state as the caller may see it; undefined if it may see nothing of it. */
+  view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
+    if (!this.canSee(caller, state.id)) return undefined;
+    const { id, name, path, inTree, revision } = state;
+    const stored = "stored" in state ? state.stored : undefined;
+    const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
+    const health = readableHealth(caller, id, state.health);
+    return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
+  }
+
+  /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
+  viewChange(caller: Caller, event: Extract<StoreEvent, { kind: "changed" }>): ConfigChanged | undefined {
+    const { state, time, source, reason } = event;
+    const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
+    let visible = false;
+    for (const { scope, field, before, after } of event.differences) {
+      if (!allows(caller.grants, "read", state.id, joinConfigPath(scope, field))) continue;
+      const fallback = configValue(this.#scopes.defaults, scope, field) ?? null;
+      let fields = changes[scope];
+      if (fields === undefined) {
+        fields = {};
+        changes[scope] = fields;
+      }
+      fields[field] = { value: after ?? fallback, previous: before ?? fallback, stored: after !== undefined };
+      visible = true;
+    }
+    if (!visible) return undefined;
+    return {
+      repo: state.id,
+      revision: state.revision,
+      time: time.toISOString(),
+      actor: actorName(caller, event.actor),
+      source,
+      ...(reason !== undefined && { reason }),
+      changes,
+    };
+  }
+
+  async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
+    if (allowsEveryField(caller.grants, "read", summary.id)) return summary;
+    if (!this.canSee(caller, summary.id)) return undefined;
+    // Counts must not tell of fields that the key may not read, so the values are needed.
+    const state = await this.#store.read(summary.id);
+    return state && this.view(caller, state);
+  }
+}
+
+export function unknownRepository(repo: string): RepoconfError {
+  return new RepoconfError(
+    1102,
+    `There is no repository "${repo}" that this key may read. repo/list names those there are.`,
+    { repo },
+  );
+}
+
+function unknownField({ scope, field, text }: RequestedPath): RepoconfError {
+  const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
+  const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
+  const hint = text === undefined ? "" : " A field is written <scope>.<field>.";
+  return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
+}
+
+function brokenFile({ id, broken }: RepositoryState): RepoconfError {
+  const message = `The file of this repository cannot be used, and no good values of it are known: ${broken?.message ?? "it is broken"}`;
+  return new RepoconfError(1106, message, { repo: id });
+}
+
+function assertCurrent(state: RepositoryState, revision: number): void {
+  if (revision === state.revision) return;
+  const context = { repo: state.id, details: { current: state.revision } };
+  if (revision > state.revision)
+    throw new RepoconfError(1112, `There is no revision ${revision} yet; the newest is ${state.revision}.`, context);
+  throw new RepoconfError(1110, `Revision ${revision} is no longer kept; the newest is ${state.revision}.`, context);
+}
+
+interface RequestedPath {
+  readonly scope?: string;
+  readonly field?: string;
+  /** A `field` that could not be split. */
+  readonly text?: string;
+}
+
+/** Undefined: everything is asked for. "" counts as left out. */
+function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
+  if (!scope && !field) return undefined;
+  if (scope) return field ? { scope, field } : { scope };
+  const split = splitConfigPath(field ?? "");
+  return split ?? { text: field ?? "" };
+}
+
+function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
+  if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
+  return field === undefined || configValue(config, scope, field) !== undefined;
+}
+
+function narrow(config: Config, { scope, field }: RequestedPath): Config {
+  if (scope === undefined) return config;
+  const fields = Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {};
+  if (field === undefined) return { [scope]: fields };
+  const value = configValue(config, scope, field);
+  return { [scope]: value === undefined ? {} : { [field]: value } };
+}
+
+function readableHealth(caller: Caller, repo: string, health: readonly HealthProblem[]): readonly HealthProblem[] {
+  // A problem of a whole unknown scope bears the scope's name alone.
+  return health.filter(({ field }) => {
+    if (field === undefined) return true;
+    return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`);
+  });
+}
+
+function actorName(caller: Caller, actor: Extract<StoreEvent, { kind: "changed" }>["actor"]): string {
+  if (actor.kind === "file") return "file";
+  if (actor.id === "owner") return actor.name;
+  if (caller.owner) return actor.name;
+  return actor.id === caller.keyId ? "this key" : "another key";
+}

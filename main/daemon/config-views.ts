@@ -1,0 +1,57 @@
+import { type Config, filterConfig } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { allows, allowsEveryField, type Grants } from "../../shared/grants.ts";
+import type { Scopes } from "./scopes.ts";
+import type { RepositoryState } from "./store/store.ts";
+
+interface Views {
+  readonly effective: Config;
+  readonly readable: WeakMap<Grants, Config>;
+}
+
+/** What readers see of a state, made once for each state and each key's grants: a `list` hands out what is here. */
+export class ConfigViews {
+  readonly #scopes: Scopes;
+  #defaults: Config;
+  #views = new WeakMap<RepositoryState, Views>();
+
+  constructor(scopes: Scopes) {
+    this.#scopes = scopes;
+    this.#defaults = scopes.defaults;
+  }
+
+  /** Every field's value: stored, else the default. */
+  effective(state: RepositoryState): Config {
+    return this.#viewsOf(state).effective;
+  }
+
+  /** The effective values that the grants let read; `{}` if they let read nothing. */
+  readable(state: RepositoryState, grants: Grants): Config {
+    const { effective, readable } = this.#viewsOf(state);
+    let view = readable.get(grants);
+    if (view === undefined) {
+      view = readableConfig(effective, state.id, grants);
+      readable.set(grants, view);
+    }
+    return view;
+  }
+
+  #viewsOf(state: RepositoryState): Views {
+    if (this.#defaults !== this.#scopes.defaults) {
+      this.#defaults = this.#scopes.defaults;
+      this.#views = new WeakMap();
+    }
+    let views = this.#views.get(state);
+    if (views === undefined) {
+      views = { effective: this.#scopes.effective(state.stored ?? {}), readable: new WeakMap() };
+      this.#views.set(state, views);
+    }
+    return views;
+  }
+}
+
+/** The part of a configuration of repository `repo` that the grants let read. */
+export function readableConfig(config: Config, repo: string, grants: Grants): Config {
+  if (allowsEveryField(grants, "read", repo)) return config;
+  return filterConfig(config, (scope, field) => allows(grants, "read", repo, joinConfigPath(scope, field)));
+}

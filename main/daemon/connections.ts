@@ -1,0 +1,168 @@
+import type { Server as Engine } from "engine.io";
+import { Server, type Socket } from "socket.io";
+import { errorNames, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import { limits } from "../../shared/limits.ts";
+import type {
+  ClientToServerEvents,
+  EventMessage,
+  RepositoryEntry,
+  ServerToClientEvents,
+} from "../../shared/protocol.ts";
+import type { Caller } from "./caller.ts";
+import type { ConfigService } from "./config-service.ts";
+import { Connection } from "./connection.ts";
+import type { Dispatch } from "./dispatch.ts";
+import type { StoreEvent } from "./store/store.ts";
+
+interface SocketData {
+  caller?: Caller;
+}
+type ServerSocket = Socket<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
+
+export interface ConnectionsOptions {
+  readonly engine: Engine;
+  readonly dispatch: Dispatch;
+  readonly service: ConfigService;
+  /** Throws RepoconfError 1100. */
+  authenticate(key: string): Caller;
+  isValid(caller: Caller): boolean;
+  onRefusal(error: RepoconfError): void;
+}
+
+/** Milliseconds a client has, once connected, to show its key. */
+const connectTimeout = 10_000;
+
+/** The Socket.IO side: lets clients in by their key, hands their messages on, sends them the events they watch and may see. */
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #io: Server<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
+  readonly #connections = new Set<Connection>();
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.#io = new Server({ serveClient: false, connectTimeout });
+    this.#io.use((socket, next) => this.#admit(socket, next));
+    this.#io.on("connection", socket => this.#accept(socket));
+    this.#io.bind(options.engine);
+  }
+
+  get count(): number {
+    return this.#connections.size;
+  }
+
+  /** Ends the connections of a key that was revoked. */
+  disconnectKey(keyId: string): void {
+    for (const connection of [...this.#connections]) if (connection.caller.keyId === keyId) connection.disconnect();
+  }
+
+  disconnectAll(): void {
+    for (const connection of [...this.#connections]) connection.disconnect();
+  }
+
+  /** Sends a store's event to those who watch and may see it. */
+  publish(event: StoreEvent): void {
+    if (event.kind === "changed") {
+      const { service } = this.#options;
+      this.#send(
+        connection => connection.watches(event.state.id),
+        caller => {
+          const change = service.viewChange(caller, event);
+          return change && ["config", "changed", change];
+        },
+      );
+    } else {
+      this.#publishEntry(event.kind, caller => this.#options.service.view(caller, event.state));
+    }
+  }
+
+  publishScope(scope: string, canSee: (caller: Caller) => boolean): void {
+    this.#send(
+      connection => connection.watchesEverything,
+      caller => (canSee(caller) ? ["scope", "changed", { scope }] : undefined),
+    );
+  }
+
+  publishKeys(): void {
+    this.#send(
+      connection => connection.watchesEverything,
+      caller => (caller.owner ? ["key", "changed", {}] : undefined),
+    );
+  }
+
+  #publishEntry(
+    kind: "added" | "updated" | "removed" | "health",
+    view: (caller: Caller) => RepositoryEntry | undefined,
+  ): void {
+    this.#send(
+      connection => connection.watchesEverything,
+      caller => {
+        const entry = view(caller);
+        return entry && ["repo", kind, entry];
+      },
+    );
+  }
+
+  /** Makes the message once for each key and sends it to each of its connections that are interested. */
+  #send(interested: (connection: Connection) => boolean, message: (caller: Caller) => EventMessage | undefined): void {
+    const messages = new Map<Caller, EventMessage | undefined>();
+    for (const connection of [...this.#connections]) {
+      if (!interested(connection)) continue;
+      const { caller } = connection;
+      if (!this.#options.isValid(caller)) {
+        connection.disconnect();
+        continue;
+      }
+      if (!messages.has(caller)) messages.set(caller, message(caller));
+      const made = messages.get(caller);
+      if (made !== undefined) connection.send(...made);
+    }
+  }
+
+  #admit(socket: ServerSocket, next: (error?: Error) => void): void {
+    try {
+      if (this.#options.engine.clientsCount > limits.sockets) {
+        throw new RepoconfError(
+          1107,
+          `Too many connections: the limit is ${limits.sockets}. Close some and try again.`,
+        );
+      }
+      socket.data.caller = this.#options.authenticate(keyOf(socket));
+      next();
+    } catch (thrown) {
+      const error = toRepoconfError(thrown);
+      this.#options.onRefusal(error);
+      const { code } = error;
+      next(
+        Object.assign(new Error(code === 1100 ? errorNames[1100] : error.message), {
+          data: { code, name: errorNames[code] },
+        }),
+      );
+    }
+  }
+
+  #accept(socket: ServerSocket): void {
+    const { caller } = socket.data;
+    if (caller === undefined) {
+      socket.disconnect(true);
+      return;
+    }
+    const connection = new Connection(
+      caller,
+      (...message) => socket.emit("svc", ...message),
+      () => socket.disconnect(true),
+    );
+    this.#connections.add(connection);
+    socket.on("disconnect", () => this.#connections.delete(connection));
+    // Whatever event a client sends, so that one with a mistyped name gets an answer too.
+    socket.onAny((...message: unknown[]) => void this.#options.dispatch(message, connection));
+  }
+}
+
+/** The key a client showed: `auth.apiKey`, else the header `Authorization: Bearer KEY`; "" for none. */
+function keyOf(socket: ServerSocket): string {
+  const auth: unknown = socket.handshake.auth;
+  if (typeof auth === "object" && auth !== null && "apiKey" in auth && typeof auth.apiKey === "string")
+    return auth.apiKey;
+  const bearer = /^Bearer (\S+)$/i.exec(socket.handshake.headers.authorization ?? "");
+  return bearer?.[1] ?? "";
+}

@@ -1,0 +1,299 @@
+import { basename } from "node:path";
+import type { Logger } from "pino";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { errorNames, RepoconfError } from "../../shared/errors.ts";
+import { allowsInScope } from "../../shared/grants.ts";
+import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
+import { ConfigChanges } from "./config-changes.ts";
+import { ConfigService } from "./config-service.ts";
+import { Connections } from "./connections.ts";
+import { createDispatch, type Dispatch } from "./dispatch.ts";
+import { identityProof, newEndpoint, readEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
+import { FolderWatcher } from "./folder-watcher.ts";
+import { type Home, HomeError, homeAt, makeHomeFolder, prepareHome } from "./home.ts";
+import { Keys } from "./keys/keys.ts";
+import { type Lock, takeLock } from "./lock.ts";
+import { configOperations } from "./operations/config.ts";
+import { daemonOperations } from "./operations/daemon.ts";
+import { keyOperations } from "./operations/key.ts";
+import { repositoryOperations } from "./operations/repo.ts";
+import { scopeOperations } from "./operations/scope.ts";
+import { createRoutes } from "./routes.ts";
+import { ScopeFiles } from "./scope-files.ts";
+import { Scopes } from "./scopes.ts";
+import { type Door, openDoor } from "./server.ts";
+import { Settings } from "./settings.ts";
+import { FileStore } from "./store/file-store.ts";
+import type { FileSystem } from "./store/file-system.ts";
+import type { StoreEvent } from "./store/store.ts";
+
+export const preferredPort = 7420;
+
+export interface DaemonOptions {
+  /** The home's folder, absolute. */
+  readonly home: string;
+  readonly version: string;
+  /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
+  readonly port?: number;
+  readonly logger: Logger;
+  /** Called when `daemon/stop` asks for the end; whoever made the daemon closes it. */
+  onStop?(): void;
+  /** The calls under durable writes; tests hand in ones that fail. */
+  readonly fileSystem?: FileSystem;
+  /** Milliseconds between two comparisons of the home with what is known. */
+  readonly sweepInterval?: number;
+}
+
+export interface Daemon {
+  readonly url: string;
+  readonly home: Home;
+  /** The preferred port was taken, and this is another. */
+  readonly otherPort: boolean;
+  /** Finishes what is being written, then lets go of port and home. */
+  close(): Promise<void>;
+}
+
+/** Another daemon has this home. */
+export class HomeInUseError extends HomeError {}
+
+/**
+ * Starts a daemon on a home: takes the lock, reads what a start needs, opens the port, tells where it is. Runs the same
+ * under plain Node and under Electron. Throws HomeError, HomeInUseError or PortTakenError.
+ */
+export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
+  const home = homeAt(options.home);
+  await makeHomeFolder(home);
+  const lock = await lockHome(home);
+  try {
+    return await startDaemon(options, home, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Promise<Daemon> {
+  const { logger, version } = options;
+  const startedAt = new Date();
+  const problem = (message: string, context: object = {}) => logger.warn(context, message);
+  await prepareHome(home);
+  // An endpoint file still there was left by a daemon that did not end in order.
+  const afterCrash = (await readEndpoint(home)) !== undefined;
+
+  const scopes = new Scopes();
+  const scopeFiles = new ScopeFiles(home, scopes, problem);
+  await scopeFiles.reload();
+  await scopeFiles.writeRepositorySchema();
+  const settings = await Settings.open(home, problem);
+  const keys = await Keys.open(home);
+  const store = await FileStore.open({
+    folders: { repositories: home.repositories, temporary: home.temporary, removed: home.removed },
+    indexPath: home.indexFile,
+    schemaReference: `../${basename(home.repositorySchemaFile)}`,
+    scopes,
+    afterCrash,
+    onProblem: problem,
+    ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
+    ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
+  });
+  const service = new ConfigService(store, scopes);
+
+  const refusals = new Map<string, number>();
+  const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
+  let door: Door;
+  try {
+    door = await openDoor({
+      port: options.port ?? settings.values.port ?? preferredPort,
+      insist: options.port !== undefined,
+      allowedOrigins: () => settings.values.origins ?? [],
+      onRequest: createRoutes({
+        version,
+        isReady: () => state === "running",
+        identityProof: nonce => identityProof(endpoint, nonce),
+      }),
+      onRefusal: (refusal, request) => {
+        countRefusal(refusal.cause);
+        logger.warn(
+          { cause: refusal.cause, host: request.headers.host, origin: request.headers.origin },
+          refusal.message,
+        );
+      },
+    });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const endpoint = newEndpoint(`http://127.0.0.1:${door.port}`, version, startedAt);
+
+  let state: "starting" | "running" | "stopping" = "starting";
+  const running = new Set<Promise<void>>();
+  const dispatch = track(
+    running,
+    createDispatch({
+      operations: {
+        ...configOperations(service, new ConfigChanges(store, scopes), store),
+        ...repositoryOperations(service, store),
+        ...scopeOperations(scopes),
+        ...keyOperations(
+          keys,
+          () => connections.publishKeys(),
+          id => connections.disconnectKey(id),
+        ),
+        ...daemonOperations(status, () => setImmediate(() => options.onStop?.())),
+      },
+      authorize: caller => {
+        if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
+        keys.assertValid(caller);
+      },
+      onError: (error, operation) => {
+        if (error.code === 1500)
+          logger.error({ operation, error: error.cause }, "an operation failed in a way it should not");
+        else
+          logger.debug({ operation, code: error.code, repo: error.repo, field: error.field }, errorNames[error.code]);
+      },
+    }),
+  );
+  const connections = new Connections({
+    engine: door.engine,
+    dispatch,
+    service,
+    authenticate: key => keys.authenticate(key),
+    isValid: caller => keys.isValid(caller),
+    onRefusal: error => {
+      countRefusal(error.code === 1100 ? "key" : "limit");
+      logger.warn(
+        { code: error.code },
+        error.code === 1100 ? "a connection without a valid key was refused" : error.message,
+      );
+    },
+  });
+  store.subscribe(event => {
+    logStoreEvent(logger, event);
+    connections.publish(event);
+  });
+
+  // The home's own files. Its repositories are the store's.
+  const watcher = new FolderWatcher(error => problem("a folder cannot be watched", { error: String(error) }));
+  const reloadSettings = () =>
+    settings.reload().catch(error => problem("settings.json cannot be read", { error: String(error) }));
+  const reloadScopes = inTurn(
+    async () => {
+      const changed = await scopeFiles.reload();
+      if (changed.length === 0) return;
+      await scopeFiles.writeRepositorySchema();
+      store.reinterpret();
+      for (const scope of changed) {
+        logger.info({ scope }, "a scope changed");
+        connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));
+      }
+    },
+    error => problem("the scopes cannot be read", { error: String(error) }),
+  );
+  watcher.add(home.folder, name => {
+    if (name === undefined || name === basename(home.settingsFile)) void reloadSettings();
+  });
+  watcher.add(home.scopes, () => void reloadScopes());
+  // What changed before the watch began.
+  void watcher.ready.then(() => Promise.all([reloadSettings(), reloadScopes()]));
+
+  function status(): DaemonStatus {
+    return {
+      version,
+      protocol: protocolVersion,
+      startedAt: startedAt.toISOString(),
+      home: home.folder,
+      url: endpoint.url,
+      pid: process.pid,
+      repositories: [...store.ids()].length,
+      sockets: connections.count,
+      refusals: Object.fromEntries(refusals),
+      problems: [...(settings.problem === undefined ? [] : [settings.problem]), ...scopeFiles.problems],
+    };
+  }
+
+  async function shutDown(): Promise<void> {
+    state = "stopping";
+    logger.info("stopping: finishing what is being written");
+    await watcher.close();
+    while (running.size > 0) await Promise.allSettled(running);
+    connections.disconnectAll();
+    await door.close();
+    await store.close();
+    await removeEndpoint(home);
+    lock.release();
+  }
+
+  await writeEndpoint(home, endpoint);
+  state = "running";
+  logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= shutDown();
+    return closing;
+  };
+  const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
+  return { url: endpoint.url, home, otherPort, close };
+}
+
+async function lockHome(home: Home): Promise<Lock> {
+  const lock = takeLock(home.lockFile);
+  if (lock !== undefined) return lock;
+  const other = await readEndpoint(home);
+  const who =
+    other === undefined
+      ? "another daemon, which is just starting or stopping"
+      : `the daemon with pid ${other.pid} at ${other.url}`;
+  throw new HomeInUseError(
+    `The home ${home.folder} is in use by ${who}. Use that one, stop it, or choose another home with --home.`,
+  );
+}
+
+/** Keeps account of what runs, so that a stop can wait for it. */
+function track(running: Set<Promise<void>>, dispatch: Dispatch): Dispatch {
+  return (message, connection) => {
+    const run = dispatch(message, connection).finally(() => running.delete(run));
+    running.add(run);
+    return run;
+  };
+}
+
+/** Runs `task` one at a time, once more if asked for while it runs. */
+function inTurn(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
+  let last = Promise.resolve();
+  let waiting = false;
+  return () => {
+    if (waiting) return last;
+    waiting = true;
+    last = last
+      .then(() => {
+        waiting = false;
+        return task();
+      })
+      .catch(onError);
+    return last;
+  };
+}
+
+function logStoreEvent(logger: Logger, event: StoreEvent): void {
+  const { id } = event.state;
+  switch (event.kind) {
+    case "changed": {
+      const fields = event.differences.map(({ scope, field }) => joinConfigPath(scope, field));
+      const actor = event.actor.kind === "file" ? "file" : event.actor.name;
+      logger.info(
+        { repo: id, revision: event.state.revision, actor, source: event.source, fields },
+        "configuration changed",
+      );
+      break;
+    }
+    case "health":
+      if (event.state.health.length === 0) logger.info({ repo: id }, "the repository's file is well again");
+      for (const { message, line, column } of event.state.health) logger.warn({ repo: id, line, column }, message);
+      break;
+    case "added":
+    case "updated":
+    case "removed":
+      logger.info({ repo: id }, `repository ${event.kind}`);
+      break;
+  }
+}

@@ -1,0 +1,112 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import { isJsonObject } from "../../shared/json.ts";
+import {
+  argumentSchemas,
+  emptyResult,
+  type OperationArguments,
+  type OperationName,
+  type OperationResults,
+  type Reply,
+} from "../../shared/protocol.ts";
+import type { Caller } from "./caller.ts";
+import type { Connection } from "./connection.ts";
+import { measureArguments } from "./measure.ts";
+
+export interface RequestContext {
+  readonly caller: Caller;
+  readonly connection: Connection;
+  /** Bytes of the arguments as JSON. */
+  readonly bytes: number;
+}
+
+/** What an operation answers: the reply's members, its errors still as they were found. */
+export interface Outcome<Result> {
+  readonly result: Result;
+  readonly errors?: readonly RepoconfError[];
+  readonly revision?: number;
+  readonly next?: string;
+}
+
+export type Operations = {
+  readonly [Name in OperationName]: (
+    args: OperationArguments<Name>,
+    context: RequestContext,
+  ) => Outcome<OperationResults[Name]> | Promise<Outcome<OperationResults[Name]>>;
+};
+
+export interface DispatchOptions {
+  readonly operations: Operations;
+  /** Throws RepoconfError 1100 when the caller's key has ended, 1113 when the daemon is stopping. */
+  authorize(caller: Caller): void;
+  /** Every error that goes out, and what it was if it was a surprise. */
+  onError(error: RepoconfError, operation: string): void;
+}
+
+export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
+
+/**
+ * From a message to its reply, always in the same steps: which operation, who asks, what with, run, reply. The one place
+ * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
+ */
+export function createDispatch({ operations, authorize, onError }: DispatchOptions): Dispatch {
+  const checkArguments = createArgumentCheck();
+
+  async function run(name: string, message: readonly unknown[], connection: Connection): Promise<Outcome<unknown>> {
+    authorize(connection.caller);
+    if (!isOperationName(name))
+      throw new RepoconfError(
+        1109,
+        `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
+      );
+    const args = message[3] ?? {};
+    const bytes = measureArguments(args);
+    checkArguments(name, args);
+    const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
+    return operation(args, { caller: connection.caller, connection, bytes });
+  }
+
+  return async (message, connection) => {
+    const last = message.at(-1);
+    const callback = typeof last === "function" ? (last as (reply: Reply) => void) : undefined;
+    const parts = callback === undefined ? message : message.slice(0, -1);
+    const name = operationName(parts);
+    try {
+      const { errors = [], ...outcome } = await run(name, parts, connection);
+      for (const error of errors) onError(error, name);
+      callback?.({ ...outcome, errors: errors.map(error => error.toEntry()) });
+    } catch (thrown) {
+      const error = toRepoconfError(thrown);
+      onError(error, name);
+      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
+    }
+  };
+}
+
+/** `resource/operation` of a message; what is missing or no text stays empty. Long ones are cut: they end up in a message. */
+function operationName([namespace, resource, operation]: readonly unknown[]): string {
+  if (namespace !== "svc") return String(namespace).slice(0, 64);
+  const part = (value: unknown) => (typeof value === "string" ? value.slice(0, 64) : "");
+  return `${part(resource)}/${part(operation)}`;
+}
+
+function isOperationName(name: string): name is OperationName {
+  return Object.hasOwn(argumentSchemas, name);
+}
+
+/** Checks arguments against their operation's schema; throws RepoconfError 1101. Schemas are compiled when first needed. */
+function createArgumentCheck(): (name: OperationName, args: unknown) => void {
+  const ajv = new Ajv2020({ allowUnionTypes: true });
+  const compiled = new Map<OperationName, ValidateFunction>();
+  return (name, args) => {
+    if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);
+    let validate = compiled.get(name);
+    if (validate === undefined) {
+      validate = ajv.compile(argumentSchemas[name]);
+      compiled.set(name, validate);
+    }
+    if (validate(args)) return;
+    const text = ajv.errorsText(validate.errors, { dataVar: "args" });
+    throw new RepoconfError(1101, `The arguments of ${name} are not of the right form: ${text}.`);
+  };
+}

@@ -1,0 +1,105 @@
+import { chmod, lstat, mkdir, readdir, readFile, unlink } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import envPaths from "env-paths";
+import { DurableTextFile } from "./store/durable-text-file.ts";
+import { systemErrorCode } from "./store/file-system.ts";
+
+/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. */
+const homeFormat = 1;
+
+/** Where everything in a home stands. */
+export interface Home {
+  readonly folder: string;
+  readonly formatFile: string;
+  readonly lockFile: string;
+  readonly endpointFile: string;
+  readonly ownerKeyFile: string;
+  readonly keysFile: string;
+  readonly settingsFile: string;
+  readonly indexFile: string;
+  readonly repositorySchemaFile: string;
+  readonly repositories: string;
+  readonly removed: string;
+  readonly scopes: string;
+  readonly temporary: string;
+}
+
+/** A home that cannot be used; `message` says what to do. */
+export class HomeError extends Error {
+  override readonly name = "HomeError";
+}
+
+/** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
+export function homeFolder(asked: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
+  return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
+}
+
+/** The places in a home; touches no file. */
+export function homeAt(folder: string): Home {
+  const at = (name: string) => join(folder, name);
+  return {
+    folder,
+    formatFile: at("format"),
+    lockFile: at("lock"),
+    endpointFile: at("daemon.json"),
+    ownerKeyFile: at("owner.key"),
+    keysFile: at("keys.json"),
+    settingsFile: at("settings.json"),
+    indexFile: at("index.json"),
+    repositorySchemaFile: at("repository.schema.json"),
+    repositories: at("repos"),
+    removed: at("removed"),
+    scopes: at("scopes"),
+    temporary: at("tmp"),
+  };
+}
+
+/** Makes the home's folder, for its owner alone. Throws HomeError if something else stands there. */
+export async function makeHomeFolder(home: Home): Promise<void> {
+  await makePrivateFolder(home.folder);
+}
+
+/** Makes or checks what is inside, the lock being held. Throws HomeError for a home of a newer version, which stays untouched. */
+export async function prepareHome(home: Home): Promise<void> {
+  const format = await readFormat(home);
+  if (format !== undefined && format > homeFormat) {
+    throw new HomeError(
+      `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
+    );
+  }
+  for (const folder of [home.repositories, home.removed, home.scopes, home.temporary]) await makePrivateFolder(folder);
+  for (const name of await readdir(home.temporary)) await unlink(join(home.temporary, name)).catch(() => {});
+  if (format === undefined) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
+}
+
+/** A file of the home, for its owner alone, written durably. */
+export function privateFile(home: Home, path: string): DurableTextFile {
+  const temporaryPath = join(home.temporary, path.slice(home.folder.length + 1));
+  return new DurableTextFile({ path, temporaryPath, mode: 0o600, maximumBytes: 64 * 1024 * 1024 });
+}
+
+async function readFormat(home: Home): Promise<number | undefined> {
+  let text: string;
+  try {
+    text = await readFile(home.formatFile, "utf8");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  const format = Number(text.trim());
+  if (Number.isSafeInteger(format) && format > 0) return format;
+  throw new HomeError(
+    `${home.formatFile} does not hold a format number. Put "${homeFormat}" there if this home is Repoconf's.`,
+  );
+}
+
+async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const stats = await lstat(folder);
+  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder of its own (links are not followed).`);
+  if (process.platform === "win32") return;
+  if (process.getuid !== undefined && stats.uid !== process.getuid()) {
+    throw new HomeError(`${folder} belongs to another user. Use a home of your own (--home DIR).`);
+  }
+  if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
+}

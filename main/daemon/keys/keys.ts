@@ -1,0 +1,202 @@
+import { Low } from "lowdb";
+import pLimit from "p-limit";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { type Grants, ownerGrants } from "../../../shared/grants.ts";
+import { isJsonObject } from "../../../shared/json.ts";
+import type { Caller } from "../caller.ts";
+import { type Home, HomeError, privateFile } from "../home.ts";
+import { JsonFile } from "../store/json-file.ts";
+import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
+
+export interface StoredKey {
+  readonly id: string;
+  readonly name: string;
+  /** SHA-256 of the key's text, hexadecimal. */
+  readonly hash: string;
+  readonly grants: Grants;
+  /** RFC 3339, UTC. */
+  readonly createdAt: string;
+  readonly expires?: string;
+}
+
+interface KeysData {
+  readonly keys: readonly StoredKey[];
+}
+
+/** Names that events give to others than named keys. */
+const reservedNames = /^(owner|file$|this key$|another key$)/i;
+/** One answer for every way a key can be wrong, so that trying teaches nothing. */
+const unauthorized = () =>
+  new RepoconfError(
+    1100,
+    "Unauthorized: this needs an API key that is known, not revoked and not expired. See owner.key in the home, or ask the owner for one.",
+  );
+
+/** The owner's key and the named keys: who may come in, and with which grants. */
+export class Keys {
+  readonly #low: Low<KeysData>;
+  readonly #ownerHash: string;
+  readonly #ownerId: string;
+  readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
+  readonly #writing = pLimit(1);
+  readonly #now: () => number;
+
+  private constructor(low: Low<KeysData>, ownerKey: string, now: () => number) {
+    this.#low = low;
+    this.#ownerHash = hashKey(ownerKey);
+    this.#ownerId = keyIdOf(ownerKey) ?? "";
+    this.#now = now;
+  }
+
+  /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
+  static async open(home: Home, now: () => number = Date.now): Promise<Keys> {
+    const low = new Low<KeysData>(new JsonFile(privateFile(home, home.keysFile), parseKeys), { keys: [] });
+    try {
+      await low.read();
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new HomeError(
+        `${home.keysFile} cannot be used: ${cause}. Mend it, or move it away: then every named key has ended.`,
+      );
+    }
+    const keys = new Keys(low, await ownerKey(home), now);
+    for (const key of low.data.keys) keys.#remember(key);
+    return keys;
+  }
+
+  /** Whose key this is. Throws RepoconfError 1100. */
+  authenticate(key: string): Caller {
+    const id = keyIdOf(key);
+    if (id === undefined) throw unauthorized();
+    const hash = hashKey(key);
+    if (id === this.#ownerId && sameHash(hash, this.#ownerHash)) return ownerCaller;
+    const known = this.#callers.get(id);
+    if (known === undefined || !sameHash(hash, known.hash)) throw unauthorized();
+    this.assertValid(known.caller);
+    return known.caller;
+  }
+
+  /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */
+  assertValid(caller: Caller): void {
+    if (!this.isValid(caller)) throw unauthorized();
+  }
+
+  isValid(caller: Caller): boolean {
+    if (caller.owner) return true;
+    if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
+    return caller.expires === undefined || Date.parse(caller.expires) > this.#now();
+  }
+
+  list(): readonly StoredKey[] {
+    return this.#low.data.keys;
+  }
+
+  /** Makes a key; its text is in this answer and nowhere else. Throws RepoconfError 1101, 1108 or 1111. */
+  create(
+    name: string,
+    grants: Grants,
+    expires: string | undefined,
+  ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
+    return this.#writing(async () => {
+      if (reservedNames.test(name))
+        throw new RepoconfError(1101, `"${name}" is not free for a key: choose another name.`);
+      if (this.list().some(key => key.name === name)) {
+        throw new RepoconfError(
+          1111,
+          `There is a key called "${name}" already. Choose another name, or revoke that one.`,
+        );
+      }
+      const expiry = expires === undefined ? undefined : this.#parseExpiry(expires);
+      const { id, key } = newKeyText();
+      const createdAt = new Date(this.#now()).toISOString();
+      const stored: StoredKey = {
+        id,
+        name,
+        hash: hashKey(key),
+        grants,
+        createdAt,
+        ...(expiry !== undefined && { expires: expiry }),
+      };
+      await this.#save([...this.list(), stored]);
+      this.#remember(stored);
+      return { stored, key };
+    });
+  }
+
+  /** Ends a key. Throws RepoconfError 1108 or 1112. */
+  revoke(id: string): Promise<void> {
+    return this.#writing(async () => {
+      const rest = this.list().filter(key => key.id !== id);
+      if (rest.length === this.list().length)
+        throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
+      await this.#save(rest);
+      this.#callers.delete(id);
+    });
+  }
+
+  #parseExpiry(text: string): string {
+    const time = Date.parse(text);
+    if (!/^\d{4}-\d\d-\d\dT/.test(text) || Number.isNaN(time)) {
+      throw new RepoconfError(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`);
+    }
+    if (time <= this.#now())
+      throw new RepoconfError(1101, `${text} is in the past: the key would have expired already.`);
+    return new Date(time).toISOString();
+  }
+
+  async #save(keys: readonly StoredKey[]): Promise<void> {
+    const before = this.#low.data;
+    this.#low.data = { keys };
+    try {
+      await this.#low.write();
+    } catch (error) {
+      this.#low.data = before;
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new RepoconfError(1108, `The keys could not be written to the disk (${cause}); nothing was changed.`);
+    }
+  }
+
+  #remember({ id, name, hash, grants, expires }: StoredKey): void {
+    const caller: Caller = { keyId: id, name, owner: false, grants, ...(expires !== undefined && { expires }) };
+    this.#callers.set(id, { hash, caller });
+  }
+}
+
+const ownerCaller: Caller = { keyId: "owner", name: "owner", owner: true, grants: ownerGrants };
+
+async function ownerKey(home: Home): Promise<string> {
+  const file = privateFile(home, home.ownerKeyFile);
+  let text: string | null;
+  try {
+    text = await file.read();
+  } catch (error) {
+    throw new HomeError(
+      `${home.ownerKeyFile} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+  if (text === null) {
+    const { key } = newKeyText();
+    await file.write(`${key}\n`);
+    return key;
+  }
+  const key = text.trim();
+  if (keyIdOf(key) === undefined) {
+    throw new HomeError(`${home.ownerKeyFile} does not hold a key. Remove the file: the next start makes a new one.`);
+  }
+  await file.makePrivate();
+  return key;
+}
+
+function parseKeys(value: unknown): KeysData {
+  if (!isJsonObject(value) || !Array.isArray(value["keys"])) throw new SyntaxError(`it is not { "keys": [...] }`);
+  for (const key of value["keys"]) {
+    const wellFormed =
+      isJsonObject(key) &&
+      ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
+      Array.isArray(key["grants"]) &&
+      (key["expires"] === undefined || typeof key["expires"] === "string");
+    if (!wellFormed) throw new SyntaxError("one of its keys lacks a member");
+  }
+  // Every member that is used has been checked; what grants hold is only ever compared.
+  return value as unknown as KeysData;
+}

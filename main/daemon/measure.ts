@@ -1,0 +1,39 @@
+import { RepoconfError } from "../../shared/errors.ts";
+import { limits } from "../../shared/limits.ts";
+
+/**
+ * Looks at a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
+ * transport hands on whatever fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
+ */
+export function measureArguments(argument: unknown): number {
+  const waiting: { readonly value: object; readonly level: number }[] = [];
+  const visit = (value: unknown, level: number) => {
+    if (typeof value !== "object" || value === null) return;
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
+      throw new RepoconfError(1101, "Binary data cannot be part of a message. Send it as text.");
+    }
+    if (level > limits.messageNesting) {
+      const message = `The arguments are nested deeper than ${limits.messageNesting} levels (the limit of a message).`;
+      throw new RepoconfError(1107, message, { details: { limit: limits.messageNesting } });
+    }
+    waiting.push({ value, level });
+  };
+  visit(argument, 1);
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { value, level } = next;
+    for (const inner of Array.isArray(value) ? value : Object.values(value)) visit(inner, level + 1);
+  }
+  const bytes = jsonBytes(argument);
+  if (bytes > limits.messageBytes) throw limitExceeded("bytes in a message", bytes, limits.messageBytes);
+  return bytes;
+}
+
+/** Bytes of a value as JSON in UTF-8. */
+export function jsonBytes(value: unknown): number {
+  return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
+}
+
+export function limitExceeded(what: string, given: number, limit: number, field?: string): RepoconfError {
+  const message = `Too many ${what}: ${given}, and the limit is ${limit}.`;
+  return new RepoconfError(1107, message, { ...(field !== undefined && { field }), details: { given, limit } });
+}

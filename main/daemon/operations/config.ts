@@ -1,0 +1,167 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import { argumentSchemas, type OperationArguments } from "../../../shared/protocol.ts";
+import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
+import { type ConfigService, unknownRepository } from "../config-service.ts";
+import type { Operations, RequestContext } from "../dispatch.ts";
+import { jsonBytes, limitExceeded } from "../measure.ts";
+import type { RepositoryStore } from "../store/store.ts";
+
+type ConfigOperations = Pick<
+  Operations,
+  "config/list" | "config/set" | "config/unset" | "config/watch" | "config/unwatch"
+>;
+type ChangeOptions = Pick<OperationArguments<"config/unset">, "repo" | "revision" | "atomic" | "dryRun" | "reason">;
+
+const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
+
+/** `config/*`: docs/protocol.md, "list", "set" and "Extensions". */
+export function configOperations(
+  service: ConfigService,
+  changes: ConfigChanges,
+  store: RepositoryStore,
+): ConfigOperations {
+  return {
+    "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
+      if (!repo) throw noRepository();
+      const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
+      const list = await service.list(caller, { ...request, revision: revision ?? undefined });
+      return { result: list.config, revision: list.revision };
+    },
+
+    "config/set": async (args, context) => {
+      const repos = namedRepositories(args.repo);
+      const values = new Map<string, JsonValue>();
+      for (const [name, value] of Object.entries(args)) {
+        // The arguments came as JSON.
+        if (!setOptions.has(name)) values.set(name, value as JsonValue);
+      }
+      if (![...values.keys()].some(name => name.includes(".")))
+        throw noField("Give at least one <scope>.<field> and its value.");
+      checkLimits(repos, values, context);
+      return changes.run(context.caller, { ...changeOptions(args, repos), values, source: "set" });
+    },
+
+    "config/unset": async (args, context) => {
+      const repos = namedRepositories(args.repo);
+      if (!args.fields || args.fields.length === 0) throw noField("Name at least one <scope>.<field> in fields.");
+      const values = new Map(args.fields.map(name => [name, undefined]));
+      checkLimits(repos, values, context);
+      return changes.run(context.caller, { ...changeOptions(args, repos), values, source: "unset" });
+    },
+
+    "config/watch": async ({ repo, since }, { caller, connection }) => {
+      const ids = watchedRepositories(repo);
+      for (const id of ids ?? []) {
+        if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
+        // A revision is true only once the files have been read.
+        await store.read(id);
+      }
+      if (ids === undefined) await store.summaries();
+      const watched = ids ?? [...store.ids()].filter(id => service.canSee(caller, id));
+      const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
+      checkSince(repo, since, revisions);
+      connection.watch(ids);
+      return { result: { revisions } };
+    },
+
+    "config/unwatch": ({ repo }, { connection }) => {
+      connection.unwatch(watchedRepositories(repo));
+      return { result: {} };
+    },
+  };
+}
+
+function noRepository(): RepoconfError {
+  return new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
+}
+
+function noField(message: string): RepoconfError {
+  return new RepoconfError(1008, message);
+}
+
+function namedRepositories(repo: ChangeOptions["repo"]): string[] {
+  const ids = [...new Set(Array.isArray(repo) ? repo : [repo])].filter(id => typeof id === "string");
+  if (ids.length === 0 || (!Array.isArray(repo) && !repo)) throw noRepository();
+  return ids;
+}
+
+/** Undefined: no repository is named, so all are meant. */
+function watchedRepositories(repo: ChangeOptions["repo"]): string[] | undefined {
+  if (Array.isArray(repo)) return [...new Set(repo)];
+  return repo ? [repo] : undefined;
+}
+
+function changeOptions(args: ChangeOptions, repos: readonly string[]): Omit<ConfigChangeRequest, "values" | "source"> {
+  const { atomic, dryRun, reason } = args;
+  return {
+    repos,
+    revisions: expectedRevisions(args.repo, args.revision, "revision"),
+    atomic: atomic ?? false,
+    dryRun: dryRun ?? false,
+    reason: reason ?? undefined,
+  };
+}
+
+/** With one repository a number, with an array an object of ids to numbers. */
+function expectedRevisions(
+  repo: ChangeOptions["repo"],
+  revision: ChangeOptions["revision"],
+  name: string,
+): ReadonlyMap<string, number> {
+  if (revision === undefined || revision === null) return new Map();
+  if (typeof revision === "number") {
+    if (typeof repo === "string") return new Map([[repo, revision]]);
+    throw new RepoconfError(1101, `With several repositories ${name} must be an object: { "<id>": number }.`);
+  }
+  if (typeof repo === "string") throw new RepoconfError(1101, `With one repository ${name} must be a number.`);
+  return new Map(Object.entries(revision));
+}
+
+function checkLimits(
+  repos: readonly string[],
+  values: ReadonlyMap<string, JsonValue | undefined>,
+  { bytes }: RequestContext,
+): void {
+  const fields = values.size;
+  if (fields > limits.fieldsPerSet) throw limitExceeded("fields in a set", fields, limits.fieldsPerSet);
+  if (repos.length > limits.repositoriesPerSet) {
+    throw limitExceeded("repositories in a set", repos.length, limits.repositoriesPerSet);
+  }
+  if (repos.length * bytes > limits.setWorkBytes) {
+    throw limitExceeded(
+      "bytes in a set (repositories times the message's bytes)",
+      repos.length * bytes,
+      limits.setWorkBytes,
+    );
+  }
+  if (repos.length * fields > limits.setWorkFields) {
+    throw limitExceeded("fields in a set (repositories times fields)", repos.length * fields, limits.setWorkFields);
+  }
+  for (const [name, value] of values) {
+    const size = jsonBytes(value);
+    if (size > limits.valueBytes) throw limitExceeded("bytes in a value", size, limits.valueBytes, name);
+  }
+}
+
+/** Changes are not kept yet, so a watch can begin only where a repository is now. */
+function checkSince(
+  repo: ChangeOptions["repo"],
+  since: OperationArguments<"config/watch">["since"],
+  revisions: { readonly [repo: string]: number },
+): void {
+  for (const [id, revision] of expectedRevisions(repo, since, "since")) {
+    const current = revisions[id];
+    if (current === undefined) throw unknownRepository(id);
+    if (revision === current) continue;
+    const context = { repo: id, details: { current } };
+    if (revision > current)
+      throw new RepoconfError(1112, `There is no revision ${revision} yet; the newest is ${current}.`, context);
+    throw new RepoconfError(
+      1110,
+      `What came after revision ${revision} is no longer kept. List, then watch from ${current}.`,
+      context,
+    );
+  }
+}

@@ -1,0 +1,23 @@
+import type { DaemonStatus } from "../../../shared/protocol.ts";
+import type { Operations } from "../dispatch.ts";
+import { requireOwner } from "./repo.ts";
+
+/** `daemon/*`. What the daemon's own machine looks like is told to the owner only. */
+export function daemonOperations(
+  status: () => DaemonStatus,
+  stop: () => void,
+): Pick<Operations, "daemon/status" | "daemon/stop"> {
+  return {
+    "daemon/status": (_args, { caller }) => {
+      const all = status();
+      if (caller.owner) return { result: all };
+      return { result: { version: all.version, protocol: all.protocol, startedAt: all.startedAt } };
+    },
+
+    "daemon/stop": (_args, { caller }) => {
+      requireOwner(caller);
+      stop();
+      return { result: {} };
+    },
+  };
+}

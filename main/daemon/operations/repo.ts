@@ -1,0 +1,91 @@
+import { randomBytes } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve } from "node:path";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
+import type { Caller } from "../caller.ts";
+import { type ConfigService, unknownRepository } from "../config-service.ts";
+import type { Operations } from "../dispatch.ts";
+import type { RepositoryStore } from "../store/store.ts";
+import { page } from "./pages.ts";
+
+type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove">;
+
+/** `repo/*`: any key lists what it may read; only the owner manages repositories. */
+export function repositoryOperations(service: ConfigService, store: RepositoryStore): RepositoryOperations {
+  return {
+    "repo/list": async ({ path, limit, after }, { caller }) => {
+      const entries = await service.repositories(caller);
+      return path ? { result: await nearestAbove(entries, absolutePath(path)) } : page(entries, limit, after);
+    },
+
+    "repo/add": async ({ name, path, id, inTree }, { caller }) => {
+      requireOwner(caller);
+      if (id && !isRepositoryId(id)) {
+        throw new RepoconfError(
+          1101,
+          `"${id}" cannot be an id: 1 to 64 letters, digits, _ and -, the first a letter or digit.`,
+        );
+      }
+      if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
+      const result = await store.add({
+        id: id || randomBytes(12).toString("hex"),
+        name,
+        ...(path && { path: absolutePath(path) }),
+        inTree: inTree ?? false,
+      });
+      return { result };
+    },
+
+    "repo/update": async ({ repo, name, path }, { caller }) => {
+      requireOwner(caller);
+      const id = existing(store, repo);
+      if (!name && !path) throw new RepoconfError(1101, "Give a new name, a new path, or both.");
+      const result = await store.update(id, { ...(name && { name }), ...(path && { path: absolutePath(path) }) });
+      return { result };
+    },
+
+    "repo/remove": async ({ repo }, { caller }) => {
+      requireOwner(caller);
+      return { result: { movedTo: await store.remove(existing(store, repo)) } };
+    },
+  };
+}
+
+/** Throws RepoconfError 1105 for any key but the owner's. */
+export function requireOwner(caller: Caller): void {
+  if (caller.owner) return;
+  throw new RepoconfError(1105, "Only the owner's key may do this.");
+}
+
+function existing(store: RepositoryStore, repo: string | null | undefined): string {
+  if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
+  if (!store.has(repo)) throw unknownRepository(repo);
+  return repo;
+}
+
+function absolutePath(path: string): string {
+  if (path.includes("\0")) throw new RepoconfError(1101, "A path cannot hold a NUL character.");
+  if (!isAbsolute(path)) throw new RepoconfError(1101, `The path "${path}" must be absolute.`);
+  return resolve(path);
+}
+
+/** The repository whose folder is `path` or nearest above it, links resolved on both sides; none or one. */
+async function nearestAbove(entries: readonly RepositoryEntry[], path: string): Promise<readonly RepositoryEntry[]> {
+  const wanted = await realpath(path).catch(() => path);
+  let nearest: { readonly entry: RepositoryEntry; readonly folder: string } | undefined;
+  for (const entry of entries) {
+    if (entry.path === undefined) continue;
+    // Most folders are named as they are; only one that does not match so is worth asking the disk about.
+    const folder = isAtOrBelow(entry.path, wanted) ? entry.path : await realpath(entry.path).catch(() => undefined);
+    if (folder === undefined || !isAtOrBelow(folder, wanted)) continue;
+    if (nearest === undefined || folder.length > nearest.folder.length) nearest = { entry, folder };
+  }
+  return nearest === undefined ? [] : [nearest.entry];
+}
+
+function isAtOrBelow(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (!isAbsolute(way) && way !== ".." && !way.startsWith("../") && !way.startsWith("..\\"));
+}

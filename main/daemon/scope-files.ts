@@ -1,0 +1,114 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type JsonObject, sameJson } from "../../shared/json.ts";
+import { type Home, privateFile } from "./home.ts";
+import { compileScope, ScopeSchemaError, type Scopes } from "./scopes.ts";
+import { UnreadableFileError } from "./store/durable-text-file.ts";
+import { systemErrorCode } from "./store/file-system.ts";
+import { JsonTextError, parseJsonText } from "./store/json-text.ts";
+
+const ending = ".schema.json";
+
+/** The scopes that people add: `scopes/<scope>.schema.json` in the home, taken up while the daemon runs. */
+export class ScopeFiles {
+  readonly #home: Home;
+  readonly #scopes: Scopes;
+  readonly #onProblem: (message: string) => void;
+  #problems: readonly string[] = [];
+
+  constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void) {
+    this.#home = home;
+    this.#scopes = scopes;
+    this.#onProblem = onProblem;
+  }
+
+  /** What is wrong with the files now, a sentence each. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /** Reads the folder again. Returns the names of the scopes that came, went or changed. */
+  async reload(): Promise<string[]> {
+    const found = new Map<string, JsonObject>();
+    const problems: string[] = [];
+    for (const name of (await readdir(this.#home.scopes)).sort()) {
+      if (!name.endsWith(ending)) continue;
+      try {
+        const schema = await this.#read(name);
+        if (schema !== undefined) found.set(name.slice(0, -ending.length), schema);
+      } catch (error) {
+        problems.push(`${join(this.#home.scopes, name)}${describe(error)}; this scope is not used`);
+      }
+    }
+    const changed: string[] = [];
+    for (const { name } of [...this.#scopes.all()]) {
+      if (name === "svc" || found.has(name)) continue;
+      this.#scopes.delete(name);
+      changed.push(name);
+    }
+    for (const [name, schema] of found) {
+      if (sameJson(this.#scopes.get(name)?.schema, schema)) continue;
+      this.#scopes.set(compileScope(name, schema));
+      changed.push(name);
+    }
+    for (const problem of problems) if (!this.#problems.includes(problem)) this.#onProblem(problem);
+    this.#problems = problems;
+    return changed;
+  }
+
+  /** Writes the schema that editors check repository files by, if it is not what it should be. */
+  async writeRepositorySchema(): Promise<void> {
+    const file = privateFile(this.#home, this.#home.repositorySchemaFile);
+    const text = `${JSON.stringify(repositorySchema(this.#scopes), null, 2)}\n`;
+    const before = await file.read().catch(() => null);
+    if (before !== text) await file.write(text);
+  }
+
+  /** A schema that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
+  async #read(name: string): Promise<JsonObject | undefined> {
+    const scope = name.slice(0, -ending.length);
+    if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
+    const text = await privateFile(this.#home, join(this.#home.scopes, name)).read();
+    if (text === null) return undefined;
+    const { value } = parseJsonText(text);
+    compileScope(scope, value);
+    return value;
+  }
+}
+
+function describe(error: unknown): string {
+  if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;
+  if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError) return `: ${error.message}`;
+  return `: ${systemErrorCode(error) ?? String(error)}`;
+}
+
+/** What editors complete and check a repository's file by. */
+function repositorySchema(scopes: Scopes): JsonObject {
+  const properties: { [scope: string]: unknown } = {};
+  for (const { name, schema } of scopes.all()) properties[name] = withoutSchemaKeyword(schema);
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "A repository's configuration (Repoconf)",
+    // Read by editors that know JSON with comments.
+    allowComments: true,
+    type: "object",
+    properties: {
+      $schema: { type: "string" },
+      name: { type: "string", minLength: 1, description: "What people call the repository." },
+      path: { type: "string", description: "The folder of its work tree, absolute." },
+      inTree: { type: "boolean", description: "Whether the values stand in the work tree's .repoconf.json." },
+      // Made of JSON only.
+      config: {
+        type: "object",
+        description: "Scope, field, value: what is not here has its default.",
+        properties: properties as JsonObject,
+      },
+    },
+    additionalProperties: false,
+  };
+}
+
+function withoutSchemaKeyword(schema: object): object {
+  const { $schema: _, ...rest } = schema as { $schema?: string };
+  return rest;
+}

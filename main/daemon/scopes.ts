@@ -1,0 +1,264 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { type Config, configValue } from "../../shared/config.ts";
+import { isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { svcSchema } from "../../shared/scopes/svc.ts";
+
+/** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
+export interface ValueProblem {
+  readonly message: string;
+  /** JSON pointer into the value; "" is the value itself. */
+  readonly path: string;
+  /** The schema's keyword that refused it, such as "maximum". */
+  readonly rule: string;
+  /** JSON type of what was given there. */
+  readonly given: string;
+}
+
+/** A field that refers to a key of another one which is not there. */
+export interface BrokenReference {
+  readonly scope: string;
+  readonly field: string;
+  readonly target: string;
+  readonly value: string;
+}
+
+interface Field {
+  readonly schema: FieldSchema;
+  validate(value: JsonValue): ValueProblem | undefined;
+}
+
+export interface Scope {
+  readonly name: string;
+  readonly schema: ScopeSchema;
+  readonly fields: ReadonlyMap<string, Field>;
+}
+
+/** A schema that cannot be used; `message` says why. */
+export class ScopeSchemaError extends Error {
+  override readonly name = "ScopeSchemaError";
+}
+
+/** Every scope in use and its rules: which fields exist, what they may hold, what they are when nothing is stored. */
+export class Scopes {
+  readonly #scopes = new Map<string, Scope>();
+  #defaults: Config = {};
+
+  constructor() {
+    this.set(compileScope("svc", svcSchema));
+  }
+
+  set(scope: Scope): void {
+    this.#scopes.set(scope.name, scope);
+    this.#defaults = this.#collectDefaults();
+  }
+
+  delete(name: string): void {
+    this.#scopes.delete(name);
+    this.#defaults = this.#collectDefaults();
+  }
+
+  get(name: string): Scope | undefined {
+    return this.#scopes.get(name);
+  }
+
+  all(): Iterable<Scope> {
+    return this.#scopes.values();
+  }
+
+  /** Every field's default. A new object whenever a scope comes, goes or changes: what is derived from it is keyed by it. */
+  get defaults(): Config {
+    return this.#defaults;
+  }
+
+  field(scope: string, field: string): Field | undefined {
+    return this.#scopes.get(scope)?.fields.get(field);
+  }
+
+  /** `<scope>.<field>` of every field there is. */
+  *paths(): Generator<string> {
+    for (const scope of this.#scopes.values()) {
+      for (const field of scope.fields.keys()) yield joinConfigPath(scope.name, field);
+    }
+  }
+
+  /** The effective values: stored, else the default; complete, in the order of the schemas. */
+  effective(stored: Config): Config {
+    const result: { [scope: string]: { [field: string]: JsonValue } } = {};
+    for (const [scope, defaults] of Object.entries(this.#defaults)) {
+      const fields: { [field: string]: JsonValue } = { ...defaults };
+      for (const field of Object.keys(defaults)) {
+        const value = configValue(stored, scope, field);
+        if (value !== undefined) fields[field] = value;
+      }
+      result[scope] = fields;
+    }
+    return result;
+  }
+
+  /** The fields of the stored configuration that name a key of another field which has no such key (`x-keyOf`). */
+  brokenReferences(stored: Config): BrokenReference[] {
+    const broken: BrokenReference[] = [];
+    for (const scope of this.#scopes.values()) {
+      for (const [field, { schema }] of scope.fields) {
+        const target = schema["x-keyOf"];
+        if (target === undefined) continue;
+        const value = configValue(stored, scope.name, field) ?? schema.default;
+        if (typeof value !== "string" || value === "") continue;
+        const keys = configValue(stored, scope.name, target) ?? configValue(this.#defaults, scope.name, target);
+        if (!isJsonObject(keys) || !Object.hasOwn(keys, value))
+          broken.push({ scope: scope.name, field, target, value });
+      }
+    }
+    return broken;
+  }
+
+  #collectDefaults(): Config {
+    const defaults: { [scope: string]: { [field: string]: JsonValue } } = {};
+    for (const scope of this.#scopes.values()) {
+      const fields: { [field: string]: JsonValue } = {};
+      for (const [name, { schema }] of scope.fields) fields[name] = schema.default;
+      defaults[scope.name] = fields;
+    }
+    return defaults;
+  }
+}
+
+/**
+ * Makes a scope of a JSON Schema (2020-12). Throws ScopeSchemaError if it is none, a field's name or default is not
+ * valid, or a `$ref` leads outside.
+ */
+export function compileScope(name: string, schema: unknown): Scope {
+  if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" cannot be a scope's name`);
+  if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
+  const ajv = new Ajv2020({
+    strict: false,
+    validateFormats: false,
+    logger: false,
+    allErrors: false,
+    addUsedSchema: false,
+  });
+  ajv.addKeyword({
+    keyword: "uniqueItemProperties",
+    type: "array",
+    schemaType: "array",
+    validate: haveUniqueProperties,
+  });
+  try {
+    // Under a name of ours: an `$id` in the file must not become an address that others could be resolved by.
+    const { $id: _, ...unnamed } = schema;
+    ajv.addSchema(unnamed, "scope:");
+  } catch (error) {
+    throw new ScopeSchemaError(`it is not a valid JSON Schema: ${messageOf(error)}`);
+  }
+  const fields = new Map<string, Field>();
+  for (const [field, fieldSchema] of Object.entries(schema.properties)) {
+    fields.set(field, compileField(ajv, field, fieldSchema));
+  }
+  for (const [field, { schema: fieldSchema }] of fields) {
+    const target = fieldSchema["x-keyOf"];
+    if (target !== undefined && !fields.has(target)) {
+      throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is no field of the scope`);
+    }
+  }
+  return { name, schema, fields };
+}
+
+function isScopeSchema(schema: unknown): schema is ScopeSchema {
+  return isJsonObject(schema) && schema["type"] === "object" && isJsonObject(schema["properties"]);
+}
+
+function compileField(ajv: Ajv2020, name: string, schema: FieldSchema): Field {
+  if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" cannot be a field's name`);
+  if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
+  if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
+  let compiled: ValidateFunction | undefined;
+  const validate = (value: JsonValue): ValueProblem | undefined => {
+    const member = findPrototypeMember(value);
+    if (member !== undefined) {
+      return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
+    }
+    compiled ??= compilePointer(ajv, name);
+    if (compiled(value)) return undefined;
+    return describeProblem(value, compiled.errors?.[0]);
+  };
+  try {
+    const problem = validate(schema.default);
+    if (problem !== undefined)
+      throw new ScopeSchemaError(`the default of "${name}" is refused by its own schema: it ${problem.message}`);
+  } catch (error) {
+    if (error instanceof ScopeSchemaError) throw error;
+    throw new ScopeSchemaError(`the field "${name}": ${messageOf(error)}`);
+  }
+  return { schema, validate };
+}
+
+function compilePointer(ajv: Ajv2020, field: string): ValidateFunction {
+  const compiled = ajv.getSchema(`scope:#/properties/${field}`);
+  if (compiled === undefined) throw new ScopeSchemaError(`the field "${field}" cannot be compiled`);
+  return compiled;
+}
+
+/** The keyword `uniqueItemProperties: ["name"]`: no two items of an array have the same value there. As ajv-keywords has it. */
+function haveUniqueProperties(properties: readonly string[], items: readonly unknown[]): boolean {
+  return properties.every(property => {
+    const values = items.filter(isJsonObject).map(item => JSON.stringify(item[property]));
+    return new Set(values).size === values.length;
+  });
+}
+
+/** JSON pointer of the first object that has an own member called `__proto__`; undefined if there is none. Depth is bounded by the caller. */
+function findPrototypeMember(value: JsonValue, path = ""): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Object.hasOwn(value, "__proto__")) return path;
+  for (const [member, inner] of Object.entries(value as JsonObject)) {
+    const found = findPrototypeMember(inner, `${path}/${member}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function describeProblem(value: JsonValue, error: ErrorObject | undefined): ValueProblem {
+  if (error === undefined)
+    return { message: "is refused by its schema", path: "", rule: "schema", given: jsonType(value) };
+  const given = jsonType(valueAt(value, error.instancePath));
+  const place = error.instancePath === "" ? "" : `at ${error.instancePath} `;
+  return { message: `${place}${describeRule(error, given)}`, path: error.instancePath, rule: error.keyword, given };
+}
+
+function describeRule(error: ErrorObject, given: string): string {
+  switch (error.keyword) {
+    case "type":
+      return `must be ${[error.params["type"]].flat().join(" or ")}, and ${given} was given`;
+    case "additionalProperties":
+      return `may not have the member "${error.params["additionalProperty"]}"`;
+    case "required":
+      return `lacks the member "${error.params["missingProperty"]}"`;
+    case "uniqueItemProperties":
+      return "must not hold two items of the same name";
+    case "uniqueItems":
+      return "must not hold the same item twice";
+    default:
+      return error.message ?? `breaks the rule ${error.keyword}`;
+  }
+}
+
+function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
+  let current: JsonValue | undefined = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const member = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    current = typeof current === "object" && current !== null ? (current as JsonObject)[member] : undefined;
+  }
+  return current;
+}
+
+export function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,139 @@
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { Server as Engine } from "engine.io";
+import { limits } from "../../shared/limits.ts";
+import { createGuard, type Refusal } from "./guard.ts";
+
+/*
+ * The daemon's door. Security posture:
+ * - It listens on the loopback addresses only, and never on another.
+ * - The guard (guard.ts) sees every request and every upgrade before any route does. Socket.IO's own `cors` option would
+ *   not: it does not apply to websockets.
+ * - What is answered without a key says nothing about anyone's configuration: health and the identity proof.
+ * - Every other thing needs an API key, checked at the Socket.IO handshake (connections.ts).
+ */
+
+export interface DoorOptions {
+  /** The port to try first, and whether another will do. 0 asks for any. */
+  readonly port: number;
+  readonly insist: boolean;
+  allowedOrigins(): readonly string[];
+  /** Answers what is not Socket.IO's; the guard has let it in. */
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  onRefusal(refusal: Refusal, request: IncomingMessage): void;
+}
+
+export interface Door {
+  readonly port: number;
+  /** Whether [::1] answers too. */
+  readonly ipv6: boolean;
+  readonly engine: Engine;
+  close(): Promise<void>;
+}
+
+/** The port that was insisted on is taken. */
+export class PortTakenError extends Error {
+  override readonly name = "PortTakenError";
+}
+
+const socketPath = "/socket.io/";
+
+/** Opens the daemon's port on 127.0.0.1, and on ::1 where the same can be had. Throws PortTakenError. */
+export async function openDoor(options: DoorOptions): Promise<Door> {
+  const ipv4 = createServer();
+  await listenSomewhere(ipv4, options.port, options.insist);
+  const { port } = ipv4.address() as AddressInfo;
+  const ipv6 = createServer();
+  const servers = (await listen(ipv6, "::1", port).then(
+    () => true,
+    () => false,
+  ))
+    ? [ipv4, ipv6]
+    : [ipv4];
+
+  const engine = new Engine({
+    maxHttpBufferSize: limits.transportBytes,
+    // A page on an origin that the settings allow may read polling's answers; any other was refused before.
+    cors: { origin: true },
+    transports: ["polling", "websocket"],
+    allowEIO3: false,
+  });
+  const guard = createGuard({ port, allowedOrigins: options.allowedOrigins });
+  for (const server of servers) {
+    server.on("request", (request, response) => {
+      const refusal = guard(request);
+      if (refusal !== undefined) {
+        options.onRefusal(refusal, request);
+        refuse(response, refusal);
+      } else if (isSocketRequest(request)) {
+        engine.handleRequest(engineRequest(request), response);
+      } else {
+        options.onRequest(request, response);
+      }
+    });
+    server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const refusal = guard(request);
+      if (refusal !== undefined) options.onRefusal(refusal, request);
+      if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
+      else engine.handleUpgrade(engineRequest(request), socket, head);
+    });
+  }
+  const close = async () => {
+    engine.close();
+    await Promise.all(servers.map(closeServer));
+  };
+  return { port, ipv6: servers.length > 1, engine, close };
+}
+
+async function listenSomewhere(server: HttpServer, port: number, insist: boolean): Promise<void> {
+  try {
+    await listen(server, "127.0.0.1", port);
+  } catch (error) {
+    const taken = error instanceof Error && "code" in error && (error.code === "EADDRINUSE" || error.code === "EACCES");
+    if (!taken) throw error;
+    if (insist) throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
+    await listen(server, "127.0.0.1", 0);
+  }
+}
+
+function listen(server: HttpServer, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ host, port, exclusive: true }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: HttpServer): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+function isSocketRequest(request: IncomingMessage): boolean {
+  const path = request.url?.split("?", 1)[0];
+  return path === socketPath || path === socketPath.slice(0, -1);
+}
+
+/** engine.io adds members of its own to the request that it is handed. */
+function engineRequest(request: IncomingMessage): Parameters<Engine["handleRequest"]>[0] {
+  return request as Parameters<Engine["handleRequest"]>[0];
+}
+
+function refuse(response: ServerResponse, refusal: Refusal): void {
+  response.writeHead(403, {
+    "Content-Type": "text/plain; charset=utf-8",
+    Connection: "close",
+    "X-Content-Type-Options": "nosniff",
+  });
+  response.end(`${refusal.message}\n`);
+}
+
+function refuseUpgrade(socket: Duplex): void {
+  socket.on("error", () => {});
+  socket.end("HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+}

@@ -1,0 +1,86 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { FromSchema } from "json-schema-to-ts";
+import { type Home, privateFile } from "./home.ts";
+import { UnreadableFileError } from "./store/durable-text-file.ts";
+import { JsonTextError, parseJsonText } from "./store/json-text.ts";
+
+export const settingsSchema = {
+  type: "object",
+  properties: {
+    $schema: { type: "string" },
+    port: {
+      type: "integer",
+      minimum: 1,
+      maximum: 65_535,
+      description: "The port to prefer to 7420; taken at the next start.",
+    },
+    origins: {
+      type: "array",
+      uniqueItems: true,
+      items: { type: "string", pattern: "^https?://[^/\\s]+$" },
+      description: "Web pages on these origins may connect, such as http://localhost:5173. They still need a key.",
+    },
+  },
+  additionalProperties: false,
+} as const;
+
+export type SettingsValues = FromSchema<typeof settingsSchema>;
+
+/** `settings.json`: read at the start and whenever it changes. A broken one keeps the last good settings. */
+export class Settings {
+  readonly #home: Home;
+  readonly #onProblem: (message: string) => void;
+  #values: SettingsValues = {};
+  #problem: string | undefined;
+  #lastText: string | null = null;
+
+  private constructor(home: Home, onProblem: (message: string) => void) {
+    this.#home = home;
+    this.#onProblem = onProblem;
+  }
+
+  /** `onProblem` is told, in a sentence, each time the file is found broken. */
+  static async open(home: Home, onProblem: (message: string) => void): Promise<Settings> {
+    const settings = new Settings(home, onProblem);
+    await settings.reload();
+    return settings;
+  }
+
+  get values(): SettingsValues {
+    return this.#values;
+  }
+
+  /** What is wrong with the file now; undefined if nothing is. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async reload(): Promise<void> {
+    const { settingsFile } = this.#home;
+    try {
+      const text = await privateFile(this.#home, settingsFile).read();
+      if (text === this.#lastText) return;
+      this.#lastText = text;
+      this.#values = text === null ? {} : parseSettings(text);
+      this.#problem = undefined;
+    } catch (error) {
+      const place = error instanceof JsonTextError ? `, line ${error.line}, column ${error.column}` : "";
+      const known =
+        error instanceof JsonTextError || error instanceof UnreadableFileError || error instanceof SettingsError;
+      if (!known) throw error;
+      const problem = `${settingsFile}${place}: ${error.message}; the last good settings stay in use`;
+      if (problem !== this.#problem) this.#onProblem(problem);
+      this.#problem = problem;
+    }
+  }
+}
+
+class SettingsError extends Error {}
+
+function parseSettings(text: string): SettingsValues {
+  const { value } = parseJsonText(text);
+  const ajv = new Ajv2020({ allErrors: true });
+  const validate = ajv.compile<SettingsValues>(settingsSchema);
+  if (validate(value)) return value;
+  throw new SettingsError(ajv.errorsText(validate.errors, { dataVar: "settings", separator: "; " }));
+}

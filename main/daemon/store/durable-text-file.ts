@@ -1,0 +1,198 @@
+import { constants } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Adapter } from "lowdb";
+import pLimit from "p-limit";
+import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
+
+/** A file that is there but cannot be taken as text: not a regular file, too large, not UTF-8, not readable. */
+export class UnreadableFileError extends Error {
+  override readonly name = "UnreadableFileError";
+}
+
+/** What tells one version of a file from another without reading it. */
+export interface FileStamp {
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ino: number;
+}
+
+export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return one.size === other.size && one.mtimeMs === other.mtimeMs && one.ino === other.ino;
+}
+
+export interface DurableTextFileOptions {
+  readonly path: string;
+  /** The temporary file's path, on the same file system and in no watched folder's list of names. One writer at a time may use it. */
+  readonly temporaryPath: string;
+  /** Mode of a new file; an existing one keeps its own. */
+  readonly mode: number;
+  readonly maximumBytes: number;
+  readonly fileSystem?: FileSystem;
+}
+
+/** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
+const writers = pLimit(64);
+/** How long a rename or removal that another process blocks (antivirus, indexer, an editor on Windows) is tried again. */
+const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+// A link is reported, never followed, and a pipe must not block. Windows knows neither flag.
+const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/**
+ * lowdb's lowest layer: a file's text, read whole and replaced whole. After `write` the text is on the disk: neither
+ * kill -9 nor a power loss takes it back, and at no moment is the file anything but the old or the new text.
+ */
+export class DurableTextFile implements Adapter<string> {
+  readonly path: string;
+  readonly #options: DurableTextFileOptions;
+  readonly #fileSystem: FileSystem;
+  #stamp: FileStamp | undefined;
+  #fileMode: number | undefined;
+
+  constructor(options: DurableTextFileOptions) {
+    this.path = options.path;
+    this.#options = options;
+    this.#fileSystem = options.fileSystem ?? realFileSystem;
+  }
+
+  /** Of the version last read or written; undefined if there was no file. */
+  get stamp(): FileStamp | undefined {
+    return this.#stamp;
+  }
+
+  /**
+   * The text, or null if there is no file. Throws UnreadableFileError for what is there but no text, and the system's
+   * error when the process has no file handle left, which says nothing of the file.
+   */
+  async read(): Promise<string | null> {
+    let handle: FileHandle;
+    try {
+      handle = await this.#fileSystem.open(this.path, readFlags);
+    } catch (error) {
+      switch (systemErrorCode(error)) {
+        case "ENOENT":
+          this.#stamp = undefined;
+          return null;
+        case "ELOOP":
+        case "EMLINK":
+          throw new UnreadableFileError("it is a symbolic link, and links are not followed");
+        case "EISDIR":
+          throw new UnreadableFileError("it is a folder, not a file");
+        case "EMFILE":
+        case "ENFILE":
+          throw error;
+        default:
+          throw new UnreadableFileError(`it cannot be read (${systemErrorCode(error) ?? String(error)})`);
+      }
+    }
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
+      const { maximumBytes } = this.#options;
+      if (stats.size > maximumBytes) {
+        throw new UnreadableFileError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
+      }
+      const bytes = await handle.readFile();
+      this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+      this.#fileMode = stats.mode & 0o777;
+      try {
+        return utf8.decode(bytes);
+      } catch {
+        throw new UnreadableFileError("it is not UTF-8 text");
+      }
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /**
+   * Replaces the file, durably. `lastLook` runs when the new text is on the disk and only the rename is missing; if it
+   * throws, the file stays as it is. Throws the system's error; no temporary file is left behind.
+   */
+  async write(text: string, lastLook?: () => Promise<void>): Promise<void> {
+    await writers(() => this.#replace(text, lastLook));
+  }
+
+  /** Takes from an existing file every right that its options' mode does not give. */
+  async makePrivate(): Promise<void> {
+    const { mode } = this.#options;
+    if (process.platform === "win32" || this.#fileMode === undefined || (this.#fileMode & ~mode) === 0) return;
+    const handle = await this.#fileSystem.open(this.path, readFlags);
+    try {
+      await handle.chmod(mode);
+      this.#fileMode = mode;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #replace(text: string, lastLook: (() => Promise<void>) | undefined): Promise<void> {
+    const { temporaryPath } = this.#options;
+    const stamp = await this.#writeTemporary(text);
+    try {
+      await lastLook?.();
+      await retryBlocked(() => this.#fileSystem.rename(temporaryPath, this.path));
+    } catch (error) {
+      await this.#removeTemporary();
+      throw error;
+    }
+    await this.#syncFolder();
+    this.#stamp = stamp;
+  }
+
+  async #writeTemporary(text: string): Promise<FileStamp> {
+    const { temporaryPath, mode } = this.#options;
+    // Left by a crash, or planted: "wx" below then makes a file of our own and never follows a link.
+    await this.#removeTemporary();
+    try {
+      const handle = await this.#fileSystem.open(temporaryPath, "wx", mode);
+      try {
+        if (this.#fileMode !== undefined && this.#fileMode !== mode) await handle.chmod(this.#fileMode);
+        await handle.writeFile(text);
+        await handle.sync();
+        const stats = await handle.stat();
+        return { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      await this.#removeTemporary();
+      throw error;
+    }
+  }
+
+  async #removeTemporary(): Promise<void> {
+    try {
+      await retryBlocked(() => this.#fileSystem.unlink(this.#options.temporaryPath));
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+    }
+  }
+
+  async #syncFolder(): Promise<void> {
+    // Windows has no handle on a folder; NTFS journals the rename itself.
+    if (process.platform === "win32") return;
+    const handle = await this.#fileSystem.open(dirname(this.path), "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+async function retryBlocked(call: () => Promise<void>): Promise<void> {
+  for (const milliseconds of retryDelays) {
+    try {
+      return await call();
+    } catch (error) {
+      const code = systemErrorCode(error);
+      if (code !== "EPERM" && code !== "EBUSY") throw error;
+      await delay(milliseconds);
+    }
+  }
+  return call();
+}

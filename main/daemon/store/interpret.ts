@@ -1,0 +1,84 @@
+import { type Config, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import type { Scopes } from "../scopes.ts";
+
+export type Locate = (path: readonly string[]) => { readonly line: number; readonly column: number } | undefined;
+
+export interface Interpretation {
+  /** The stored values in service. */
+  readonly stored: Config;
+  /** Fields whose text is not in service, and why. */
+  readonly health: readonly HealthProblem[];
+}
+
+/**
+ * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
+ * so does a reference to a key that is not there, unless the last good one is broken too: then the default serves.
+ * Unknown scopes and fields are told and left alone. `locate` finds a value's place for the report.
+ */
+export function interpretConfig(
+  raw: JsonObject,
+  lastGood: Config | undefined,
+  scopes: Scopes,
+  locate: Locate,
+): Interpretation {
+  const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
+  const health: HealthProblem[] = [];
+  for (const [scopeName, fields] of Object.entries(raw)) {
+    const scope = scopes.get(scopeName);
+    if (scope === undefined) {
+      const message = `There is no scope "${scopeName}"; its values are kept and not used.`;
+      health.push({ code: 1011, message, field: scopeName, ...locate([scopeName]) });
+      continue;
+    }
+    if (!isJsonObject(fields)) continue;
+    const good: { [field: string]: JsonValue } = {};
+    for (const [name, value] of Object.entries(fields)) {
+      const path = joinConfigPath(scopeName, name);
+      const field = scope.fields.get(name);
+      if (field === undefined) {
+        const message = `There is no field "${path}"; its value is kept and not used.`;
+        health.push({ code: 1011, message, field: path, ...locate([scopeName, name]) });
+        continue;
+      }
+      const problem = field.validate(value);
+      if (problem === undefined) {
+        good[name] = value;
+        continue;
+      }
+      const previous = lastGood && configValue(lastGood, scopeName, name);
+      if (previous !== undefined && field.validate(previous) === undefined) good[name] = previous;
+      const message = `${path} ${problem.message}; ${previous === undefined ? "its default" : "its last good value"} is used.`;
+      health.push({ code: 1103, message, field: path, ...locate([scopeName, name]) });
+    }
+    stored[scopeName] = good;
+  }
+  settleReferences(stored, lastGood, scopes, locate, health);
+  return { stored, health };
+}
+
+function settleReferences(
+  stored: { [scope: string]: { [field: string]: JsonValue } },
+  lastGood: Config | undefined,
+  scopes: Scopes,
+  locate: Locate,
+  health: HealthProblem[],
+): void {
+  for (const { scope, field, target, value } of scopes.brokenReferences(stored)) {
+    const fields = stored[scope];
+    if (fields === undefined) continue;
+    const path = joinConfigPath(scope, field);
+    delete fields[field];
+    const previous = lastGood && configValue(lastGood, scope, field);
+    if (previous !== undefined && previous !== value) {
+      fields[field] = previous;
+      const stillBroken = scopes.brokenReferences(stored).some(other => other.scope === scope && other.field === field);
+      if (stillBroken) delete fields[field];
+    }
+    const used = Object.hasOwn(fields, field) ? "its last good value" : "its default";
+    const message = `${path} names "${value}", which is no key of ${joinConfigPath(scope, target)}; ${used} is used.`;
+    health.push({ code: 1103, message, field: path, ...locate([scope, field]) });
+  }
+}

@@ -1,0 +1,55 @@
+/** How new values are written into a JSON text: as a person would. */
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+
+/** A member's name and value. */
+export type Entry = readonly [name: string, value: JsonValue];
+
+/** The longest text that still goes on one line. */
+export const lineLimit = 80;
+
+export interface Style {
+  readonly unit: string;
+  readonly endOfLine: string;
+}
+
+export const defaultStyle: Style = { unit: "  ", endOfLine: "\n" };
+
+/**
+ * The text of a value, over as many lines as a person would give it. Its first line has no indentation, its others
+ * have `indentation` and more. Members that are undefined are left out.
+ */
+export function formatValue(value: JsonValue, indentation: string, style: Style): string {
+  if (!isContainer(value)) return JSON.stringify(value);
+  const deeper = indentation + style.unit;
+  const separator = style.endOfLine + deeper;
+  const lines = isJsonObject(value)
+    ? entriesOf(value).map(([name, member]) => `${JSON.stringify(name)}: ${formatValue(member, deeper, style)}`)
+    : value.map(element => formatValue(element, deeper, style));
+  if (lines.length === 0) return inlineValue(value);
+  if (isJsonArray(value) && !value.some(isContainer)) {
+    const inline = inlineValue(value);
+    if (inline.length <= lineLimit) return inline;
+  }
+  const [open, close] = isJsonObject(value) ? "{}" : "[]";
+  return `${open}${separator}${lines.join(`,${separator}`)}${style.endOfLine}${indentation}${close}`;
+}
+
+/** A value on one line, however long. */
+export function inlineValue(value: JsonValue): string {
+  if (!isContainer(value)) return JSON.stringify(value);
+  if (!isJsonObject(value)) return `[${value.map(inlineValue).join(", ")}]`;
+  const parts = entriesOf(value).map(([name, member]) => `${JSON.stringify(name)}: ${inlineValue(member)}`);
+  return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
+}
+
+export function entriesOf(value: JsonObject): Entry[] {
+  return Object.entries(value).filter(([, member]) => member !== undefined);
+}
+
+export function isJsonArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export function isContainer(value: JsonValue): value is readonly JsonValue[] | JsonObject {
+  return isJsonArray(value) || isJsonObject(value);
+}

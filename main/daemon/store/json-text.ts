@@ -1,0 +1,261 @@
+/** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
+import { isDeepStrictEqual } from "node:util";
+import { createScanner, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import type { JsonObject, JsonValue } from "../../../shared/json.ts";
+import { membersOf, rewriteBody } from "./json-text-edits.ts";
+import { defaultStyle, formatValue } from "./json-text-format.ts";
+import type { Range } from "./json-text-places.ts";
+
+const byteOrderMark = "\uFEFF";
+const deepestNesting = 64;
+const endsTooEarly = "this text ends too early";
+
+/** What is wrong with a text, and where; line and column from 1, a BOM not counted. */
+export class JsonTextError extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(message: string, { line, column }: Place) {
+    super(message);
+    this.name = "JsonTextError";
+    this.line = line;
+    this.column = column;
+  }
+}
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A text that was read. */
+export interface JsonText {
+  /** With its BOM if it had one. */
+  readonly text: string;
+  readonly value: JsonObject;
+  /**
+   * Where the value at `path` stands, or undefined if there is none. An element of an array is named by its index in
+   * decimal digits, the root by the empty path.
+   */
+  locate(path: readonly string[]): Place | undefined;
+}
+
+/**
+ * Reads a text whose root is an object. Line and block comments may stand between any two tokens, trailing commas may
+ * not.
+ *
+ * Throws a JsonTextError for the first thing that is wrong: syntax, nesting deeper than 64 levels (the root is the
+ * first), a name that stands twice in one object, a member called `__proto__`, a number that is too large.
+ */
+export function parseJsonText(text: string): JsonText {
+  const { body, root, value } = readText(text);
+  return {
+    text,
+    value,
+    locate(path) {
+      let node: Node | undefined = root;
+      for (const name of path) node = node && childNamed(node, name);
+      return node && placeOf(body, node.offset);
+    },
+  };
+}
+
+/**
+ * The text that reads as `next` and differs from `current.text` only where a value differs; `current.text` itself if
+ * none does. Members that are new come last in their object; members that `next` lacks, or has as undefined, go. All
+ * comments stay but those within a value that is removed or replaced.
+ *
+ * Throws an Error if the new text turns out to read differently, so that nobody writes it: then this function has a
+ * bug, or `next` cannot be written (it is nested too deeply or has a member called `__proto__`).
+ */
+export function rewriteJsonText(current: JsonText, next: JsonObject): string {
+  const { bom, body, root, comments } = readText(current.text);
+  const { text, discarded } = rewriteBody(body, root, next);
+  return checked(bom + text, next, textsOf(body, outside(comments, discarded)));
+}
+
+/** The text of a new file: two spaces, LF, a final newline. Throws an Error for what `rewriteJsonText` cannot write. */
+export function formatJsonText(value: JsonObject): string {
+  return checked(`${formatValue(value, "", defaultStyle)}\n`, value, []);
+}
+
+/** Returns `text` if it reads as `next` and has these comments, else throws. */
+function checked(text: string, next: JsonObject, comments: readonly string[]): string {
+  const { body, value, comments: found } = readWritten(text);
+  if (!isDeepStrictEqual(asWritten(value), asWritten(next))) {
+    throw new Error("A JSON text was about to be written that reads as another value");
+  }
+  if (!isDeepStrictEqual(textsOf(body, found), comments)) {
+    throw new Error("A JSON text was about to be written that has lost a comment");
+  }
+  return text;
+}
+
+function readWritten(text: string): ReadText {
+  try {
+    return readText(text);
+  } catch (cause) {
+    throw new Error("A JSON text was about to be written that cannot be read", { cause });
+  }
+}
+
+/**
+ * Without undefined members and the sign of -0. Compared with isDeepStrictEqual, as fast-deep-equal takes members called
+ * "constructor", "valueOf" or "toString" for those of a class.
+ */
+function asWritten(value: JsonObject): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+interface ReadText {
+  readonly bom: string;
+  readonly body: string;
+  readonly root: Node;
+  readonly value: JsonObject;
+  readonly comments: readonly Range[];
+}
+
+interface Problem {
+  readonly offset: number;
+  readonly message: string;
+}
+
+function readText(text: string): ReadText {
+  const bom = text.startsWith(byteOrderMark) ? byteOrderMark : "";
+  const body = text.slice(bom.length);
+  const nesting = findNestingProblem(body);
+  const { problem: syntax, comments } = visitTokens(body.slice(0, nesting?.offset));
+  const nul = body.indexOf("\0");
+  const problems = [nul < 0 ? undefined : { offset: nul, message: "a NUL character stands here" }, nesting, syntax];
+  const [first] = problems.filter(problem => problem !== undefined).sort((left, right) => left.offset - right.offset);
+  if (first !== undefined) throw errorAt(body, first);
+  const root = parseTree(body);
+  if (root === undefined) throw errorAt(body, { offset: body.length, message: endsTooEarly });
+  if (root.type !== "object") throw errorAt(body, { offset: root.offset, message: "the outermost value is no object" });
+  return { bom, body, root, value: objectOf(body, root), comments };
+}
+
+/**
+ * The first bracket that nests too deeply or closes what is not open. The parser of jsonc-parser recurses, and goes on
+ * after errors, so it only ever gets the text before that bracket: as deep as `deepestNesting` at most.
+ */
+function findNestingProblem(body: string): Problem | undefined {
+  const scanner = createScanner(body, true);
+  const closers: string[] = [];
+  for (;;) {
+    scanner.scan();
+    const offset = scanner.getTokenOffset();
+    // The first character tells tokens apart: none but a bracket starts with a bracket.
+    const character = body[offset];
+    if (character === undefined) return undefined;
+    if (character === "{" || character === "[") {
+      if (closers.length === deepestNesting) {
+        return { offset, message: `values are nested more than ${deepestNesting} levels deep` };
+      }
+      closers.push(character === "{" ? "}" : "]");
+    } else if (character === "}" || character === "]") {
+      const closer = closers.pop();
+      if (closer === undefined) return { offset, message: `nothing is open that this ${character} could close` };
+      if (closer !== character) return { offset, message: `a ${closer} is missing before this ${character}` };
+    }
+  }
+}
+
+/** Only the first problem: a text of 4 MB can have 8 million. */
+function visitTokens(body: string): { problem: Problem | undefined; comments: Range[] } {
+  const comments: Range[] = [];
+  let problem: Problem | undefined;
+  visit(body, {
+    onComment: (offset, length) => comments.push({ start: offset, end: offset + length }),
+    onError: (code, offset) => {
+      problem ??= syntaxProblem(body, code, offset);
+    },
+  });
+  return { problem, comments };
+}
+
+const syntaxMessages: Readonly<Record<string, string>> = {
+  InvalidSymbol: "this is neither a value nor a name in double quotes",
+  PropertyNameExpected: "the name of a member is missing, in double quotes",
+  ValueExpected: "a value is missing",
+  ColonExpected: "a colon is missing",
+  CommaExpected: "a comma is missing",
+  EndOfFileExpected: "only comments may follow the end of the outermost value",
+  UnexpectedEndOfComment: "this comment has no end",
+  UnexpectedEndOfString: "this string has no closing quote on its line",
+  UnexpectedEndOfNumber: "this number is incomplete",
+  InvalidUnicode: "in this string, \\u is not followed by four hexadecimal digits",
+  InvalidEscapeCharacter: "in this string, a backslash is followed by a character that it cannot escape",
+  InvalidCharacter: "this control character must be written as an escape, such as \\t",
+};
+
+function syntaxProblem(body: string, code: ParseErrorCode, start: number): Problem {
+  const name = printParseErrorCode(code);
+  const offset = name === "InvalidCharacter" ? findControlCharacter(body, start) : start;
+  const isTrailingComma =
+    (name === "PropertyNameExpected" && body[start] === "}") || (name === "ValueExpected" && body[start] === "]");
+  if (start === body.length) return { offset, message: body.trim() === "" ? "this text is empty" : endsTooEarly };
+  if (isTrailingComma) return { offset, message: `no comma may stand before this ${body[start]}` };
+  if (/^(<{7}|={7}|>{7}|\|{7})/.test(body.slice(start, start + 7))) {
+    return { offset, message: "a merge conflict is not resolved here" };
+  }
+  return { offset, message: syntaxMessages[name] ?? "this is not JSON" };
+}
+
+/** The scanner reports the start of the string in which the character stands. */
+function findControlCharacter(body: string, start: number): number {
+  let offset = start;
+  while (offset < body.length && body.charCodeAt(offset) >= 0x20) offset += 1;
+  return offset;
+}
+
+/** Built here because jsonc-parser takes a member called `__proto__` for the prototype, and the last of two members. */
+function objectOf(body: string, object: Node): JsonObject {
+  const value: Record<string, JsonValue> = {};
+  for (const member of membersOf(object)) {
+    const offset = member.key.start;
+    if (member.name === "__proto__") throw errorAt(body, { offset, message: "no member may be called __proto__" });
+    if (Object.hasOwn(value, member.name)) {
+      throw errorAt(body, { offset, message: `the member ${JSON.stringify(member.name)} stands here a second time` });
+    }
+    value[member.name] = valueAt(body, member.value);
+  }
+  return value;
+}
+
+function valueAt(body: string, node: Node): JsonValue {
+  if (node.type === "object") return objectOf(body, node);
+  if (node.type === "array") return (node.children ?? []).map(element => valueAt(body, element));
+  if (node.type === "number" && !Number.isFinite(node.value)) {
+    throw errorAt(body, { offset: node.offset, message: "this number is too large" });
+  }
+  return node.value;
+}
+
+function childNamed(node: Node, name: string): Node | undefined {
+  if (node.type === "object") return membersOf(node).find(member => member.name === name)?.value;
+  return node.type === "array" && /^(0|[1-9]\d*)$/.test(name) ? node.children?.[Number(name)] : undefined;
+}
+
+/** The ranges that lie in none of `holes`. */
+function outside(ranges: readonly Range[], holes: readonly Range[]): Range[] {
+  const sorted = holes.toSorted((left, right) => left.start - right.start);
+  let index = 0;
+  return ranges.filter(({ start }) => {
+    while ((sorted[index]?.end ?? Number.POSITIVE_INFINITY) <= start) index += 1;
+    return (sorted[index]?.start ?? Number.POSITIVE_INFINITY) > start;
+  });
+}
+
+function textsOf(body: string, ranges: readonly Range[]): string[] {
+  return ranges.map(({ start, end }) => body.slice(start, end));
+}
+
+function errorAt(body: string, { offset, message }: Problem): JsonTextError {
+  return new JsonTextError(message, placeOf(body, offset));
+}
+
+function placeOf(body: string, offset: number): Place {
+  const lines = body.slice(0, offset).split(/\r\n|\r|\n/);
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}

@@ -1,0 +1,146 @@
+import { join } from "node:path";
+import type { Config } from "../../../shared/config.ts";
+import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import { type FileStamp, sameStamp } from "./durable-text-file.ts";
+import type { FileSystem } from "./file-system.ts";
+import { JsonDocument } from "./json-document.ts";
+
+/** Name of the file that holds an in-tree repository's values, in its work tree. */
+export const inTreeFileName = ".repoconf.json";
+
+/** The folders of the home that the store uses. */
+export interface StoreFolders {
+  readonly repositories: string;
+  readonly temporary: string;
+  readonly removed: string;
+}
+
+export interface RepositoryHead {
+  readonly name: string;
+  readonly path?: string;
+  readonly inTree: boolean;
+}
+
+/** What the files of a repository hold now, or why they cannot be used. */
+export type RepositoryContent =
+  | { readonly kind: "good"; readonly head: RepositoryHead; readonly config: Config }
+  | { readonly kind: "broken"; readonly head?: RepositoryHead; readonly problem: HealthProblem };
+
+/** The versions of a repository's files that were last read or written. */
+export interface FileStamps {
+  readonly home?: FileStamp | undefined;
+  readonly tree?: FileStamp | undefined;
+}
+
+export function sameStamps(one: FileStamps, other: FileStamps): boolean {
+  return sameStamp(one.home, other.home) && sameStamp(one.tree, other.tree);
+}
+
+/**
+ * The one or two files of a repository: `repos/<id>.json` in the home, which holds name, path and values, or, in-tree,
+ * points to `<path>/.repoconf.json`, which holds the values.
+ */
+export class RepositoryFiles {
+  readonly home: JsonDocument;
+  #tree: JsonDocument | undefined;
+  readonly #id: string;
+  readonly #fileSystem: FileSystem;
+
+  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem) {
+    this.#id = id;
+    this.#fileSystem = fileSystem;
+    this.home = new JsonDocument({
+      path: join(folders.repositories, `${id}.json`),
+      temporaryPath: join(folders.temporary, `${id}.json`),
+      mode: 0o600,
+      maximumBytes: limits.repositoryFileBytes,
+      fileSystem,
+    });
+  }
+
+  /** The file that holds the values. */
+  get values(): JsonDocument {
+    return this.#tree ?? this.home;
+  }
+
+  get tree(): JsonDocument | undefined {
+    return this.#tree;
+  }
+
+  get stamps(): FileStamps {
+    return { home: this.home.stamp, tree: this.#tree?.stamp };
+  }
+
+  /** Reads what there is and tells whether any of it differs from what was known. */
+  async look(): Promise<boolean> {
+    const homeChanged = await this.home.look();
+    if (homeChanged) this.follow();
+    const treeChanged = (await this.#tree?.look()) ?? false;
+    return homeChanged || treeChanged;
+  }
+
+  /** What was found at the last look, or written since. */
+  get content(): RepositoryContent {
+    const { status } = this.home;
+    if (status.kind !== "good") return { kind: "broken", problem: describeProblem(this.home) };
+    const head = readHead(this.#id, this.home.value);
+    // A branch without the in-tree file has no stored values.
+    if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
+    if (this.values.status.kind !== "good") return { kind: "broken", head, problem: describeProblem(this.values) };
+    const config = this.values.value["config"] ?? {};
+    if (!isJsonObject(config)) return { kind: "broken", head, problem: describeShape(this.values, ["config"]) };
+    for (const [scope, fields] of Object.entries(config)) {
+      if (!isJsonObject(fields))
+        return { kind: "broken", head, problem: describeShape(this.values, ["config", scope]) };
+    }
+    return { kind: "good", head, config: config as Config };
+  }
+
+  /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
+  follow(): void {
+    if (this.home.status.kind !== "good") return;
+    const head = readHead(this.#id, this.home.value);
+    const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
+    if (this.#tree?.path === path) return;
+    this.#tree =
+      path === undefined
+        ? undefined
+        : new JsonDocument({
+            path,
+            // Beside it, as a rename cannot cross file systems.
+            temporaryPath: `${path}.tmp`,
+            mode: 0o644,
+            maximumBytes: limits.repositoryFileBytes,
+            fileSystem: this.#fileSystem,
+          });
+  }
+}
+
+function describeProblem(document: JsonDocument): HealthProblem {
+  const { status } = document;
+  if (status.kind !== "broken") return { code: 1106, message: `${document.path} is gone.` };
+  const { message, line, column } = status;
+  return {
+    code: 1106,
+    message: `${document.path}: ${message}`,
+    ...(line !== undefined && { line }),
+    ...(column !== undefined && { column }),
+  };
+}
+
+function describeShape(document: JsonDocument, path: readonly string[]): HealthProblem {
+  const place = document.status.kind === "good" ? document.status.json.locate(path) : undefined;
+  return { code: 1106, message: `${document.path}: "${path.join(".")}" must be an object`, ...place };
+}
+
+/** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
+function readHead(id: string, value: JsonObject): RepositoryHead {
+  const { name, path, inTree } = value;
+  return {
+    name: typeof name === "string" && name !== "" ? name : id,
+    ...(typeof path === "string" && path !== "" && { path }),
+    inTree: inTree === true && typeof path === "string" && path !== "",
+  };
+}

@@ -1,0 +1,98 @@
+import type { Config, ConfigEdit } from "../../../shared/config.ts";
+import type { StoredDifference } from "../../../shared/config-diff.ts";
+import type { ChangeSource, HealthProblem } from "../../../shared/protocol.ts";
+
+/**
+ * The store's port. What the product can do (config-service.ts) knows this and nothing of files; a store on another
+ * engine would implement it. States are immutable: a change makes a new one, so a state can key what is derived from it.
+ */
+export interface RepositoryStore {
+  /** Whether the repository exists. */
+  has(id: string): boolean;
+  /** Ids in no particular order. */
+  ids(): Iterable<string>;
+  /** The state if it is in memory already, so that the hot path needs no await. */
+  peek(id: string): RepositoryState | undefined;
+  /** The state, read if need be; undefined if there is no such repository. */
+  read(id: string): Promise<RepositoryState | undefined>;
+  /** Every repository in short, true to what is stored: waits for what is being looked at. */
+  summaries(): Promise<readonly RepositorySummary[]>;
+  /** Revisions of all repositories as far as known now. */
+  revision(id: string): number;
+  /**
+   * Lets `decide` look at the newest state and applies its edits, durably and visible together, as one revision.
+   * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
+   */
+  apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>>;
+  /** As `apply` on several repositories, all or none: if any `decide` refuses or any write fails, nothing is changed. */
+  applyTogether<Answer>(requests: ReadonlyMap<string, ChangeRequest<Answer>>): Promise<Map<string, Applied<Answer>>>;
+  /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
+  add(repository: NewRepository): Promise<RepositorySummary>;
+  /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
+  update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
+  /** Takes the repository out of use and keeps its file aside; returns where. Throws RepoconfError 1102 or 1108. */
+  remove(id: string): Promise<string>;
+  /** Every change, after it is durable and visible, in order for each repository. */
+  subscribe(listener: (event: StoreEvent) => void): void;
+  /** The rules for values changed: what is stored is judged anew. */
+  reinterpret(): void;
+  /** Finishes what is waiting, then lets go. */
+  close(): Promise<void>;
+}
+
+export interface NewRepository {
+  readonly id: string;
+  readonly name: string;
+  readonly path?: string;
+  readonly inTree: boolean;
+}
+
+export interface RepositoryInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly path?: string;
+  readonly inTree: boolean;
+  readonly revision: number;
+  readonly health: readonly HealthProblem[];
+}
+
+export interface RepositorySummary extends RepositoryInfo {
+  /** How many fields are stored. */
+  readonly modified: number;
+}
+
+export interface RepositoryState extends RepositoryInfo {
+  /** The stored values in service: valid ones, and for a broken file or value the last good one. Undefined: never known. */
+  readonly stored: Config | undefined;
+  /** Set while the file as a whole cannot be used; then nothing can be written (1106). */
+  readonly broken?: HealthProblem;
+}
+
+export interface ChangeRequest<Answer> {
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
+  decide(state: RepositoryState): { readonly edits: readonly ConfigEdit[] | undefined; readonly answer: Answer };
+}
+
+export interface Applied<Answer> {
+  readonly state: RepositoryState;
+  readonly answer: Answer;
+}
+
+/** Who changed something: an API key, or a person with an editor. */
+export type Actor = { readonly kind: "key"; readonly id: string; readonly name: string } | { readonly kind: "file" };
+
+export type StoreEvent =
+  | {
+      readonly kind: "changed";
+      readonly state: RepositoryState;
+      readonly time: Date;
+      readonly actor: Actor;
+      readonly source: ChangeSource;
+      readonly reason?: string;
+      readonly differences: readonly StoredDifference[];
+    }
+  | { readonly kind: "added" | "updated" | "health"; readonly state: RepositoryState }
+  | { readonly kind: "removed"; readonly state: RepositoryInfo };

@@ -1,0 +1,28 @@
+/** The only place that knows how a field's name is written: `<scope>.<field>`, split at the first dot (spec 4.1, rule 3). */
+export interface ConfigPath {
+  readonly scope: string;
+  readonly field: string;
+}
+
+const scopeName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const fieldName = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+/** Splits at the first dot; undefined if there is none. Says nothing about whether the names are valid or known. */
+export function splitConfigPath(text: string): ConfigPath | undefined {
+  const dot = text.indexOf(".");
+  return dot === -1 ? undefined : { scope: text.slice(0, dot), field: text.slice(dot + 1) };
+}
+
+export function joinConfigPath(scope: string, field: string): string {
+  return `${scope}.${field}`;
+}
+
+/** Whether a scope may bear this name. `__proto__` and its like never match. */
+export function isScopeName(name: string): boolean {
+  return scopeName.test(name);
+}
+
+/** Whether a field may bear this name (without its scope). */
+export function isFieldName(name: string): boolean {
+  return fieldName.test(name);
+}

@@ -1,0 +1,64 @@
+import type { JsonValue } from "./json.ts";
+
+/** The fields of one scope: field name to value. */
+export type ScopeConfig = { readonly [field: string]: JsonValue };
+/** A configuration: scope name to its fields (spec 2.1). */
+export type Config = { readonly [scope: string]: ScopeConfig };
+
+/** The value at scope and field; undefined if it is not there. Inherited members such as `constructor` never count. */
+export function configValue(config: Config, scope: string, field: string): JsonValue | undefined {
+  if (!Object.hasOwn(config, scope)) return undefined;
+  const fields = config[scope];
+  return fields !== undefined && Object.hasOwn(fields, field) ? fields[field] : undefined;
+}
+
+/** One edit of a configuration: a new value, or undefined to remove the stored one. */
+export interface ConfigEdit {
+  readonly scope: string;
+  readonly field: string;
+  readonly value: JsonValue | undefined;
+}
+
+/** A new configuration with the edits applied in order; the given one stays as it is. A scope left without fields stays as `{}`. */
+export function applyConfigEdits(config: Config, edits: readonly ConfigEdit[]): Config {
+  const result: { [scope: string]: { [field: string]: JsonValue } } = { ...config };
+  const copied = new Set<string>();
+  for (const { scope, field, value } of edits) {
+    const known = Object.hasOwn(result, scope);
+    if (value === undefined && (!known || configValue(result, scope, field) === undefined)) continue;
+    const fields = copied.has(scope) ? (result[scope] ?? {}) : { ...(known ? result[scope] : {}) };
+    copied.add(scope);
+    if (value === undefined) delete fields[field];
+    else fields[field] = value;
+    result[scope] = fields;
+  }
+  return result;
+}
+
+/** Every scope and field of a configuration, in its order. */
+export function* configEntries(config: Config): Generator<{ scope: string; field: string; value: JsonValue }> {
+  for (const [scope, fields] of Object.entries(config)) {
+    for (const [field, value] of Object.entries(fields)) yield { scope, field, value };
+  }
+}
+
+export function countConfigFields(config: Config): number {
+  let count = 0;
+  for (const fields of Object.values(config)) count += Object.keys(fields).length;
+  return count;
+}
+
+/** The configuration reduced to the fields that `keep` accepts; scopes left without a field are left out. */
+export function filterConfig(config: Config, keep: (scope: string, field: string) => boolean): Config {
+  const result: { [scope: string]: { [field: string]: JsonValue } } = {};
+  for (const { scope, field, value } of configEntries(config)) {
+    if (!keep(scope, field)) continue;
+    let fields = result[scope];
+    if (fields === undefined) {
+      fields = {};
+      result[scope] = fields;
+    }
+    fields[field] = value;
+  }
+  return result;
+}

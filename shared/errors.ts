@@ -1,0 +1,79 @@
+import type { JsonValue } from "./json.ts";
+
+/** Every code the daemon answers with, and its name. 1006 to 1011 are the specification's own (spec 7). */
+export const errorNames = {
+  1006: "No Repository ID Provided",
+  1007: "No Configuration Fields Found",
+  1008: "No Configuration Field Provided",
+  1011: "Unknown Configuration Field",
+  1100: "Unauthorized",
+  1101: "Malformed Request",
+  1102: "Unknown Repository",
+  1103: "Invalid Configuration Value",
+  1104: "Revision Conflict",
+  1105: "Permission Denied",
+  1106: "Repository File Broken",
+  1107: "Limit Exceeded",
+  1108: "Storage Failure",
+  1109: "Unknown Operation",
+  1110: "History Compacted",
+  1111: "Already Exists",
+  1112: "Not Found",
+  1113: "Shutting Down",
+  1500: "Internal Error",
+} as const;
+
+export type ErrorCode = keyof typeof errorNames;
+
+/** An error as it stands in a reply's `errors`. `code` and `name` are for programs, `message` tells a person what to do. */
+export interface ErrorEntry {
+  readonly code: ErrorCode;
+  readonly name: string;
+  readonly message: string;
+  readonly repo?: string;
+  /** `<scope>.<field>`, or what the request gave in its place. */
+  readonly field?: string;
+  readonly details?: { readonly [member: string]: JsonValue };
+}
+
+export type ErrorContext = Pick<ErrorEntry, "repo" | "field" | "details">;
+
+/** The one error class for expected failures: thrown where one failure ends an operation, collected where several can stand side by side. */
+export class RepoconfError extends Error {
+  readonly code: ErrorCode;
+  readonly repo?: string;
+  readonly field?: string;
+  readonly details?: { readonly [member: string]: JsonValue };
+
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}, cause?: unknown) {
+    super(message, { cause });
+    this.name = errorNames[code];
+    this.code = code;
+    Object.assign(this, context);
+  }
+
+  /** The same error, said of one repository. */
+  inRepository(repo: string): RepoconfError {
+    const { field, details } = this;
+    const context = { repo, ...(field !== undefined && { field }), ...(details !== undefined && { details }) };
+    return new RepoconfError(this.code, this.message, context, this.cause);
+  }
+
+  /** The error as it goes over the wire: without its cause. */
+  toEntry(): ErrorEntry {
+    return {
+      code: this.code,
+      name: this.name,
+      message: this.message,
+      ...(this.repo !== undefined && { repo: this.repo }),
+      ...(this.field !== undefined && { field: this.field }),
+      ...(this.details !== undefined && { details: this.details }),
+    };
+  }
+}
+
+/** Anything thrown, as a RepoconfError. A surprise becomes 1500; what it was stays in `cause`, for the log and for nobody else. */
+export function toRepoconfError(thrown: unknown): RepoconfError {
+  if (thrown instanceof RepoconfError) return thrown;
+  return new RepoconfError(1500, "The daemon failed in a way it should not. Its log has the cause.", {}, thrown);
+}

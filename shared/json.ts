@@ -1,0 +1,26 @@
+/** A value that JSON can hold. `undefined` is never one: an absent member is absent. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [member: string]: JsonValue;
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Whether two JSON values are the same, whatever the order of members. The well-known libraries ask a value for its
+ * `constructor` or `valueOf` on the way, and stumble over objects that have members of these names.
+ */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, index) => sameJson(item, other[index]));
+  }
+  const members = Object.entries(one);
+  if (members.length !== Object.keys(other).length) return false;
+  const others = new Map(Object.entries(other));
+  return members.every(([name, value]) => others.has(name) && sameJson(value, others.get(name)));
+}

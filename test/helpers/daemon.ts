@@ -1,0 +1,165 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import { io, type Socket } from "socket.io-client";
+import { createDaemon, type Daemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
+import type { Grants } from "../../shared/grants.ts";
+import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
+
+/** A real daemon on a free port and a temporary home, and real clients of it. `await using` takes all of it away. */
+export interface TestDaemon extends AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly url: string;
+  readonly homeFolder: string;
+  readonly ownerKey: string;
+  /** What the daemon logged, a line each. */
+  readonly log: readonly string[];
+  /** A client with the owner's key. */
+  readonly owner: TestClient;
+  connect(key?: string): Promise<TestClient>;
+  /** A client whose key has these grants. */
+  connectWith(grants: Grants, name?: string): Promise<TestClient>;
+  /** Adds a repository with an id (else a new one) and returns its id. */
+  addRepository(id?: string): Promise<string>;
+  repositoryFile(id: string): string;
+  readRepository(id: string): Promise<string>;
+  writeRepository(id: string, text: string): Promise<void>;
+  /** Ends the daemon and starts another on the same home. The clients are gone. */
+  restart(): Promise<void>;
+}
+
+export interface TestClient {
+  readonly socket: Socket;
+  /** Every event received so far. */
+  readonly events: EventMessage[];
+  call<Name extends OperationName>(
+    name: Name,
+    args?: { readonly [name: string]: unknown },
+  ): Promise<Reply<OperationResults[Name]>>;
+  /** The message as it is, for what the types forbid. */
+  emit(...message: unknown[]): Promise<Reply>;
+  /** The next `config changed` event not yet taken by this. Fails after a while. */
+  nextChange(): Promise<ConfigChanged>;
+}
+
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, "fileSystem" | "sweepInterval" | "port">> & {
+  /** An existing home; then it is not taken away at the end. */
+  readonly home?: string;
+};
+
+export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const { home, ...daemonOptions } = options;
+  const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
+  const log: string[] = [];
+  const logger = pino({ level: "debug", base: null }, { write: (line: string) => void log.push(line) });
+  const start = () => createDaemon({ port: 0, home: folder, version: "0.0.0-test", logger, ...daemonOptions });
+  let daemon = await start();
+  const readKey = async () => (await readFile(join(folder, "owner.key"), "utf8")).trim();
+  let ownerKey = await readKey();
+  const clients: TestClient[] = [];
+
+  const connect = async (key: string = ownerKey): Promise<TestClient> => {
+    const client = await connectClient(daemon.url, key);
+    clients.push(client);
+    return client;
+  };
+  const disconnect = () => {
+    for (const client of clients.splice(0)) client.socket.close();
+  };
+  let owner = await connect();
+  let names = 0;
+
+  return {
+    get daemon() {
+      return daemon;
+    },
+    get url() {
+      return daemon.url;
+    },
+    get ownerKey() {
+      return ownerKey;
+    },
+    get owner() {
+      return owner;
+    },
+    homeFolder: folder,
+    log,
+    connect,
+    connectWith: async (grants, name = `tool ${++names}`) => {
+      const { result } = await owner.call("key/create", { name, grants });
+      return connect(result.key);
+    },
+    addRepository: async id => {
+      const reply = await owner.call("repo/add", { name: id ?? "a repository", ...(id !== undefined && { id }) });
+      if (reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
+      return reply.result.id;
+    },
+    repositoryFile: id => join(folder, "repos", `${id}.json`),
+    readRepository: id => readFile(join(folder, "repos", `${id}.json`), "utf8"),
+    writeRepository: (id, text) => writeFile(join(folder, "repos", `${id}.json`), text),
+    restart: async () => {
+      disconnect();
+      await daemon.close();
+      daemon = await start();
+      ownerKey = await readKey();
+      owner = await connect();
+    },
+    [Symbol.asyncDispose]: async () => {
+      disconnect();
+      await daemon.close();
+      if (home === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Rejects with the handshake's error (its `data` holds the code) if the daemon refuses. */
+export async function connectClient(url: string, key: string | undefined): Promise<TestClient> {
+  const socket = io(url, {
+    auth: key === undefined ? {} : { apiKey: key },
+    reconnection: false,
+    forceNew: true,
+    transports: ["websocket"],
+  });
+  const events: EventMessage[] = [];
+  socket.on("svc", (...message: EventMessage) => void events.push(message));
+  await new Promise<void>((resolve, reject) => {
+    socket.once("connect", resolve);
+    socket.once("connect_error", error => {
+      socket.close();
+      reject(error);
+    });
+  });
+  let taken = 0;
+  return {
+    socket,
+    events,
+    call: (name, args = {}) => socket.timeout(15_000).emitWithAck("svc", ...name.split("/"), args),
+    emit: (...message) => {
+      const [event, ...rest] = message;
+      return socket.timeout(15_000).emitWithAck(String(event), ...rest);
+    },
+    nextChange: async () => {
+      let found: ConfigChanged | undefined;
+      await until(() => {
+        for (; taken < events.length && found === undefined; taken++) {
+          const event = events[taken];
+          if (event?.[0] === "config") found = event[2];
+        }
+        return found !== undefined;
+      }, "a config changed event");
+      if (found === undefined) throw new Error("unreachable");
+      return found;
+    },
+  };
+}
+
+/** Waits until the condition holds; fails after ten seconds, naming what was waited for. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await delay(5);
+  }
+}

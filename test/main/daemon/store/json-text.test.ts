@@ -1,0 +1,823 @@
+import fc from "fast-check";
+import { type Node, parseTree, visit } from "jsonc-parser";
+import { describe, expect, test } from "vitest";
+import {
+  formatJsonText,
+  JsonTextError,
+  parseJsonText,
+  rewriteJsonText,
+} from "../../../../main/daemon/store/json-text.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
+
+const bom = "\uFEFF";
+
+function problemOf(text: string): JsonTextError | undefined {
+  try {
+    parseJsonText(text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof JsonTextError) return error;
+    throw error;
+  }
+}
+
+function rewrite(text: string, next: JsonObject): string {
+  return rewriteJsonText(parseJsonText(text), next);
+}
+
+function lines(...parts: string[]): string {
+  return parts.map(line => `${line}\n`).join("");
+}
+
+describe("parseJsonText reads", () => {
+  const cases: [title: string, text: string, value: JsonObject][] = [
+    ["an empty object", "{}", {}],
+    ["every kind of value", '{"a":[null,true,false,-1.5e3,"x",{}]}', { a: [null, true, false, -1500, "x", {}] }],
+    ["comments between any two tokens", '/*1*/{//2\n"a"/*3*/:/*4*/1/*5*/,/*6*/"b":2//7\n}//8', { a: 1, b: 2 }],
+    ["a text with a BOM", `${bom}{"a":1}`, { a: 1 }],
+    ["a text with lone CR as line break", '{\r"a": 1 // x\r}\r', { a: 1 }],
+    [
+      "names that objects inherit",
+      '{"constructor":1,"toString":{"valueOf":2}}',
+      { constructor: 1, toString: { valueOf: 2 } },
+    ],
+    ["the empty name", '{"":{"":1}}', { "": { "": 1 } }],
+    ["lone surrogates", '{"\\ud800":"\\udfff"}', { "\ud800": "\udfff" }],
+    ["64 levels", `${'{"a":'.repeat(63)}{}${"}".repeat(63)}`, nested(63, {})],
+  ];
+  test.each(cases)("%s", (_title, text, value) => {
+    const read = parseJsonText(text);
+    expect(read.value).toStrictEqual(value);
+    expect(read.text).toBe(text);
+  });
+});
+
+describe("parseJsonText names what is wrong, and where:", () => {
+  const cases: [title: string, text: string, line: number, column: number, message: RegExp][] = [
+    ["an empty text", "", 1, 1, /is empty/],
+    ["nothing but a BOM", bom, 1, 1, /is empty/],
+    ["nothing but blank lines", "\n\n  ", 3, 3, /is empty/],
+    ["nothing but a comment", "// nothing\n", 2, 1, /ends too early/],
+    ["half a file", '{\n  "a": {\n    "b": 1,\n', 4, 1, /ends too early/],
+    ["half a string", '{\n  "a": "half', 2, 8, /closing quote/],
+    ["half a comment", '{\n  "a": 1 /* half\n', 2, 10, /comment has no end/],
+    ["a missing comma", '{\n  "a": 1\n  "b": 2\n}', 3, 3, /a comma is missing/],
+    ["a missing colon", '{ "a" 1 }', 1, 7, /a colon is missing/],
+    ["a missing value", '{ "a": , "b": 1 }', 1, 8, /a value is missing/],
+    ["a trailing comma in an object", '{\n  "a": 1,\n}', 3, 1, /no comma may stand before this }/],
+    ["a trailing comma in an array", '{ "a": [1,] }', 1, 11, /no comma may stand before this ]/],
+    ["a name without quotes", "{ a: 1 }", 1, 3, /neither a value nor a name/],
+    ["a name that is a number", "{ 1: 1 }", 1, 3, /the name of a member is missing/],
+    ["single quotes", "{ 'a': 1 }", 1, 3, /neither a value nor a name/],
+    ["an unknown word", '{ "a": yes }', 1, 8, /neither a value nor a name/],
+    ["text after the end", "{}\n{}", 2, 1, /only comments may follow/],
+    ["a brace too many", "{}\n}", 2, 1, /nothing is open/],
+    ["a closing brace for a bracket", '{ "a": [1 }', 1, 11, /a ] is missing before this }/],
+    [
+      "a merge conflict",
+      '{\n  "a": 1,\n<<<<<<< HEAD\n  "b": 1\n=======\n  "b": 2\n>>>>>>> x\n}',
+      3,
+      1,
+      /merge conflict/,
+    ],
+    ["the rest of a merge conflict", '{\n  "a": 1\n=======\n}', 3, 1, /merge conflict/],
+    ["a NUL between values", '{ "a": 1\0 }', 1, 9, /NUL/],
+    ["a NUL in a string", '{ "a": "x\0" }', 1, 10, /NUL/],
+    ["a NUL in a comment", "{\n} // \0", 2, 6, /NUL/],
+    ["a file full of NUL", "\0".repeat(100), 1, 1, /NUL/],
+    ["the first of two errors", '{ "a": yes, "b": "\0" }', 1, 8, /neither a value/],
+    ["a tab in a string", '{ "a": "x\ty" }', 1, 10, /control character/],
+    ["an unknown escape", '{ "a": "\\x" }', 1, 8, /backslash/],
+    ["a short unicode escape", '{ "a": "\\u12" }', 1, 8, /four hexadecimal digits/],
+    ["half a number", '{ "a": 1. }', 1, 8, /number is incomplete/],
+    ["a number that is too large", '{ "a": 1e999 }', 1, 8, /too large/],
+    ["an array at the root", "// x\n  []", 2, 3, /outermost value is no object/],
+    ["a scalar at the root", "null", 1, 1, /outermost value is no object/],
+    ["a name twice", '{\n  "a": 1,\n  "b": 2,\n  "a": 3\n}', 4, 3, /"a" stands here a second time/],
+    ["a name twice in an inner object", '{ "x": [{ "a": 1, "\\u0061": 1 }] }', 1, 19, /"a" stands here a second time/],
+    ["a member called __proto__", '{\n  "a": { "__proto__": {} } }', 2, 10, /__proto__/],
+    ["a second BOM", `${bom}${bom}{}`, 1, 1, /neither a value nor a name/],
+    ["a BOM that does not count as a column", `${bom}{ a }`, 1, 3, /neither a value nor a name/],
+    ["line breaks of CRLF", '{\r\n  "a": 1\r\n  "b": 2\r\n}', 3, 3, /a comma is missing/],
+    ["line breaks of lone CR", '{\r  "a": 1\r  "b": 2\r}', 3, 3, /a comma is missing/],
+    ["65 levels", `${'{"a":'.repeat(64)}{}${"}".repeat(64)}`, 1, 321, /more than 64 levels/],
+    ["4 MB of opening brackets", "[".repeat(4_000_000), 1, 65, /more than 64 levels/],
+    ["brackets that jsonc-parser would still nest", "[},".repeat(100_000), 1, 2, /a ] is missing/],
+    ["an error before what is nested too deeply", `{"a" ${"[".repeat(100)}`, 1, 6, /a colon is missing/],
+  ];
+  test.each(cases)("%s", (_title, text, line, column, message) => {
+    const problem = problemOf(text);
+    expect(problem?.message).toMatch(message);
+    expect(problem).toMatchObject({ name: "JsonTextError", line, column });
+  });
+
+  test("4 MB of commas, without an error object for each", () => {
+    expect(problemOf(`{${",".repeat(4_000_000)}`)?.message).toBe("a value is missing");
+  });
+});
+
+describe("locate finds", () => {
+  const text = `${bom}{\r\n  "a": { "b": 1 },\r\n  "list": [\r\n    "x",\r\n    { "c": 2 }\r\n  ]\r\n}`;
+  const cases: [title: string, path: string[], place: { line: number; column: number } | undefined][] = [
+    ["the root", [], { line: 1, column: 1 }],
+    ["a member's value", ["a"], { line: 2, column: 8 }],
+    ["an inner member's value", ["a", "b"], { line: 2, column: 15 }],
+    ["an element by its index", ["list", "1", "c"], { line: 5, column: 12 }],
+    ["no member that is absent", ["a", "x"], undefined],
+    ["no member of a scalar", ["a", "b", "c"], undefined],
+    ["no element past the end", ["list", "2"], undefined],
+    ["no property of an array", ["list", "length"], undefined],
+    ["no member that objects inherit", ["constructor"], undefined],
+  ];
+  test.each(cases)("%s", (_title, path, place) => {
+    expect(parseJsonText(text).locate(path)).toStrictEqual(place);
+  });
+});
+
+describe("rewriteJsonText keeps the text when nothing differs:", () => {
+  const texts: [title: string, text: string][] = [
+    ["no final newline", '{ "a": 1 }'],
+    ["several final newlines", '{ "a": 1 }\n\n\n'],
+    ["BOM and CRLF", `${bom}{\r\n\t"a": 1\r\n}\r\n`],
+    ["other ways to write numbers and strings", '{ "a": 1.0, "b": 1e2, "c": -0, "d": "\\u0061\\/" }'],
+    ["odd spacing and comments", '/* 1 */ {"a" :[ 1 ,2 ] // 2\n, "b":{ } }'],
+  ];
+  test.each(texts)("%s", (_title, text) => {
+    const read = parseJsonText(text);
+    expect(rewriteJsonText(read, JSON.parse(JSON.stringify(read.value)))).toBe(text);
+  });
+
+  test("members in another order, and members that are undefined", () => {
+    const next = JSON.parse('{ "b": 2, "a": 1 }');
+    next.c = undefined;
+    expect(rewrite('{ "a": 1, "b": 2 }', next)).toBe('{ "a": 1, "b": 2 }');
+  });
+});
+
+describe("rewriteJsonText replaces", () => {
+  const cases: [title: string, text: string, next: JsonObject, expected: string][] = [
+    [
+      "only the value, among comments",
+      '{ /*1*/ "a" /*2*/ : /*3*/ 1 /*4*/ , // 5\n "b" : 2 }',
+      { a: "x", b: 2 },
+      '{ /*1*/ "a" /*2*/ : /*3*/ "x" /*4*/ , // 5\n "b" : 2 }',
+    ],
+    [
+      "values deep within arrays of the same length",
+      '{ "a": [1, /* two */ 2, { "b": [3 ] }] }',
+      { a: [1, 2, { b: [4] }] },
+      '{ "a": [1, /* two */ 2, { "b": [4 ] }] }',
+    ],
+    ["a whole array of another length", '{ "a": [ 1,2 ] }', { a: [1, 2, 3] }, '{ "a": [1, 2, 3] }'],
+    ["an array by an object of as many members", '{ "a": [1] }', { a: { "0": 1 } }, '{ "a": { "0": 1 } }'],
+    [
+      "null by an object, and the other way round",
+      '{ "a": null, "b": {} }',
+      { a: {}, b: null },
+      '{ "a": {}, "b": null }',
+    ],
+    [
+      "an inline value by an inline one",
+      lines("{", '  "a": null', "}"),
+      { a: { ready: "x", image: "y" } },
+      lines("{", '  "a": { "ready": "x", "image": "y" }', "}"),
+    ],
+    [
+      "an inline value by several lines if one is too long",
+      lines("{", '    "a": null', "}"),
+      { a: { ready: "x".repeat(40), image: "y".repeat(40) } },
+      lines(
+        "{",
+        '    "a": {',
+        `        "ready": "${"x".repeat(40)}",`,
+        `        "image": "${"y".repeat(40)}"`,
+        "    }",
+        "}",
+      ),
+    ],
+    [
+      "a value of several lines by several lines",
+      lines("{", '  "a": [', "    {}", "  ]", "}"),
+      { a: { b: 1 } },
+      lines("{", '  "a": {', '    "b": 1', "  }", "}"),
+    ],
+    ["a number that is no longer equal", '{ "a": 1.0 }', { a: 1.5 }, '{ "a": 1.5 }'],
+    ["lone surrogates by escapes", '{ "a": "" }', { a: "\ud800" }, '{ "a": "\\ud800" }'],
+    ["values with BOM and CRLF", `${bom}{\r\n\t"a": 1\r\n}\r\n`, { a: 2 }, `${bom}{\r\n\t"a": 2\r\n}\r\n`],
+    ["all members when no comment is among them", '{ "a": 1, "b": 2 }', { c: 3 }, '{ "c": 3 }'],
+  ];
+  test.each(cases)("%s", (_title, text, next, expected) => {
+    expect(rewrite(text, next)).toBe(expected);
+  });
+});
+
+describe("rewriteJsonText inserts", () => {
+  const cases: [title: string, text: string, next: JsonObject, expected: string][] = [
+    [
+      "after the last member, in next's order",
+      lines("{", '  "a": 1', "}"),
+      { c: 3, a: 1, b: 2 },
+      lines("{", '  "a": 1,', '  "c": 3,', '  "b": 2', "}"),
+    ],
+    [
+      "with tabs and CRLF",
+      '{\r\n\t"a": {\r\n\t\t"b": 1\r\n\t}\r\n}',
+      { a: { b: 1 }, c: { d: 2 } },
+      '{\r\n\t"a": {\r\n\t\t"b": 1\r\n\t},\r\n\t"c": {\r\n\t\t"d": 2\r\n\t}\r\n}',
+    ],
+    [
+      "with four spaces and lone CR",
+      '{\r    "a": 1\r}\r',
+      { a: 1, b: [{}] },
+      '{\r    "a": 1,\r    "b": [\r        {}\r    ]\r}\r',
+    ],
+    [
+      "with the unit of an inner object",
+      '{ "x": 1,\n"a": {\n   "b": 1 } }',
+      { x: 1, a: { b: 1 }, c: 2 },
+      '{ "x": 1,\n"a": {\n   "b": 1 },\n"c": 2\n}',
+    ],
+    [
+      "after a line comment on the last line",
+      lines("{", '  "a": 1 // note', "}"),
+      { a: 1, b: 2 },
+      lines("{", '  "a": 1, // note', '  "b": 2', "}"),
+    ],
+    [
+      "after block comments on the last line",
+      lines("{", '  "a": 1 /* x */ /* y', "  z */ // w", "}"),
+      { a: 1, b: 2 },
+      lines("{", '  "a": 1, /* x */ /* y', "  z */ // w", '  "b": 2', "}"),
+    ],
+    [
+      "before comments on their own lines",
+      lines("{", '  "a": 1', "", "  // own", "}"),
+      { a: 1, b: 2 },
+      lines("{", '  "a": 1,', '  "b": 2', "", "  // own", "}"),
+    ],
+    [
+      "before a comment in front of the brace",
+      lines("{", '  "a": 1', "/* own */ }"),
+      { a: 1, b: 2 },
+      lines("{", '  "a": 1,', '  "b": 2', "/* own */", "}"),
+    ],
+    ["after a line that ends in blanks", '{\n  "a": 1 \t\n}', { a: 1, b: 2 }, '{\n  "a": 1, \t\n  "b": 2\n}'],
+    ["inline", '{ "a": 1 }', { a: 1, b: [2], c: { d: 3 } }, '{ "a": 1, "b": [2], "c": { "d": 3 } }'],
+    ["inline after a comment", '{ "a": 1 /* note */ }', { a: 1, b: 2 }, '{ "a": 1, /* note */ "b": 2 }'],
+    [
+      "inline into an inner object",
+      lines("{", '  "a": { "b": 1 } // note', "}"),
+      { a: { b: 1, c: 2 } },
+      lines("{", '  "a": { "b": 1, "c": 2 } // note', "}"),
+    ],
+    [
+      "on new lines what does not fit inline",
+      '{ "a": 1 }',
+      { a: 1, b: "x".repeat(80) },
+      `{ "a": 1,\n  "b": "${"x".repeat(80)}"\n}`,
+    ],
+    ["into {}", "{}", { a: 1 }, '{\n  "a": 1\n}'],
+    ["into { }", "{ }\n", { a: 1, b: 2 }, '{\n  "a": 1,\n  "b": 2\n}\n'],
+    ["into braces on two lines", "{  \n}\n", { a: 1 }, '{  \n  "a": 1\n}\n'],
+    [
+      "into an inner {}, in the file's style",
+      '{\n\t"a": {} // note\n}',
+      { a: { b: 1 } },
+      '{\n\t"a": {\n\t\t"b": 1\n\t} // note\n}',
+    ],
+    [
+      "into an object that holds a line comment",
+      lines("{ // nothing yet", "}"),
+      { a: 1 },
+      lines("{ // nothing yet", '  "a": 1', "}"),
+    ],
+    [
+      "into an object that holds comments on lines",
+      lines("{", "  // one  ", "  /* two */", "}"),
+      { a: 1 },
+      lines("{", "  // one  ", "  /* two */", '  "a": 1', "}"),
+    ],
+    [
+      "into an object whose comment ends in a no-break space",
+      lines("{", "  // one\u00a0 ", "}"),
+      { a: 1 },
+      lines("{", "  // one\u00a0 ", '  "a": 1', "}"),
+    ],
+    ["into an object that holds a block comment inline", "{ /* nothing */ }", { a: 1 }, '{ /* nothing */\n  "a": 1\n}'],
+    [
+      "after a replaced and an extended last value",
+      lines("{", '  "a": 1,', '  "b": {', '    "c": 1', "  } // note", "}"),
+      { a: 2, b: { c: 1, d: 2 }, e: 3 },
+      lines("{", '  "a": 2,', '  "b": {', '    "c": 1,', '    "d": 2', "  }, // note", '  "e": 3', "}"),
+    ],
+    [
+      "at several depths that end at one place",
+      '{"a":{"b":{}}}',
+      { a: { b: { x: 1 }, y: 2 }, z: 3 },
+      '{"a":{"b":{\n  "x": 1\n}, "y": 2}, "z": 3}',
+    ],
+  ];
+  test.each(cases)("%s", (_title, text, next, expected) => {
+    expect(rewrite(text, next)).toBe(expected);
+  });
+});
+
+describe("rewriteJsonText removes", () => {
+  const three = lines("{", '  "a": 1, // first', "  // own", '  "b": 2,', '  "c": 3 // last', "}");
+  const cases: [title: string, text: string, next: JsonObject, expected: string][] = [
+    [
+      "a first member, not its comment",
+      three,
+      { b: 2, c: 3 },
+      lines("{", "  // first", "  // own", '  "b": 2,', '  "c": 3 // last', "}"),
+    ],
+    [
+      "a middle member with its line",
+      three,
+      { a: 1, c: 3 },
+      lines("{", '  "a": 1, // first', "  // own", '  "c": 3 // last', "}"),
+    ],
+    [
+      "a last member and the comma before it",
+      three,
+      { a: 1, b: 2 },
+      lines("{", '  "a": 1, // first', "  // own", '  "b": 2', "  // last", "}"),
+    ],
+    ["two last members", three, { a: 1 }, lines("{", '  "a": 1 // first', "  // own", "  // last", "}")],
+    ["all but the middle member", three, { b: 2 }, lines("{", "  // first", "  // own", '  "b": 2', "  // last", "}")],
+    ["all members", three, {}, lines("{", "  // first", "  // own", "  // last", "}")],
+    ["all members when there is no comment", lines("{", '  "a": 1,', '  "b": 2', "}"), {}, lines("{}")],
+    ["values of several lines", '{\r\n  "a": {\r\n    "b": 1\r\n  },\r\n  "c": 3\r\n}', { c: 3 }, '{\r\n  "c": 3\r\n}'],
+    [
+      "a value with the comments in it",
+      lines("{", '  "a": [ // in', "  ],", '  "c": 3', "}"),
+      { c: 3 },
+      lines("{", '  "c": 3', "}"),
+    ],
+    ["members inline", '{ "a": 1, "b": 2, "c": 3, "d": 4 }', { b: 2, d: 4 }, '{ "b": 2, "d": 4 }'],
+    ["the last member inline", '{ "a": 1, "b": 2 }', { a: 1 }, '{ "a": 1 }'],
+    ["a member of compact JSON", '{"a":1,"b":2,"c":3}', { a: 1, c: 3 }, '{"a":1,"c":3}'],
+    [
+      "members, not the comments around every token",
+      '{/*1*/"a"/*2*/:/*3*/1/*4*/,/*5*/"b":2}',
+      { b: 2 },
+      '{/*1*//*2*//*3*//*4*//*5*/"b":2}',
+    ],
+    [
+      "a member whose comma leads the next line",
+      lines("{", '  "a": 1', '  , "b": 2', "}"),
+      { a: 1 },
+      lines("{", '  "a": 1', "}"),
+    ],
+    [
+      "a member before a comma that leads the next line",
+      lines("{", '  "a": 1', '  , "b": 2', "}"),
+      { b: 2 },
+      lines("{", '  "b": 2', "}"),
+    ],
+    ["the first member on the line of the brace", '{ "a": 1,\n  "b": 2 }', { b: 2 }, '{\n  "b": 2 }'],
+    ["the last member on the line of the brace", '{ "a": 1,\n  "b": 2 }', { a: 1 }, '{ "a": 1 }'],
+    ["a member between comments", '{ /* x */ "a": 1 /* y */ }', {}, "{ /* x */ /* y */ }"],
+  ];
+  test.each(cases)("%s", (_title, text, next, expected) => {
+    expect(rewrite(text, next)).toBe(expected);
+  });
+
+  const both: [title: string, text: string, next: JsonObject, expected: string][] = [
+    [
+      "the last member, and inserts one",
+      three,
+      { a: 1, b: 2, d: 4 },
+      lines("{", '  "a": 1, // first', "  // own", '  "b": 2,', '  "d": 4', "  // last", "}"),
+    ],
+    [
+      "the first member, and inserts one",
+      three,
+      { b: 2, c: 3, d: 4 },
+      lines("{", "  // first", "  // own", '  "b": 2,', '  "c": 3, // last', '  "d": 4', "}"),
+    ],
+    [
+      "all members, and inserts one beside the comments",
+      three,
+      { d: 4 },
+      lines("{", '  "d": 4', "  // first", "  // own", "  // last", "}"),
+    ],
+    ["a member inline, and inserts one", '{ "a": 1, "b": 2 }', { a: 1, c: 3 }, '{ "a": 1, "c": 3 }'],
+    [
+      "a member inline, and inserts a long one",
+      '{ "a": 1, "b": 2 }',
+      { a: 1, c: "x".repeat(80) },
+      `{ "a": 1,\n  "c": "${"x".repeat(80)}"\n}`,
+    ],
+    [
+      "all members inline among comments, and inserts one",
+      '{ /* x */ "a": 1 /* y */ }',
+      { b: 2 },
+      '{ /* x */ "b": 2 /* y */ }',
+    ],
+    [
+      "all members inline among comments, and inserts a long one",
+      '{ /* x */ "a": 1 /* y */ }',
+      { b: "x".repeat(80) },
+      `{ /* x */ "b": "${"x".repeat(80)}"\n  /* y */\n}`,
+    ],
+  ];
+  test.each(both)("%s", (_title, text, next, expected) => {
+    expect(rewrite(text, next)).toBe(expected);
+  });
+});
+
+describe("rewriteJsonText", () => {
+  test("handles members that objects inherit like all others", () => {
+    const text = '{ "constructor": { "valueOf": 1 }, "toString": 2 }';
+    const next = JSON.parse('{ "constructor": { "valueOf": 1 }, "hasOwnProperty": 3 }');
+    expect(rewrite(text, next)).toBe('{ "constructor": { "valueOf": 1 }, "hasOwnProperty": 3 }');
+  });
+
+  test.each([
+    ["a member called __proto__", JSON.parse('{ "a": { "__proto__": 1 } }')],
+    ["more than 64 levels", nested(64, {})],
+  ])("throws rather than to write %s", (_title, next) => {
+    expect(() => rewrite("{}", next)).toThrow(/about to be written/);
+    expect(() => formatJsonText(next)).toThrow(/about to be written/);
+  });
+
+  test("inserts, removes and replaces 1,000 members each of a text of more than 1 MB in one pass", () => {
+    const members = Array.from(
+      { length: 20_000 },
+      (_, index) => [`member${index}`, { text: "x".repeat(20), index }] as const,
+    );
+    const before: Record<string, JsonValue> = Object.fromEntries(members);
+    for (const text of [formatJsonText(before), JSON.stringify(before)]) {
+      const next = { ...before };
+      for (let index = 0; index < 1000; index += 1) {
+        delete next[`member${index * 7}`];
+        next[`member${index * 7 + 1}`] = index;
+        next[`new${index}`] = { index };
+      }
+      const start = performance.now();
+      const read = parseJsonText(text);
+      const rewritten = rewriteJsonText(read, next);
+      expect(performance.now() - start).toBeLessThan(2000);
+      expect(parseJsonText(rewritten).value).toStrictEqual(next);
+    }
+  });
+});
+
+describe("formatJsonText writes", () => {
+  const long = Array.from({ length: 16 }, (_, index) => `item${index}`);
+  const cases: [title: string, value: JsonObject, expected: string][] = [
+    ["an empty object", {}, "{}\n"],
+    [
+      "scalars",
+      { a: null, b: true, c: 1.5, d: 'x"\n' },
+      lines("{", '  "a": null,', '  "b": true,', '  "c": 1.5,', '  "d": "x\\"\\n"', "}"),
+    ],
+    ["empty objects and arrays", { a: {}, b: [] }, lines("{", '  "a": {},', '  "b": []', "}")],
+    ["short arrays of scalars on one line", { a: ["x", 1] }, lines("{", '  "a": ["x", 1]', "}")],
+    [
+      "long arrays on several lines",
+      { a: long },
+      lines("{", '  "a": [', ...long.map(item => `    "${item}"${item === "item15" ? "" : ","}`), "  ]", "}"),
+    ],
+    [
+      "arrays of objects on several lines",
+      { a: [{ b: 1 }] },
+      lines("{", '  "a": [', "    {", '      "b": 1', "    }", "  ]", "}"),
+    ],
+    ["lone surrogates as escapes", { "\ud800": "\udfff" }, lines("{", '  "\\ud800": "\\udfff"', "}")],
+  ];
+  test.each(cases)("%s", (_title, value, expected) => {
+    expect(formatJsonText(value)).toBe(expected);
+    expect(parseJsonText(expected).value).toStrictEqual(value);
+  });
+
+  test("arrays of exactly 80 characters on one line, of 81 on several", () => {
+    expect(formatJsonText({ a: ["x".repeat(76)] })).toBe(`{\n  "a": ["${"x".repeat(76)}"]\n}\n`);
+    expect(formatJsonText({ a: ["x".repeat(77)] })).toBe(`{\n  "a": [\n    "${"x".repeat(77)}"\n  ]\n}\n`);
+  });
+
+  test("no members that are undefined", () => {
+    const value = JSON.parse('{ "a": 1, "b": { "c": 2 } }');
+    value.a = undefined;
+    value.b.c = undefined;
+    expect(formatJsonText(value)).toBe('{\n  "b": {}\n}\n');
+  });
+});
+
+describe("for any text and any next value", () => {
+  const seed = 20_260_101;
+
+  test("the new text reads as next, keeps all comments outside of what goes, and all members that stay", () => {
+    fc.assert(
+      fc.property(sources, objects, picks, ({ text, comments, value }, other, pick) => {
+        const next = mix(value, other, cycle(pick));
+        if (!isJsonObject(next)) throw new Error("A mix of objects is an object");
+        const rewritten = rewrite(text, next);
+        const read = parseJsonText(rewritten);
+        expect(JSON.stringify(sorted(read.value))).toBe(JSON.stringify(sorted(next)));
+        const expected = comments.filter(({ path }) => !isLost(value, next, path)).map(comment => comment.text);
+        expect(commentsOf(rewritten)).toStrictEqual(expected);
+        expect(rewritten.startsWith(bom)).toBe(text.startsWith(bom));
+        expectSameText(text, rewritten);
+        expect(rewriteJsonText(read, next)).toBe(rewritten);
+      }),
+      { numRuns: 3000, seed },
+    );
+  });
+
+  test("the text stays as it is when nothing differs", () => {
+    fc.assert(
+      fc.property(sources, ({ text, value }) => {
+        const read = parseJsonText(text);
+        expect(JSON.stringify(read.value)).toBe(JSON.stringify(value));
+        expect(rewriteJsonText(read, value)).toBe(text);
+      }),
+      { numRuns: 1000, seed },
+    );
+  });
+
+  test("a new file reads as its value", () => {
+    fc.assert(
+      fc.property(objects, value => {
+        expect(JSON.stringify(parseJsonText(formatJsonText(value)).value)).toBe(JSON.stringify(value));
+      }),
+      { numRuns: 1000, seed },
+    );
+  });
+
+  test("a damaged text is read or gets a JsonTextError with a place in it", () => {
+    fc.assert(
+      fc.property(sources, damages, ({ text }, changes) => {
+        const damaged = changes.reduce(damage, text);
+        const problem = problemOf(damaged);
+        if (problem === undefined) return;
+        const textLines = withoutBom(damaged).split(/\r\n|\r|\n/);
+        expect(problem.line).toBeGreaterThan(0);
+        expect(problem.column).toBeGreaterThan(0);
+        expect(problem.column).toBeLessThanOrEqual((textLines[problem.line - 1] ?? "").length + 1);
+      }),
+      { numRuns: 4000, seed },
+    );
+  });
+
+  test("any bytes are read or get a JsonTextError", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), bytes => {
+        problemOf(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+      }),
+      { numRuns: 2000, seed },
+    );
+  });
+
+  test("a text without comments is read if and only if JSON.parse reads it", () => {
+    fc.assert(
+      fc.property(objects, damages, (value, changes) => {
+        const text = changes.reduce(damage, JSON.stringify(value, undefined, 1));
+        const problem = problemOf(text);
+        const expected = strictValue(withoutBom(text));
+        if (problem === undefined && commentsOf(text).length === 0) {
+          expect(JSON.stringify(parseJsonText(text).value)).toBe(JSON.stringify(expected));
+        } else if (problem !== undefined && isJsonObject(expected)) {
+          expect(problem.message).toMatch(/second time|__proto__|too large|64 levels/);
+        }
+      }),
+      { numRuns: 3000, seed },
+    );
+  });
+});
+
+/** An object in an object in an object ... around `inner`. */
+function nested(levels: number, inner: JsonObject): JsonObject {
+  let value = inner;
+  for (let level = 0; level < levels; level += 1) value = { a: value };
+  return value;
+}
+
+// -- Random values, and random texts of them -------------------------------------------------------------------------
+
+const names = fc.constantFrom("a", "b", "c", "d", "", "constructor", "valueOf", "é", "\ud800", "x\ny");
+const scalars: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue>(
+  null,
+  true,
+  0,
+  1,
+  -2.5,
+  1e21,
+  "",
+  "x",
+  "/*",
+  "\udc00",
+  "//",
+  "}",
+  "long".repeat(15),
+);
+const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: JsonObject }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    scalars,
+    tie("object"),
+    fc.array(tie("value"), { maxLength: 3 }),
+  ),
+  object: fc.dictionary(names, tie("value"), { maxKeys: 5, noNullPrototype: true }),
+})).object;
+
+const picks = fc.array(fc.nat({ max: 5 }), { minLength: 1, maxLength: 12 });
+
+/** What stands between two tokens; `#` becomes the number of the comment, so that each is found again. */
+const gaps = fc.array(
+  fc.constantFrom(
+    "",
+    "",
+    " ",
+    " ",
+    "\n",
+    "\n  ",
+    "\r\n\t",
+    "\r",
+    "\t",
+    " // #\n",
+    "// #  \r\n",
+    "//#\u00a0\r",
+    " /* # */ ",
+    "/*#*/",
+    "\n  /* #\n */",
+    "\n\n // #\n  ",
+  ),
+  { minLength: 1, maxLength: 15 },
+);
+
+interface Source {
+  text: string;
+  value: JsonObject;
+  /** Each comment with the path of the innermost value in whose text it stands. */
+  comments: { text: string; path: string[] }[];
+}
+
+const sources: fc.Arbitrary<Source> = fc.tuple(objects, gaps, fc.boolean()).map(([value, gapTexts, withBom]) => {
+  const nextGap = cycle(gapTexts);
+  const comments: Source["comments"] = [];
+  let text = "";
+  const gap = (path: string[]) => {
+    const found = nextGap().replace("#", String(comments.length));
+    text += found;
+    const comment = /\/\*[\s\S]*\*\/|\/\/[^\r\n]*/.exec(found);
+    if (comment !== null) comments.push({ text: comment[0], path });
+  };
+  const write = (written: JsonValue, path: string[]) => {
+    if (typeof written !== "object" || written === null) {
+      text += JSON.stringify(written);
+      return;
+    }
+    const isObject = isJsonObject(written);
+    text += isObject ? "{" : "[";
+    for (const [index, [name, inner]] of Object.entries(written).entries()) {
+      if (index > 0) text += ",";
+      gap(path);
+      if (isObject) {
+        text += JSON.stringify(name);
+        gap(path);
+        text += ":";
+        gap(path);
+      }
+      write(inner, [...path, name]);
+      gap(path);
+    }
+    if (Object.keys(written).length === 0) gap(path);
+    text += isObject ? "}" : "]";
+  };
+  gap([]);
+  write(value, []);
+  gap([]);
+  return { text: (withBom ? bom : "") + text, value, comments };
+});
+
+function cycle<Item>(items: readonly Item[]): () => Item {
+  let index = 0;
+  return () => {
+    const item = items[index % items.length];
+    if (item === undefined) throw new Error("There must be an item");
+    index += 1;
+    return item;
+  };
+}
+
+/** The old value with members and elements kept, changed, removed and added, as the picks say. */
+function mix(old: JsonValue, other: JsonValue, pick: () => number): JsonValue {
+  if (isJsonObject(old) && isJsonObject(other)) {
+    const result: Record<string, JsonValue> = {};
+    for (const name of new Set([...Object.keys(old), ...Object.keys(other)])) {
+      const chosen = pick();
+      const before = Object.hasOwn(old, name) ? old[name] : undefined;
+      const after = Object.hasOwn(other, name) ? other[name] : undefined;
+      if (before === undefined && after !== undefined && chosen < 3) result[name] = after;
+      if (before !== undefined && chosen < 3) result[name] = before;
+      if (before !== undefined && chosen >= 4) result[name] = mix(before, after ?? other, pick);
+    }
+    return result;
+  }
+  if (Array.isArray(old) && pick() > 1) return old.map(element => mix(element, other, pick));
+  return pick() > 2 ? old : other;
+}
+
+/** Whether the value at the path was removed or replaced, or one around it. */
+function isLost(old: JsonValue, next: JsonValue | undefined, path: readonly string[]): boolean {
+  if (next === undefined) return true;
+  if (isJsonObject(old) !== isJsonObject(next) || Array.isArray(old) !== Array.isArray(next)) return true;
+  if (Array.isArray(old) && Array.isArray(next) && old.length !== next.length) return true;
+  const [name, ...rest] = path;
+  if (name === undefined) return false;
+  const innerOld = memberOf(old, name);
+  return innerOld === undefined || isLost(innerOld, memberOf(next, name), rest);
+}
+
+function memberOf(value: JsonValue, name: string): JsonValue | undefined {
+  if (Array.isArray(value)) return value[Number(name)];
+  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .map(([name, member]) => [name, sorted(member)])
+      .sort(),
+  );
+}
+
+function withoutBom(text: string): string {
+  return text.startsWith(bom) ? text.slice(1) : text;
+}
+
+function commentsOf(text: string): string[] {
+  const comments: string[] = [];
+  const body = withoutBom(text);
+  visit(body, { onComment: (offset, length) => comments.push(body.slice(offset, offset + length)) });
+  return comments;
+}
+
+/** All members of the root that read the same in both texts are written the same in both, in the same order. */
+function expectSameText(before: string, after: string): void {
+  const newMembers = membersOfRoot(after);
+  let previous = -1;
+  for (const [name, { value, text }] of membersOfRoot(before)) {
+    const member = newMembers.get(name);
+    if (member === undefined) continue;
+    const index = [...newMembers.keys()].indexOf(name);
+    expect(index).toBeGreaterThan(previous);
+    previous = index;
+    if (JSON.stringify(sorted(member.value)) === JSON.stringify(sorted(value))) expect(member.text).toBe(text);
+  }
+}
+
+function membersOfRoot(text: string): Map<string, { value: JsonValue; text: string }> {
+  const body = withoutBom(text);
+  const { value } = parseJsonText(text);
+  const members = (parseTree(body)?.children ?? []).map(({ offset, length, children }: Node) => {
+    const name = String(children?.[0]?.value);
+    return [name, { value: value[name] ?? null, text: body.slice(offset, offset + length) }] as const;
+  });
+  return new Map(members);
+}
+
+interface Damage {
+  at: number;
+  remove: number;
+  insert: string;
+}
+
+const pieces = [
+  ..."{}[],:\"'\\/*\n\r\t 019eE+-.\0<=>ué",
+  bom,
+  "null",
+  "/*",
+  "*/",
+  "//",
+  "\u2028",
+  '"a":',
+  "1e999",
+  '"__proto__":1',
+  "\\ud800",
+];
+const damages: fc.Arbitrary<Damage[]> = fc.array(
+  fc.record({
+    at: fc.nat({ max: 10_000 }),
+    remove: fc.constantFrom(0, 0, 1, 1, 5, 10_000),
+    insert: fc.oneof(fc.constant(""), fc.constantFrom(...pieces)),
+  }),
+  { maxLength: 4 },
+);
+
+function damage(text: string, { at, remove, insert }: Damage): string {
+  const offset = at % (text.length + 1);
+  return text.slice(0, offset) + insert + text.slice(offset + remove);
+}
+
+function strictValue(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

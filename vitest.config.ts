@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    testTimeout: 20_000,
+    projects: [
+      {
+        extends: true,
+        test: { name: "quick", include: ["test/{shared,main}/**/*.test.ts"], typecheck: { enabled: false } },
+      },
+      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
+    ],
+  },
+});
