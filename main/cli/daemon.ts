@@ -64,6 +64,9 @@ function greeting({ url, home, otherPort }: Greeted, version: string): string {
     `  Home   ${home.folder}`,
     `  Key    ${home.ownerKeyFile}`,
     "",
+    "Try it in another terminal, from the project's folder:",
+    `  npx node examples/tool.ts ${home.folder}`,
+    "",
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -230,7 +230,7 @@ function describeProblem(value: JsonValue, error: ErrorObject | undefined): Valu
 function describeRule(error: ErrorObject, given: string): string {
   switch (error.keyword) {
     case "type":
-      return `must be ${[error.params["type"]].flat().join(" or ")}, and ${given} was given`;
+      return `must be ${[error.params["type"]].flat().map(withArticle).join(" or ")}, and ${withArticle(given)} was given`;
     case "additionalProperties":
       return `may not have the member "${error.params["additionalProperty"]}"`;
     case "required":
@@ -242,6 +242,11 @@ function describeRule(error: ErrorObject, given: string): string {
     default:
       return error.message ?? `breaks the rule ${error.keyword}`;
   }
+}
+
+function withArticle(type: string): string {
+  if (type === "null") return type;
+  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {

@@ -1,0 +1,188 @@
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connectClient, until } from "../helpers/daemon.ts";
+import { runProcess, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+describe("repoconf daemon, as a user runs it", () => {
+  test("prints the URL, the home and what to try, on a fresh home", async () => {
+    await using daemon = await spawnDaemon();
+    expect(daemon.output()).toContain(daemon.url);
+    expect(daemon.output()).toContain(daemon.homeFolder);
+    expect(daemon.output()).toContain("Try it");
+    expect(daemon.errorOutput()).toBe("");
+  });
+
+  test("a tool lists and sets over the socket, and the file reads as a person would write it", async () => {
+    await using daemon = await spawnDaemon();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    const { result: added } = await client.call("repo/add", { name: "shop", id: "shop" });
+    await client.call("config/set", { repo: added.id, "svc.timeout": 30, "svc.proxy_aliases": ["a.test"] });
+    const text = await readFile(join(daemon.homeFolder, "repos/shop.json"), "utf8");
+    expect(text).toBe(
+      `{
+  "$schema": "../repository.schema.json",
+  "name": "shop",
+  "config": {
+    "svc": {
+      "timeout": 30,
+      "proxy_aliases": ["a.test"]
+    }
+  }
+}
+`,
+    );
+    client.socket.close();
+  });
+
+  test("a comment written by hand survives the next set, and the hand edit reaches a watching client", async () => {
+    await using daemon = await spawnDaemon();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    await client.call("repo/add", { name: "shop", id: "shop" });
+    await client.call("config/set", { repo: "shop", "svc.timeout": 30 });
+    await client.call("config/watch", { repo: "shop" });
+    const file = join(daemon.homeFolder, "repos/shop.json");
+    const edited = (await readFile(file, "utf8")).replace(`"timeout": 30`, `"timeout": 31 // half a minute and one`);
+    await writeFile(file, edited);
+    expect(await client.nextChange()).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
+    await client.call("config/set", { repo: "shop", "svc.timeout": 32 });
+    expect(await readFile(file, "utf8")).toBe(edited.replace("31", "32"));
+    client.socket.close();
+  });
+
+  test("a save with a syntax error does not disturb list, is left as it is, and the log names file, line and column", async () => {
+    await using daemon = await spawnDaemon();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    await client.call("repo/add", { name: "shop", id: "shop" });
+    await client.call("config/set", { repo: "shop", "svc.timeout": 30 });
+    const file = join(daemon.homeFolder, "repos/shop.json");
+    const broken = `{\n  "name": "shop",\n  "config": { "svc": { "timeout" 31 } }\n}\n`;
+    await writeFile(file, broken);
+    await until(() => daemon.errorOutput().includes("shop.json"), "the log line");
+    const line: unknown = JSON.parse(daemon.errorOutput().trim().split("\n").at(-1) ?? "");
+    expect(line).toMatchObject({ repo: "shop", line: 3, column: 34, msg: expect.stringContaining(file) });
+    const { result } = await client.call("config/list", { repo: "shop", field: "svc.timeout" });
+    expect(result).toEqual({ svc: { timeout: 30 } });
+    expect(await readFile(file, "utf8")).toBe(broken);
+    client.socket.close();
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "%s finishes the writes, removes daemon.json and leaves with 0",
+    async signal => {
+      await using daemon = await spawnDaemon();
+      const client = await connectClient(daemon.url, daemon.ownerKey);
+      await client.call("repo/add", { name: "shop", id: "shop" });
+      const hours = Array.from({ length: 20 }, (_, hour) => hour);
+      const sets = hours.map(hour => client.call("config/set", { repo: "shop", "svc.refresh_hour": hour }));
+      const settled = Promise.allSettled(sets);
+      await sets[0];
+      expect(await daemon.end(signal)).toBe(0);
+      await expect(access(join(daemon.homeFolder, "daemon.json"))).rejects.toThrow("ENOENT");
+      const outcomes = await settled;
+      const acknowledged = hours.filter(hour => {
+        const outcome = outcomes[hour];
+        return outcome?.status === "fulfilled" && outcome.value.errors.length === 0;
+      });
+      const text = await readFile(join(daemon.homeFolder, "repos/shop.json"), "utf8");
+      const stored = Number(/"refresh_hour": (\d+)/.exec(text)?.[1]);
+      expect(stored).toBeGreaterThanOrEqual(acknowledged.at(-1) ?? 0);
+      client.socket.close();
+    },
+  );
+
+  test("daemon/stop ends it with 0", async () => {
+    await using daemon = await spawnDaemon();
+    const client = await connectClient(daemon.url, daemon.ownerKey);
+    const ended = new Promise(resolve => daemon.process.once("exit", resolve));
+    expect(await client.call("daemon/stop")).toEqual({ result: {}, errors: [] });
+    expect(await ended).toBe(0);
+    client.socket.close();
+  });
+
+  test("after kill -9 what was acknowledged is there, and the home is free", async () => {
+    const home = await mkdtemp(join(tmpdir(), "repoconf-e2e-"));
+    try {
+      const first = await spawnDaemon(["--port", "0"], home);
+      const client = await connectClient(first.url, first.ownerKey);
+      await client.call("repo/add", { name: "shop", id: "shop" });
+      await client.call("config/set", { repo: "shop", "svc.timeout": 77 });
+      await first.end("SIGKILL");
+      client.socket.close();
+      await using second = await spawnDaemon(["--port", "0"], home);
+      const again = await connectClient(second.url, second.ownerKey);
+      const { result } = await again.call("config/list", { repo: "shop", field: "svc.timeout" });
+      expect(result).toEqual({ svc: { timeout: 77 } });
+      again.socket.close();
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  });
+
+  test("a second start on the same home leaves with 1 and names pid and URL of the first", async () => {
+    await using daemon = await spawnDaemon();
+    const { code, errorOutput } = await runRepoconf(["daemon", "--home", daemon.homeFolder, "--port", "0"]);
+    expect(code).toBe(1);
+    expect(errorOutput).toContain(`pid ${daemon.process.pid}`);
+    expect(errorOutput).toContain(daemon.url);
+  });
+
+  test("an unknown option leaves with 2", async () => {
+    const { code, errorOutput } = await runRepoconf(["daemon", "--prot", "1"]);
+    expect(code).toBe(2);
+    expect(errorOutput).toContain("--port");
+  });
+
+  test("an older Node is told so in one plain line", async () => {
+    const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
+    const { code, errorOutput } = await runRepoconf(["daemon"], { nodeArguments: ["--import", pretend] });
+    expect(code).toBe(1);
+    expect(errorOutput).toBe("repoconf needs Node 24 or newer, and this is Node 20.20.2.\n");
+  });
+});
+
+const python = await findPython();
+
+describe("the examples", () => {
+  test("the TypeScript tool lists and sets", async () => {
+    await using daemon = await spawnDaemon();
+    const { code, output, errorOutput } = await runProcess(process.execPath, ["examples/tool.ts", daemon.homeFolder]);
+    expect(errorOutput).toBe("");
+    expect(code).toBe(0);
+    expect(output).toContain(`"timeout":{"value":30`);
+    expect(output).toContain("1103 Invalid Configuration Value");
+    expect(output).toContain("1011 Unknown Configuration Field");
+  });
+
+  test.skipIf(python === undefined)(
+    python === undefined
+      ? "skipped: no python3 with socketio: the Python tool"
+      : "the Python tool lists, sets several fields, and gets 1006, 1007, 1008 and 1011",
+    async () => {
+      await using daemon = await spawnDaemon();
+      const { code, output, errorOutput } = await runProcess(python ?? "", ["examples/tool.py", daemon.homeFolder]);
+      expect(errorOutput).toBe("");
+      expect(code).toBe(0);
+      expect(output).toContain(`"timeout": {"value": 45`);
+      for (const error of [
+        "1006 No Repository ID Provided",
+        "1007 No Configuration Fields Found",
+        "1008 No Configuration Field Provided",
+        "1011 Unknown Configuration Field",
+      ]) {
+        expect(output).toContain(error);
+      }
+    },
+  );
+});
+
+/** Debian's own Python first: its packages are for it and for no other that may be in front. */
+async function findPython(): Promise<string | undefined> {
+  for (const command of ["/usr/bin/python3", "python3"]) {
+    const imports = "import socketio, requests, websocket";
+    const found = await runProcess(command, ["-c", imports]).catch(() => undefined);
+    if (found?.code === 0) return command;
+  }
+  return undefined;
+}

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export const projectFolder = resolve(import.meta.dirname, "../..");
+/** The built command, as a user runs it. */
+export const repoconfCommand = join(projectFolder, "dist/repoconf.js");
+
+/** The built daemon as a process of its own, on a temporary home. */
+export interface SpawnedDaemon extends AsyncDisposable {
+  readonly process: ChildProcess;
+  readonly homeFolder: string;
+  readonly url: string;
+  /** What it printed for people, so far. */
+  readonly output: () => string;
+  readonly errorOutput: () => string;
+  readonly ownerKey: string;
+  /** Sends the signal and waits for the end; returns the exit code, null if a signal ended it. */
+  end(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly output: string;
+  readonly errorOutput: string;
+}
+
+/** Runs the built command to its end. */
+export function runRepoconf(
+  args: readonly string[],
+  options: { readonly nodeArguments?: readonly string[]; readonly input?: string } = {},
+): Promise<Finished> {
+  return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options.input);
+}
+
+export function runProcess(command: string, args: readonly string[], input = ""): Promise<Finished> {
+  const child = spawn(command, args, { cwd: projectFolder, env: cleanEnvironment() });
+  const output = collect(child.stdout);
+  const errorOutput = collect(child.stderr);
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", code => resolve({ code, output: output(), errorOutput: errorOutput() }));
+  });
+}
+
+/** Starts `repoconf daemon` and waits for its greeting. An existing home is not taken away at the end. */
+export async function spawnDaemon(args: readonly string[] = ["--port", "0"], home?: string): Promise<SpawnedDaemon> {
+  const homeFolder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-e2e-")));
+  const child = spawn(process.execPath, [repoconfCommand, "daemon", "--home", homeFolder, ...args], {
+    env: cleanEnvironment(),
+  });
+  const output = collect(child.stdout);
+  const errorOutput = collect(child.stderr);
+  const ended = new Promise<number | null>(resolve => child.once("exit", code => resolve(code)));
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", () => {
+      if (/URL\s+http\S+[\s\S]*\n\n/.test(output())) resolve();
+    });
+    void ended.then(code => reject(new Error(`the daemon ended with ${code}: ${errorOutput()}`)));
+  });
+  const end = async (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return ended;
+  };
+  return {
+    process: child,
+    homeFolder,
+    url: /URL\s+(http\S+)/.exec(output())?.[1] ?? "",
+    output,
+    errorOutput,
+    ownerKey: (await readFile(join(homeFolder, "owner.key"), "utf8")).trim(),
+    end,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null && child.signalCode === null) await end("SIGKILL");
+      if (home === undefined) await rm(homeFolder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Without what would lead a command to another home or key than the test's. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { REPOCONF_HOME: _, REPOCONF_API_KEY: __, ...environment } = process.env;
+  return environment;
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.setEncoding("utf8");
+  stream.on("data", (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
+}
