@@ -1,6 +1,6 @@
 import type { JsonValue } from "./json.ts";
 
-/** Every code the daemon answers with, and its name. 1006 to 1011 are the specification's own (spec 7). */
+/** Every code there is, and its name. 1006 to 1011 are the specification's own (spec 7). */
 export const errorNames = {
   1006: "No Repository ID Provided",
   1007: "No Configuration Fields Found",
@@ -21,6 +21,9 @@ export const errorNames = {
   1112: "Not Found",
   1113: "Shutting Down",
   1500: "Internal Error",
+  // The client's own: these never cross the wire.
+  1200: "No Daemon",
+  1201: "No Reply",
 } as const;
 
 export type ErrorCode = keyof typeof errorNames;

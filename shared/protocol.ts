@@ -1,4 +1,3 @@
-import type { FromSchema } from "json-schema-to-ts";
 import type { Config } from "./config.ts";
 import type { ErrorEntry } from "./errors.ts";
 import type { Grants } from "./grants.ts";
@@ -11,127 +10,60 @@ import type { ScopeSchema } from "./scopes/scope-schema.ts";
  */
 export const protocolVersion = 1;
 
-/** null counts as left out wherever an argument may be left out. */
-const optionalString = { type: ["string", "null"] } as const;
-const optionalBoolean = { type: ["boolean", "null"] } as const;
-const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
-const limit = { type: ["integer", "null"], minimum: 1, maximum: 1000 } as const;
+/** How a change is to be made. In arguments, null counts as left out. */
+export interface ChangeArguments {
+  /** One id or several. */
+  readonly repo?: string | readonly string[] | null;
+  /** Compare and set: the revision that the repository must have; with an array of ids, one for each. */
+  readonly revision?: number | { readonly [repo: string]: number } | null;
+  readonly atomic?: boolean | null;
+  readonly dryRun?: boolean | null;
+  readonly reason?: string | null;
+}
 
-/** What `set`, `unset` and their like take beside their fields. None has a dot, so none can be taken for a field. */
-const changeOptions = {
-  revision: {
-    anyOf: [
-      { type: "null" },
-      { type: "integer", minimum: 0 },
-      { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
-    ],
-  },
-  atomic: optionalBoolean,
-  dryRun: optionalBoolean,
-  reason: { type: ["string", "null"], maxLength: 1000 },
-} as const;
+/** Which part of a long list. */
+export interface PageArguments {
+  readonly limit?: number | null;
+  readonly after?: string | null;
+}
 
-const grant = {
-  type: "object",
-  properties: {
-    repos: {
-      anyOf: [
-        { const: "*" },
-        { type: "array", items: { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" } },
-      ],
-    },
-    fields: {
-      type: "array",
-      minItems: 1,
-      items: { type: "string", pattern: "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$", maxLength: 193 },
-    },
-    right: { enum: ["read", "write"] },
-  },
-  required: ["repos", "fields", "right"],
-  additionalProperties: false,
-} as const;
-
-/**
- * The arguments of each operation as JSON Schemas: the daemon checks a message against them (1101) and the types come from them.
- * What is missing has codes of its own (1006, 1008), so little is `required` here.
- */
-export const argumentSchemas = {
+/** The arguments of each operation. What is missing has codes of its own (1006, 1008), so little is required here. */
+export interface OperationArgumentsByName {
   "config/list": {
-    type: "object",
-    properties: {
-      repo: optionalString,
-      scope: optionalString,
-      field: optionalString,
-      stored: optionalBoolean,
-      revision: { type: ["integer", "null"], minimum: 0 },
-    },
-  },
-  "config/set": { type: "object", properties: { repo: repositories, ...changeOptions } },
-  "config/unset": {
-    type: "object",
-    properties: {
-      repo: repositories,
-      fields: { type: ["array", "null"], items: { type: "string" } },
-      ...changeOptions,
-    },
-  },
+    readonly repo?: string | null;
+    readonly scope?: string | null;
+    readonly field?: string | null;
+    readonly stored?: boolean | null;
+    readonly revision?: number | null;
+  };
+  /** The fields are further members, `<scope>.<field>`. */
+  "config/set": ChangeArguments & { readonly [field: `${string}.${string}`]: unknown };
+  "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/watch": {
-    type: "object",
-    properties: {
-      repo: repositories,
-      since: {
-        anyOf: [
-          { type: "null" },
-          { type: "integer", minimum: 0 },
-          { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
-        ],
-      },
-    },
-  },
-  "config/unwatch": { type: "object", properties: { repo: repositories } },
-  "scope/list": { type: "object" },
-  "repo/list": { type: "object", properties: { path: optionalString, limit, after: optionalString } },
+    readonly repo?: string | readonly string[] | null;
+    readonly since?: number | { readonly [repo: string]: number } | null;
+  };
+  "config/unwatch": { readonly repo?: string | readonly string[] | null };
+  "scope/list": object;
+  "repo/list": PageArguments & { readonly path?: string | null };
   "repo/add": {
-    type: "object",
-    properties: {
-      name: { type: "string", minLength: 1, maxLength: 200 },
-      path: optionalString,
-      id: optionalString,
-      inTree: optionalBoolean,
-    },
-    required: ["name"],
-  },
-  "repo/update": {
-    type: "object",
-    properties: {
-      repo: optionalString,
-      name: { type: ["string", "null"], minLength: 1, maxLength: 200 },
-      path: optionalString,
-    },
-  },
-  "repo/remove": { type: "object", properties: { repo: optionalString } },
-  "key/self": { type: "object" },
-  "key/list": { type: "object", properties: { limit, after: optionalString } },
-  "key/create": {
-    type: "object",
-    properties: {
-      name: { type: "string", minLength: 1, maxLength: 100 },
-      grants: { type: "array", items: grant, maxItems: 1000 },
-      expires: optionalString,
-    },
-    required: ["name", "grants"],
-  },
-  "key/revoke": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
-  "daemon/status": { type: "object" },
-  "daemon/stop": { type: "object" },
-} as const;
+    readonly name: string;
+    readonly path?: string | null;
+    readonly id?: string | null;
+    readonly inTree?: boolean | null;
+  };
+  "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };
+  "repo/remove": { readonly repo?: string | null };
+  "key/self": object;
+  "key/list": PageArguments;
+  "key/create": { readonly name: string; readonly grants: Grants; readonly expires?: string | null };
+  "key/revoke": { readonly id: string };
+  "daemon/status": object;
+  "daemon/stop": object;
+}
 
-export type OperationName = keyof typeof argumentSchemas;
-
-type AllArguments = { [Name in OperationName]: FromSchema<(typeof argumentSchemas)[Name]> };
-
-/** The arguments of an operation, as its schema has them. A set's fields are its further members, `<scope>.<field>`. */
-export type OperationArguments<Name extends OperationName> = AllArguments[Name];
+export type OperationName = keyof OperationArgumentsByName;
+export type OperationArguments<Name extends OperationName> = OperationArgumentsByName[Name];
 
 /** One field in the answer of a set (spec 4.2: "fields, values and descriptions"). */
 export interface DescribedValue {

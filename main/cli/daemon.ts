@@ -28,7 +28,7 @@ function parsePort(text: string): number {
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
   const [{ createDaemon }, { homeFolder }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
-    import("../daemon/home.ts"),
+    import("../home.ts"),
     import("pino"),
   ]);
   const logger = pino(

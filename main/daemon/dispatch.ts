@@ -2,13 +2,13 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import {
-  argumentSchemas,
   emptyResult,
   type OperationArguments,
   type OperationName,
   type OperationResults,
   type Reply,
 } from "../../shared/protocol.ts";
+import { argumentSchemas } from "./argument-schemas.ts";
 import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { measureArguments } from "./measure.ts";

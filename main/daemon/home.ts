@@ -1,57 +1,15 @@
 import { chmod, lstat, mkdir, readdir, readFile, unlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import envPaths from "env-paths";
+import { join } from "node:path";
+import type { Home } from "../home.ts";
 import { DurableTextFile } from "./store/durable-text-file.ts";
 import { systemErrorCode } from "./store/file-system.ts";
 
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. */
 const homeFormat = 1;
 
-/** Where everything in a home stands. */
-export interface Home {
-  readonly folder: string;
-  readonly formatFile: string;
-  readonly lockFile: string;
-  readonly endpointFile: string;
-  readonly ownerKeyFile: string;
-  readonly keysFile: string;
-  readonly settingsFile: string;
-  readonly indexFile: string;
-  readonly repositorySchemaFile: string;
-  readonly repositories: string;
-  readonly removed: string;
-  readonly scopes: string;
-  readonly temporary: string;
-}
-
 /** A home that cannot be used; `message` says what to do. */
 export class HomeError extends Error {
   override readonly name = "HomeError";
-}
-
-/** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
-export function homeFolder(asked: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
-  return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
-}
-
-/** The places in a home; touches no file. */
-export function homeAt(folder: string): Home {
-  const at = (name: string) => join(folder, name);
-  return {
-    folder,
-    formatFile: at("format"),
-    lockFile: at("lock"),
-    endpointFile: at("daemon.json"),
-    ownerKeyFile: at("owner.key"),
-    keysFile: at("keys.json"),
-    settingsFile: at("settings.json"),
-    indexFile: at("index.json"),
-    repositorySchemaFile: at("repository.schema.json"),
-    repositories: at("repos"),
-    removed: at("removed"),
-    scopes: at("scopes"),
-    temporary: at("tmp"),
-  };
 }
 
 /** Makes the home's folder, for its owner alone. Throws HomeError if something else stands there. */

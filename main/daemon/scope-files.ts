@@ -1,7 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, sameJson } from "../../shared/json.ts";
-import { type Home, privateFile } from "./home.ts";
+import type { Home } from "../home.ts";
+import { privateFile } from "./home.ts";
 import { compileScope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
 import { systemErrorCode } from "./store/file-system.ts";

@@ -1,6 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FromSchema } from "json-schema-to-ts";
-import { type Home, privateFile } from "./home.ts";
+import type { Home } from "../home.ts";
+import { privateFile } from "./home.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "./store/json-text.ts";
 

@@ -176,5 +176,5 @@ export const svcSchema = {
   },
 } as const;
 
-/** The `svc` scope's fields with the types of their values; each may be absent. */
+/** The effective values of the `svc` scope: every field has a default, so all of them are there. */
 export type SvcConfig = FromSchema<typeof svcSchema>;

@@ -1,10 +1,13 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type Grants, ownerGrants } from "../../../shared/grants.ts";
 import { isJsonObject } from "../../../shared/json.ts";
+import type { Home } from "../../home.ts";
+import { grantsSchema } from "../argument-schemas.ts";
 import type { Caller } from "../caller.ts";
-import { type Home, HomeError, privateFile } from "../home.ts";
+import { HomeError, privateFile } from "../home.ts";
 import { JsonFile } from "../store/json-file.ts";
 import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
 
@@ -188,15 +191,16 @@ async function ownerKey(home: Home): Promise<string> {
 }
 
 function parseKeys(value: unknown): KeysData {
+  const validateGrants = new Ajv2020().compile(grantsSchema);
   if (!isJsonObject(value) || !Array.isArray(value["keys"])) throw new SyntaxError(`it is not { "keys": [...] }`);
   for (const key of value["keys"]) {
     const wellFormed =
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
-      Array.isArray(key["grants"]) &&
+      validateGrants(key["grants"]) &&
       (key["expires"] === undefined || typeof key["expires"] === "string");
-    if (!wellFormed) throw new SyntaxError("one of its keys lacks a member");
+    if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
   }
-  // Every member that is used has been checked; what grants hold is only ever compared.
+  // Every member that is used has been checked.
   return value as unknown as KeysData;
 }

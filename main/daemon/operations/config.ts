@@ -1,7 +1,8 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import { argumentSchemas, type OperationArguments } from "../../../shared/protocol.ts";
+import type { ChangeArguments, OperationArguments } from "../../../shared/protocol.ts";
+import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
@@ -12,7 +13,6 @@ type ConfigOperations = Pick<
   Operations,
   "config/list" | "config/set" | "config/unset" | "config/watch" | "config/unwatch"
 >;
-type ChangeOptions = Pick<OperationArguments<"config/unset">, "repo" | "revision" | "atomic" | "dryRun" | "reason">;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
 
@@ -81,19 +81,22 @@ function noField(message: string): RepoconfError {
   return new RepoconfError(1008, message);
 }
 
-function namedRepositories(repo: ChangeOptions["repo"]): string[] {
-  const ids = [...new Set(Array.isArray(repo) ? repo : [repo])].filter(id => typeof id === "string");
-  if (ids.length === 0 || (!Array.isArray(repo) && !repo)) throw noRepository();
+function namedRepositories(repo: ChangeArguments["repo"]): string[] {
+  const ids = watchedRepositories(repo);
+  if (ids === undefined || ids.length === 0) throw noRepository();
   return ids;
 }
 
 /** Undefined: no repository is named, so all are meant. */
-function watchedRepositories(repo: ChangeOptions["repo"]): string[] | undefined {
-  if (Array.isArray(repo)) return [...new Set(repo)];
-  return repo ? [repo] : undefined;
+function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefined {
+  if (!repo) return undefined;
+  return typeof repo === "string" ? [repo] : [...new Set(repo)];
 }
 
-function changeOptions(args: ChangeOptions, repos: readonly string[]): Omit<ConfigChangeRequest, "values" | "source"> {
+function changeOptions(
+  args: ChangeArguments,
+  repos: readonly string[],
+): Omit<ConfigChangeRequest, "values" | "source"> {
   const { atomic, dryRun, reason } = args;
   return {
     repos,
@@ -106,8 +109,8 @@ function changeOptions(args: ChangeOptions, repos: readonly string[]): Omit<Conf
 
 /** With one repository a number, with an array an object of ids to numbers. */
 function expectedRevisions(
-  repo: ChangeOptions["repo"],
-  revision: ChangeOptions["revision"],
+  repo: ChangeArguments["repo"],
+  revision: ChangeArguments["revision"],
   name: string,
 ): ReadonlyMap<string, number> {
   if (revision === undefined || revision === null) return new Map();
@@ -147,7 +150,7 @@ function checkLimits(
 
 /** Changes are not kept yet, so a watch can begin only where a repository is now. */
 function checkSince(
-  repo: ChangeOptions["repo"],
+  repo: ChangeArguments["repo"],
   since: OperationArguments<"config/watch">["since"],
   revisions: { readonly [repo: string]: number },
 ): void {

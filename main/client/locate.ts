@@ -1,0 +1,82 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { get } from "node:http";
+import type { Address } from "../../shared/client/client.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import { protocolVersion } from "../../shared/protocol.ts";
+import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
+import { type Home, homeAt, homeFolder } from "../home.ts";
+import { identityProof } from "../identity.ts";
+
+export interface LocateOptions {
+  /** The home's folder; else REPOCONF_HOME, else the platform's data folder. */
+  readonly home?: string;
+  /** The key itself; else what `keyFile` holds, else REPOCONF_API_KEY, else the owner's key in the home. */
+  readonly apiKey?: string;
+  readonly keyFile?: string;
+}
+
+const identityTimeout = 2_000;
+
+/** Finds the running daemon of a home and its key. Throws RepoconfError 1200 if none runs, 1100 if there is no key. */
+export async function locateDaemon(options: LocateOptions): Promise<Address & { readonly endpoint: Endpoint }> {
+  const home = homeAt(homeFolder(options.home));
+  const endpoint = await findDaemon(home);
+  if (endpoint === undefined) {
+    throw new RepoconfError(1200, `No daemon runs on the home ${home.folder}. Start one with: repoconf daemon`);
+  }
+  if (endpoint.protocol !== protocolVersion) {
+    const message = `The daemon speaks protocol ${endpoint.protocol}, and this is protocol ${protocolVersion}. Run: repoconf restart`;
+    throw new RepoconfError(1200, message, { details: { protocol: endpoint.protocol } });
+  }
+  return { url: endpoint.url, apiKey: await findKey(home, options), endpoint };
+}
+
+/** The endpoint of the home's daemon, if what answers at its URL proves to be that daemon; undefined if none does. */
+export async function findDaemon(home: Home): Promise<Endpoint | undefined> {
+  const endpoint = await readEndpoint(home);
+  if (endpoint === undefined || !isLoopback(endpoint.url)) return undefined;
+  const nonce = randomBytes(32).toString("hex");
+  const expected = identityProof(endpoint, nonce);
+  const answer = await fetchText(`${endpoint.url}/identity?nonce=${nonce}`);
+  if (expected === undefined || answer === undefined) return undefined;
+  const [one, other] = [Buffer.from(expected), Buffer.from(answer.trim())];
+  return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;
+}
+
+async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<string> {
+  if (apiKey) return apiKey;
+  const fromEnvironment = process.env["REPOCONF_API_KEY"];
+  if (!keyFile && fromEnvironment) return fromEnvironment;
+  const path = keyFile || home.ownerKeyFile;
+  try {
+    return (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new RepoconfError(
+      1100,
+      `The key file ${path} cannot be read: ${cause}. Give a key with --key-file or REPOCONF_API_KEY.`,
+    );
+  }
+}
+
+function isLoopback(url: string): boolean {
+  return URL.parse(url)?.protocol === "http:" && URL.parse(url)?.hostname === "127.0.0.1";
+}
+
+/** Undefined if nobody answers in time. */
+function fetchText(url: string): Promise<string | undefined> {
+  return new Promise(resolve => {
+    const request = get(url, { timeout: identityTimeout, agent: false }, response => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text = (text + chunk).slice(0, 1_000);
+      });
+      response.on("end", () => resolve(response.statusCode === 200 ? text : undefined));
+      response.on("error", () => resolve(undefined));
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(undefined));
+  });
+}

@@ -1,0 +1,131 @@
+import type { OperationArguments, OperationName } from "../../shared/protocol.ts";
+
+/*
+ * The arguments of each operation as JSON Schemas, by which a message is checked (1101). Their types are in
+ * shared/protocol.ts, and the compiler sees to it that both name the same arguments.
+ */
+
+/** The arguments' names, without the fields of a set. */
+type ArgumentName<Arguments> = keyof {
+  [Name in keyof Arguments as Name extends `${string}.${string}` ? never : Name]: unknown;
+};
+
+interface ArgumentSchema<Arguments> {
+  readonly type: "object";
+  readonly properties: { readonly [Name in ArgumentName<Arguments>]: object };
+  readonly required?: readonly ArgumentName<Arguments>[];
+}
+
+const optionalString = { type: ["string", "null"] } as const;
+const optionalBoolean = { type: ["boolean", "null"] } as const;
+const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
+const limit = { type: ["integer", "null"], minimum: 1, maximum: 1000 } as const;
+
+/** What `set`, `unset` and their like take beside their fields. None has a dot, so none can be taken for a field. */
+const changeOptions = {
+  revision: {
+    anyOf: [
+      { type: "null" },
+      { type: "integer", minimum: 0 },
+      { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+    ],
+  },
+  atomic: optionalBoolean,
+  dryRun: optionalBoolean,
+  reason: { type: ["string", "null"], maxLength: 1000 },
+} as const;
+
+/** One grant of a key. */
+const grant = {
+  type: "object",
+  properties: {
+    repos: {
+      anyOf: [
+        { const: "*" },
+        { type: "array", items: { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" } },
+      ],
+    },
+    fields: {
+      type: "array",
+      minItems: 1,
+      items: { type: "string", pattern: "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$", maxLength: 193 },
+    },
+    right: { enum: ["read", "write"] },
+  },
+  required: ["repos", "fields", "right"],
+  additionalProperties: false,
+} as const;
+
+/** What a key's grants must be. */
+export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
+
+export const argumentSchemas = {
+  "config/list": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      scope: optionalString,
+      field: optionalString,
+      stored: optionalBoolean,
+      revision: { type: ["integer", "null"], minimum: 0 },
+    },
+  },
+  "config/set": { type: "object", properties: { repo: repositories, ...changeOptions } },
+  "config/unset": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      ...changeOptions,
+    },
+  },
+  "config/watch": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      since: {
+        anyOf: [
+          { type: "null" },
+          { type: "integer", minimum: 0 },
+          { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
+        ],
+      },
+    },
+  },
+  "config/unwatch": { type: "object", properties: { repo: repositories } },
+  "scope/list": { type: "object", properties: {} },
+  "repo/list": { type: "object", properties: { path: optionalString, limit, after: optionalString } },
+  "repo/add": {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, maxLength: 200 },
+      path: optionalString,
+      id: optionalString,
+      inTree: optionalBoolean,
+    },
+    required: ["name"],
+  },
+  "repo/update": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      name: { type: ["string", "null"], minLength: 1, maxLength: 200 },
+      path: optionalString,
+    },
+  },
+  "repo/remove": { type: "object", properties: { repo: optionalString } },
+  "key/self": { type: "object", properties: {} },
+  "key/list": { type: "object", properties: { limit, after: optionalString } },
+  "key/create": {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 1, maxLength: 100 },
+      grants: grantsSchema,
+      expires: optionalString,
+    },
+    required: ["name", "grants"],
+  },
+  "key/revoke": { type: "object", properties: { id: { type: "string" } }, required: ["id"] },
+  "daemon/status": { type: "object", properties: {} },
+  "daemon/stop": { type: "object", properties: {} },
+} as const satisfies { readonly [Name in OperationName]: ArgumentSchema<OperationArguments<Name>> };

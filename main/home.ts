@@ -1,0 +1,44 @@
+import { join, resolve } from "node:path";
+import envPaths from "env-paths";
+
+/** Where everything in a home stands. */
+export interface Home {
+  readonly folder: string;
+  readonly formatFile: string;
+  readonly lockFile: string;
+  readonly endpointFile: string;
+  readonly ownerKeyFile: string;
+  readonly keysFile: string;
+  readonly settingsFile: string;
+  readonly indexFile: string;
+  readonly repositorySchemaFile: string;
+  readonly repositories: string;
+  readonly removed: string;
+  readonly scopes: string;
+  readonly temporary: string;
+}
+
+/** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
+export function homeFolder(asked: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
+  return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
+}
+
+/** The places in a home; touches no file. */
+export function homeAt(folder: string): Home {
+  const at = (name: string) => join(folder, name);
+  return {
+    folder,
+    formatFile: at("format"),
+    lockFile: at("lock"),
+    endpointFile: at("daemon.json"),
+    ownerKeyFile: at("owner.key"),
+    keysFile: at("keys.json"),
+    settingsFile: at("settings.json"),
+    indexFile: at("index.json"),
+    repositorySchemaFile: at("repository.schema.json"),
+    repositories: at("repos"),
+    removed: at("removed"),
+    scopes: at("scopes"),
+    temporary: at("tmp"),
+  };
+}

@@ -1,0 +1,290 @@
+import { io, type Socket } from "socket.io-client";
+import { configValue } from "../config.ts";
+import { splitConfigPath } from "../config-path.ts";
+import { type ErrorCode, type ErrorEntry, errorNames, RepoconfError } from "../errors.ts";
+import type {
+  ChangedRepository,
+  EventMessage,
+  OperationArguments,
+  OperationName,
+  OperationResults,
+  Reply,
+} from "../protocol.ts";
+import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
+
+/** Where the daemon is, and the key to show it. */
+export interface Address {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+export interface ClientOptions {
+  /**
+   * Finds the daemon and makes sure that it is the right one. Asked before every connect and reconnect, as a daemon may
+   * come back on another port and a stranger may sit on the old one. Throws RepoconfError 1200.
+   */
+  locate(): Promise<Address>;
+  /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
+  readonly timeout?: number;
+}
+
+/** How a change is to be made; docs/protocol.md, "set". */
+export interface ChangeOptions {
+  /** Only if the repository is at this revision. */
+  readonly revision?: number;
+  /** All of it or nothing. */
+  readonly atomic?: boolean;
+  /** Only say what would be. */
+  readonly dryRun?: boolean;
+  readonly reason?: string;
+}
+
+/** What `watch` tells beside the daemon's own events: the connection is back, and these repositories changed meanwhile. */
+export type WatchMessage =
+  | EventMessage
+  | readonly [resource: "connection", event: "resumed", payload: { readonly changed: readonly string[] }];
+
+/** Thrown when an operation is refused in whole or in part: the first error, and the whole reply. */
+export class RequestError extends RepoconfError {
+  /** All that was answered: what was done nevertheless stands in `result`. */
+  readonly reply: Reply;
+
+  constructor(first: ErrorEntry, reply: Reply) {
+    super(first.code, first.message, first);
+    this.reply = reply;
+  }
+}
+
+const defaultTimeout = 10_000;
+const firstRetryDelay = 100;
+const longestRetryDelay = 5_000;
+
+/**
+ * A connection to the daemon that stays: it reconnects with backoff, and requests made meanwhile wait for it. For Node
+ * and the browser; `locate` is what differs.
+ */
+export class RepoconfClient {
+  readonly #locate: () => Promise<Address>;
+  readonly #timeout: number;
+  readonly #listeners = new Set<(message: EventMessage) => void>();
+  readonly #resumeListeners = new Set<() => void>();
+  #socket: Socket | undefined;
+  #connecting: Promise<Socket> | undefined;
+  #closed = false;
+  #wasConnected = false;
+
+  constructor({ locate, timeout = defaultTimeout }: ClientOptions) {
+    this.#locate = locate;
+    this.#timeout = timeout;
+  }
+
+  /** Connects once; throws RepoconfError 1200 (no daemon), 1201 (no answer) or what the handshake was refused with (1100, 1107). */
+  async connect(): Promise<void> {
+    await this.#connect();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#socket?.close();
+    this.#socket = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  /** Any operation, its reply as it came: errors are part of it and not thrown. Throws RepoconfError 1200 or 1201 for want of a reply. */
+  async request<Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ): Promise<Reply<OperationResults[Name]>> {
+    const socket = await this.#connected();
+    return new Promise((resolve, reject) => {
+      socket
+        .timeout(this.#timeout)
+        .emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
+          if (error === null) return resolve(reply);
+          const message = `The daemon did not answer ${name}: ${error.message}. Whether it was done is not known.`;
+          reject(new RepoconfError(1201, message));
+        });
+    });
+  }
+
+  /** As `request`, but its result alone; throws RequestError if there is any error in the reply. */
+  async run<Name extends OperationName>(name: Name, args: OperationArguments<Name>): Promise<OperationResults[Name]> {
+    const reply = await this.request<Name>(name, args);
+    const [first] = reply.errors;
+    if (first !== undefined) throw new RequestError(first, reply);
+    return reply.result;
+  }
+
+  /** One field's effective value. Throws RequestError 1011, 1102, 1106. */
+  async get<Path extends FieldPath>(repo: string, path: Path): Promise<FieldValue<Path>> {
+    const config = await this.run("config/list", { repo, field: path });
+    const split = splitConfigPath(path);
+    const value = split && configValue(config, split.scope, split.field);
+    // The daemon checks every value against the schema that the type comes from.
+    return value as FieldValue<Path>;
+  }
+
+  /** Every effective value that the key may read. Throws RequestError 1102, 1106. */
+  async list(repo: string): Promise<ConfigScopes> {
+    const config = await this.run("config/list", { repo });
+    return config as unknown as ConfigScopes;
+  }
+
+  /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */
+  async set(repo: string, values: FieldValues, options: ChangeOptions = {}): Promise<ChangedRepository | undefined> {
+    const [changed] = await this.run("config/set", { ...values, ...options, repo });
+    return changed;
+  }
+
+  /** Takes the stored values of fields away, so that their defaults hold. Throws RequestError. */
+  async unset(
+    repo: string,
+    paths: readonly FieldPath[],
+    options: ChangeOptions = {},
+  ): Promise<ChangedRepository | undefined> {
+    const [changed] = await this.run("config/unset", { ...options, repo, fields: [...paths] });
+    return changed;
+  }
+
+  /**
+   * What changes from now on, in order: in one repository, or everything. After a lost connection it goes on by itself
+   * and first tells which repositories changed meanwhile. Ends when `signal` is aborted or the client closed.
+   */
+  async *watch(repo?: string, signal?: AbortSignal): AsyncGenerator<WatchMessage, void> {
+    const queue: WatchMessage[] = [];
+    let wake = Promise.withResolvers<void>();
+    const push = (message: WatchMessage) => {
+      queue.push(message);
+      wake.resolve();
+    };
+    const known = new Map<string, number>();
+    const note = (message: EventMessage) => {
+      if (message[0] === "config") {
+        const { repo: id, revision } = message[2];
+        if (repo !== undefined && id !== repo) return;
+        known.set(id, revision);
+      } else if (repo !== undefined) return;
+      push(message);
+    };
+    const args = repo === undefined ? {} : { repo };
+    const resume = async () => {
+      const { revisions } = await this.run("config/watch", args);
+      const changed = Object.keys(revisions).filter(id => known.has(id) && known.get(id) !== revisions[id]);
+      for (const [id, revision] of Object.entries(revisions)) known.set(id, revision);
+      push(["connection", "resumed", { changed }]);
+    };
+    // A resume that fails did so because the connection went again; then another follows.
+    const onResume = () => void resume().catch(() => {});
+    const stop = () => wake.resolve();
+    this.#listeners.add(note);
+    this.#resumeListeners.add(onResume);
+    signal?.addEventListener("abort", stop);
+    try {
+      const { revisions } = await this.run("config/watch", args);
+      for (const [id, revision] of Object.entries(revisions)) known.set(id, revision);
+      while (!signal?.aborted && !this.#closed) {
+        yield* queue.splice(0);
+        await wake.promise;
+        wake = Promise.withResolvers<void>();
+      }
+    } finally {
+      this.#listeners.delete(note);
+      this.#resumeListeners.delete(onResume);
+      signal?.removeEventListener("abort", stop);
+      if (!this.#closed && this.#socket?.connected)
+        await this.request<"config/unwatch">("config/unwatch", args).catch(() => {});
+    }
+  }
+
+  /** The socket, connected; waits for a reconnect that is under way. */
+  async #connected(): Promise<Socket> {
+    if (this.#socket?.connected) return this.#socket;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(noReply("The daemon cannot be reached.")), this.#timeout);
+    try {
+      return await Promise.race([this.#connect(), promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #connect(): Promise<Socket> {
+    if (this.#closed) return Promise.reject(new RepoconfError(1200, "This client has been closed."));
+    if (this.#socket?.connected) return Promise.resolve(this.#socket);
+    // The first connect fails plainly; one that replaces a lost connection is tried again until it succeeds.
+    this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#connectOnce()).finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #connectOnce(): Promise<Socket> {
+    const { url, apiKey } = await this.#locate();
+    const socket = io(url, {
+      auth: { apiKey },
+      transports: ["websocket"],
+      // Reconnecting is done here, for each time the daemon has to be located and proven anew.
+      reconnection: false,
+      forceNew: true,
+      timeout: this.#timeout,
+    });
+    await new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve);
+      socket.once("connect_error", error => {
+        socket.close();
+        reject(connectFailure(error));
+      });
+    });
+    if (this.#closed) {
+      socket.close();
+      throw new RepoconfError(1200, "This client has been closed.");
+    }
+    socket.on("svc", (...message: EventMessage) => {
+      for (const listener of [...this.#listeners]) listener(message);
+    });
+    socket.once("disconnect", () => {
+      if (!this.#closed) void this.#connect().catch(() => {});
+    });
+    const again = this.#wasConnected;
+    this.#socket = socket;
+    this.#wasConnected = true;
+    if (again) for (const listener of [...this.#resumeListeners]) listener();
+    return socket;
+  }
+
+  async #reconnect(): Promise<Socket> {
+    for (let pause = firstRetryDelay; ; pause = Math.min(pause * 2, longestRetryDelay)) {
+      try {
+        return await this.#connectOnce();
+      } catch (error) {
+        // A key that has ended will not come back; everything else may.
+        if (this.#closed || (error instanceof RepoconfError && error.code === 1100)) throw error;
+      }
+      // Half of the pause is chance, so that many clients do not come back in step.
+      await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
+    }
+  }
+}
+
+function connectFailure(error: Error): RepoconfError {
+  const code = codeOf(error);
+  if (code === undefined) return new RepoconfError(1200, `The daemon cannot be reached: ${error.message}.`);
+  if (code === 1100)
+    return new RepoconfError(1100, "The daemon does not know this API key: it is wrong, revoked or expired.");
+  return new RepoconfError(code, error.message);
+}
+
+function codeOf(error: Error): ErrorCode | undefined {
+  const data: unknown = "data" in error ? error.data : undefined;
+  if (typeof data !== "object" || data === null || !("code" in data)) return undefined;
+  return Object.keys(errorNames)
+    .map(Number)
+    .find((code): code is ErrorCode => code === data.code);
+}
+
+function noReply(message: string): RepoconfError {
+  return new RepoconfError(1201, message);
+}
