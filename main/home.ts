@@ -11,6 +11,7 @@ export interface Home {
   readonly keysFile: string;
   readonly settingsFile: string;
   readonly indexFile: string;
+  readonly logFile: string;
   readonly repositorySchemaFile: string;
   readonly repositories: string;
   readonly removed: string;
@@ -35,6 +36,7 @@ export function homeAt(folder: string): Home {
     keysFile: at("keys.json"),
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
+    logFile: at("daemon.log"),
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),
     removed: at("removed"),

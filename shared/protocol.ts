@@ -39,6 +39,7 @@ export interface OperationArgumentsByName {
   /** The fields are further members, `<scope>.<field>`. */
   "config/set": ChangeArguments & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
+  "config/explain": { readonly repo?: string | null; readonly field?: string | null };
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
@@ -76,6 +77,26 @@ export interface ChangedRepository {
   readonly repo: string;
   readonly revision: number;
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
+}
+
+/** Where a field's value comes from. */
+export interface Explanation {
+  /** The effective value. */
+  readonly value: JsonValue;
+  readonly default: JsonValue;
+  /** The stored value in service; absent: none is. */
+  readonly stored?: JsonValue;
+  /**
+   * `default`: nothing is stored. `stored`: what the file says. `lastGood`: the file says something that cannot be used,
+   * so the last value that could serves.
+   */
+  readonly origin: "default" | "stored" | "lastGood";
+  /** The file that holds the repository's values, and the place of this one in it, counted from 1. */
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** The repository's. */
+  readonly revision: number;
 }
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
@@ -129,6 +150,7 @@ export interface OperationResults {
   "config/list": Config;
   "config/set": readonly ChangedRepository[];
   "config/unset": readonly ChangedRepository[];
+  "config/explain": Explanation;
   "config/watch": { readonly revisions: { readonly [repo: string]: number } };
   "config/unwatch": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];

@@ -1,21 +1,28 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { addHomeOption } from "./command-options.ts";
 
 interface DaemonCommandOptions {
   readonly home?: string;
   readonly port?: number;
   readonly logLevel: string;
+  readonly background?: boolean;
+  readonly stay?: boolean;
 }
 
+/** Milliseconds after which a daemon that a command started for itself leaves, if nobody is connected. */
+const idleTimeout = 30 * 60_000;
+const logFileBytes = 5_000_000;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "silent"];
 
 /** `repoconf daemon`: the daemon in the foreground, until SIGINT, SIGTERM or `daemon/stop`. */
 export function addDaemonCommand(program: Command, version: string): void {
-  program
-    .command("daemon")
+  addHomeOption(program.command("daemon"))
     .description("run the daemon here, in the foreground")
-    .option("--home <dir>", "the home folder (default: REPOCONF_HOME, else the system's data folder)")
     .option("--port <number>", "insist on this port; 0 takes any free one", parsePort)
     .addOption(new Option("--log-level <level>", "what goes to standard error").choices(logLevels).default("warn"))
+    // How a command starts one for itself: the log goes into the home, and without --stay it leaves when idle.
+    .addOption(new Option("--background").hideHelp())
+    .addOption(new Option("--stay").hideHelp())
     .action((options: DaemonCommandOptions) => runDaemon(options, version));
 }
 
@@ -26,28 +33,34 @@ function parsePort(text: string): number {
 }
 
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
-  const [{ createDaemon }, { homeFolder }, { pino }] = await Promise.all([
+  const [{ createDaemon }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
+    import("./rotating-log.ts"),
     import("pino"),
   ]);
-  const logger = pino(
-    { level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ fd: 2, sync: true }),
-  );
+  const home = homeFolder(options.home);
+  const background = options.background === true;
+  const stream = background
+    ? new RotatingLog(homeAt(home).logFile, logFileBytes)
+    : pino.destination({ fd: 2, sync: true });
+  const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   const { promise: stopAsked, resolve: stop } = Promise.withResolvers<void>();
   const daemon = await createDaemon({
-    home: homeFolder(options.home),
+    home,
     version,
     logger,
     onStop: stop,
     ...(options.port !== undefined && { port: options.port }),
+    ...(background && !options.stay && { idleTimeout }),
   });
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
   process.stdout.write(greeting(daemon, version));
   await stopAsked;
   await daemon.close();
+  // Everything is on the disk. What is left is Engine.IO, which would wait half a minute for a client that polls no more.
+  process.exit(0);
 }
 
 interface Greeted {

@@ -79,6 +79,7 @@ export const argumentSchemas = {
       ...changeOptions,
     },
   },
+  "config/explain": { type: "object", properties: { repo: optionalString, field: optionalString } },
   "config/watch": {
     type: "object",
     properties: {

@@ -5,7 +5,7 @@ import { allows, allowsAnyField } from "../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
-import type { Scopes } from "./scopes.ts";
+import type { BrokenReference, Scopes } from "./scopes.ts";
 import type { Applied, ChangeRequest, RepositoryState, RepositoryStore } from "./store/store.ts";
 
 /** A set or unset, with its arguments already known to be of the right types. */
@@ -155,14 +155,10 @@ export class ConfigChanges {
   ): readonly ConfigEdit[] {
     let accepted = edits;
     for (;;) {
-      const [broken] = this.#scopes.brokenReferences(applyConfigEdits(state.stored ?? {}, accepted));
-      if (broken === undefined) return accepted;
+      const found = this.#findCulprit(state, accepted);
+      if (found === undefined) return accepted;
+      const { culprit, broken } = found;
       const { scope, field, target, value } = broken;
-      const culprit =
-        accepted.find(edit => edit.scope === scope && edit.field === field) ??
-        accepted.find(edit => edit.scope === scope && edit.field === target);
-      // What is in service keeps the rule, so one of the edits breaks it; without one there is nothing to leave out.
-      if (culprit === undefined) return accepted;
       const path = joinConfigPath(scope, field);
       const message =
         culprit.field === field
@@ -177,6 +173,21 @@ export class ConfigChanges {
       );
       accepted = accepted.filter(edit => edit !== culprit);
     }
+  }
+
+  /** A broken reference and the edit that breaks it: what was in service before kept the rule. */
+  #findCulprit(
+    state: RepositoryState,
+    edits: readonly ConfigEdit[],
+  ): { culprit: ConfigEdit; broken: BrokenReference } | undefined {
+    for (const broken of this.#scopes.brokenReferences(applyConfigEdits(state.stored ?? {}, edits))) {
+      const { scope, field, target } = broken;
+      const culprit =
+        edits.find(edit => edit.scope === scope && edit.field === field) ??
+        edits.find(edit => edit.scope === scope && edit.field === target);
+      if (culprit !== undefined) return { culprit, broken };
+    }
+    return undefined;
   }
 
   #entry({ state, answer }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {

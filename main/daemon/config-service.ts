@@ -2,7 +2,7 @@ import { type Config, configValue, countConfigFields } from "../../shared/config
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
-import type { ConfigChanged, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
+import type { ConfigChanged, Explanation, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
@@ -41,6 +41,29 @@ export class ConfigService {
     if (revision !== undefined) assertCurrent(state, revision);
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
     return { config: path === undefined ? config : narrow(config, path), revision: state.revision };
+  }
+
+  /** Where a field's value comes from (docs/protocol.md, "explain"). Throws RepoconfError 1011, 1102 or 1106. */
+  async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
+    const { config, revision } = await this.list(caller, { repo, field: path });
+    const split = splitConfigPath(path);
+    const state = this.#store.peek(repo);
+    const value = split && configValue(config, split.scope, split.field);
+    const source = split && this.#store.source(repo, split.scope, split.field);
+    if (split === undefined || state === undefined || value === undefined || source === undefined)
+      throw unknownRepository(repo);
+    const { scope, field } = split;
+    const stored = configValue(state.stored ?? {}, scope, field);
+    // A problem told of the field itself, or of the file as a whole, means that the file's text is not what serves.
+    const refused = state.broken !== undefined || state.health.some(problem => problem.field === path);
+    return {
+      value,
+      default: configValue(this.#scopes.defaults, scope, field) ?? null,
+      ...(stored !== undefined && { stored }),
+      origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
+      revision,
+      ...source,
+    };
   }
 
   /** The repositories in which the caller may read something, by id. */
@@ -120,7 +143,7 @@ function unknownField({ scope, field, text }: RequestedPath): RepoconfError {
 }
 
 function brokenFile({ id, broken }: RepositoryState): RepoconfError {
-  const message = `The file of this repository cannot be used, and no good values of it are known: ${broken?.message ?? "it is broken"}`;
+  const message = `The file of this repository cannot be used (${broken?.message ?? "it is broken"}), and no good values of it are known. Mend it.`;
   return new RepoconfError(1106, message, { repo: id });
 }
 

@@ -27,6 +27,8 @@ export interface ConnectionsOptions {
   authenticate(key: string): Caller;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
+  /** How many clients there are, whenever that changes. */
+  onCount(count: number): void;
 }
 
 /** Milliseconds a client has, once connected, to show its key. */
@@ -118,6 +120,12 @@ export class Connections {
     }
   }
 
+  async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
+    await this.#options.dispatch(message, connection);
+    // It expired while connected, and has just been told so.
+    if (!this.#options.isValid(connection.caller)) connection.disconnect();
+  }
+
   #admit(socket: ServerSocket, next: (error?: Error) => void): void {
     try {
       if (this.#options.engine.clientsCount > limits.sockets) {
@@ -152,9 +160,13 @@ export class Connections {
       () => socket.disconnect(true),
     );
     this.#connections.add(connection);
-    socket.on("disconnect", () => this.#connections.delete(connection));
+    this.#options.onCount(this.#connections.size);
+    socket.on("disconnect", () => {
+      this.#connections.delete(connection);
+      this.#options.onCount(this.#connections.size);
+    });
     // Whatever event a client sends, so that one with a mistyped name gets an answer too.
-    socket.onAny((...message: unknown[]) => void this.#options.dispatch(message, connection));
+    socket.onAny((...message: unknown[]) => void this.#dispatch(message, connection));
   }
 }
 

@@ -39,8 +39,10 @@ export interface DaemonOptions {
   /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
   readonly port?: number;
   readonly logger: Logger;
-  /** Called when `daemon/stop` asks for the end; whoever made the daemon closes it. */
+  /** Called when `daemon/stop` asks for the end, or nobody came for `idleTimeout`; whoever made the daemon closes it. */
   onStop?(): void;
+  /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
+  readonly idleTimeout?: number;
   /** The calls under durable writes; tests hand in ones that fail. */
   readonly fileSystem?: FileSystem;
   /** Milliseconds between two comparisons of the home with what is known. */
@@ -162,6 +164,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
     service,
     authenticate: key => keys.authenticate(key),
     isValid: caller => keys.isValid(caller),
+    onCount: count => watchIdleness(count),
     onRefusal: error => {
       countRefusal(error.code === 1100 ? "key" : "limit");
       logger.warn(
@@ -171,7 +174,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
     },
   });
   store.subscribe(event => {
-    logStoreEvent(logger, event);
+    logStoreEvent(logger, event, store.source(event.state.id, "", "")?.file);
     connections.publish(event);
   });
 
@@ -199,6 +202,16 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
   // What changed before the watch began.
   void watcher.ready.then(() => Promise.all([reloadSettings(), reloadScopes()]));
 
+  let idleTimer: NodeJS.Timeout | undefined;
+  function watchIdleness(clients: number): void {
+    clearTimeout(idleTimer);
+    if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
+    idleTimer = setTimeout(() => {
+      logger.info("nobody has been connected for a while");
+      options.onStop?.();
+    }, options.idleTimeout);
+  }
+
   function status(): DaemonStatus {
     return {
       version,
@@ -216,6 +229,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
 
   async function shutDown(): Promise<void> {
     state = "stopping";
+    clearTimeout(idleTimer);
     logger.info("stopping: finishing what is being written");
     await watcher.close();
     while (running.size > 0) await Promise.allSettled(running);
@@ -228,6 +242,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
 
   await writeEndpoint(home, endpoint);
   state = "running";
+  watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -277,7 +292,8 @@ function inTurn(task: () => Promise<void>, onError: (error: unknown) => void): (
   };
 }
 
-function logStoreEvent(logger: Logger, event: StoreEvent): void {
+/** `file` holds the repository's values. */
+function logStoreEvent(logger: Logger, event: StoreEvent, file: string | undefined): void {
   const { id } = event.state;
   switch (event.kind) {
     case "changed": {
@@ -290,8 +306,9 @@ function logStoreEvent(logger: Logger, event: StoreEvent): void {
       break;
     }
     case "health":
-      if (event.state.health.length === 0) logger.info({ repo: id }, "the repository's file is well again");
-      for (const { message, line, column } of event.state.health) logger.warn({ repo: id, line, column }, message);
+      if (event.state.health.length === 0) logger.info({ repo: id, file }, "the repository's file is well again");
+      for (const { message, line, column } of event.state.health)
+        logger.warn({ repo: id, file, line, column }, message);
       break;
     case "added":
     case "updated":

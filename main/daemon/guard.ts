@@ -18,7 +18,9 @@ export interface GuardOptions {
  * about Host. So Host must be exactly one of ours, and an Origin, where there is one, ours or one that the settings name.
  */
 export function createGuard({ port, allowedOrigins }: GuardOptions): (request: IncomingMessage) => Refusal | undefined {
-  const hosts = new Set([`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]);
+  const names = ["127.0.0.1", "localhost", "[::1]"];
+  // Of HTTP's own port clients do not speak.
+  const hosts = new Set([...names.map(name => `${name}:${port}`), ...(port === 80 ? names : [])]);
   const ownOrigins = new Set([...hosts].map(host => `http://${host}`));
   return request => {
     const hostHeaders = request.headersDistinct["host"] ?? [];

@@ -8,6 +8,9 @@ import { limits } from "../../shared/limits.ts";
 export function measureArguments(argument: unknown): number {
   const waiting: { readonly value: object; readonly level: number }[] = [];
   const visit = (value: unknown, level: number) => {
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      throw new RepoconfError(1101, "A number is too large for JSON's usual 64 bits. Send it as text.");
+    }
     if (typeof value !== "object" || value === null) return;
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
       throw new RepoconfError(1101, "Binary data cannot be part of a message. Send it as text.");

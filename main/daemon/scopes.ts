@@ -99,19 +99,7 @@ export class Scopes {
 
   /** The fields of the stored configuration that name a key of another field which has no such key (`x-keyOf`). */
   brokenReferences(stored: Config): BrokenReference[] {
-    const broken: BrokenReference[] = [];
-    for (const scope of this.#scopes.values()) {
-      for (const [field, { schema }] of scope.fields) {
-        const target = schema["x-keyOf"];
-        if (target === undefined) continue;
-        const value = configValue(stored, scope.name, field) ?? schema.default;
-        if (typeof value !== "string" || value === "") continue;
-        const keys = configValue(stored, scope.name, target) ?? configValue(this.#defaults, scope.name, target);
-        if (!isJsonObject(keys) || !Object.hasOwn(keys, value))
-          broken.push({ scope: scope.name, field, target, value });
-      }
-    }
-    return broken;
+    return [...this.#scopes.values()].flatMap(scope => brokenReferencesIn(scope, stored));
   }
 
   #collectDefaults(): Config {
@@ -134,6 +122,7 @@ export function compileScope(name: string, schema: unknown): Scope {
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
   const ajv = new Ajv2020({
     strict: false,
+    strictNumbers: true,
     validateFormats: false,
     logger: false,
     allErrors: false,
@@ -162,7 +151,25 @@ export function compileScope(name: string, schema: unknown): Scope {
       throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is no field of the scope`);
     }
   }
-  return { name, schema, fields };
+  const scope = { name, schema, fields };
+  const [broken] = brokenReferencesIn(scope, {});
+  if (broken !== undefined) {
+    throw new ScopeSchemaError(`the default of "${broken.field}" is no key of the default of "${broken.target}"`);
+  }
+  return scope;
+}
+
+function brokenReferencesIn(scope: Scope, stored: Config): BrokenReference[] {
+  const broken: BrokenReference[] = [];
+  for (const [field, { schema }] of scope.fields) {
+    const target = schema["x-keyOf"];
+    if (target === undefined) continue;
+    const value = configValue(stored, scope.name, field) ?? schema.default;
+    if (typeof value !== "string" || value === "") continue;
+    const keys = configValue(stored, scope.name, target) ?? scope.fields.get(target)?.schema.default;
+    if (!isJsonObject(keys) || !Object.hasOwn(keys, value)) broken.push({ scope: scope.name, field, target, value });
+  }
+  return broken;
 }
 
 function isScopeSchema(schema: unknown): schema is ScopeSchema {

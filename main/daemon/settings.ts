@@ -33,7 +33,7 @@ export class Settings {
   readonly #onProblem: (message: string) => void;
   #values: SettingsValues = {};
   #problem: string | undefined;
-  #lastText: string | null = null;
+  #lastText: string | null | undefined = null;
 
   private constructor(home: Home, onProblem: (message: string) => void) {
     this.#home = home;
@@ -61,10 +61,11 @@ export class Settings {
     try {
       const text = await privateFile(this.#home, settingsFile).read();
       if (text === this.#lastText) return;
-      this.#lastText = text;
       this.#values = text === null ? {} : parseSettings(text);
+      this.#lastText = text;
       this.#problem = undefined;
     } catch (error) {
+      this.#lastText = undefined;
       const place = error instanceof JsonTextError ? `, line ${error.line}, column ${error.column}` : "";
       const known =
         error instanceof JsonTextError || error instanceof UnreadableFileError || error instanceof SettingsError;

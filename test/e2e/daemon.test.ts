@@ -61,7 +61,7 @@ describe("repoconf daemon, as a user runs it", () => {
     await writeFile(file, broken);
     await until(() => daemon.errorOutput().includes("shop.json"), "the log line");
     const line: unknown = JSON.parse(daemon.errorOutput().trim().split("\n").at(-1) ?? "");
-    expect(line).toMatchObject({ repo: "shop", line: 3, column: 34, msg: expect.stringContaining(file) });
+    expect(line).toMatchObject({ repo: "shop", line: 3, column: 34, file });
     const { result } = await client.call("config/list", { repo: "shop", field: "svc.timeout" });
     expect(result).toEqual({ svc: { timeout: 30 } });
     expect(await readFile(file, "utf8")).toBe(broken);

@@ -139,7 +139,7 @@ export class Keys {
 
   #parseExpiry(text: string): string {
     const time = Date.parse(text);
-    if (!/^\d{4}-\d\d-\d\dT/.test(text) || Number.isNaN(time)) {
+    if (!/^\d{4}-\d\d-\d\dT.+(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time)) {
       throw new RepoconfError(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`);
     }
     if (time <= this.#now())

@@ -11,7 +11,7 @@ import type { RepositoryStore } from "../store/store.ts";
 
 type ConfigOperations = Pick<
   Operations,
-  "config/list" | "config/set" | "config/unset" | "config/watch" | "config/unwatch"
+  "config/list" | "config/set" | "config/unset" | "config/explain" | "config/watch" | "config/unwatch"
 >;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
@@ -31,6 +31,7 @@ export function configOperations(
     },
 
     "config/set": async (args, context) => {
+      const options = changeOptions(args);
       const repos = namedRepositories(args.repo);
       const values = new Map<string, JsonValue>();
       for (const [name, value] of Object.entries(args)) {
@@ -40,15 +41,22 @@ export function configOperations(
       if (![...values.keys()].some(name => name.includes(".")))
         throw noField("Give at least one <scope>.<field> and its value.");
       checkLimits(repos, values, context);
-      return changes.run(context.caller, { ...changeOptions(args, repos), values, source: "set" });
+      return changes.run(context.caller, { ...options, repos, values, source: "set" });
     },
 
     "config/unset": async (args, context) => {
+      const options = changeOptions(args);
       const repos = namedRepositories(args.repo);
       if (!args.fields || args.fields.length === 0) throw noField("Name at least one <scope>.<field> in fields.");
       const values = new Map(args.fields.map(name => [name, undefined]));
       checkLimits(repos, values, context);
-      return changes.run(context.caller, { ...changeOptions(args, repos), values, source: "unset" });
+      return changes.run(context.caller, { ...options, repos, values, source: "unset" });
+    },
+
+    "config/explain": async ({ repo, field }, { caller }) => {
+      if (!repo) throw noRepository();
+      if (!field) throw noField("Name a <scope>.<field> as field.");
+      return { result: await service.explain(caller, repo, field) };
     },
 
     "config/watch": async ({ repo, since }, { caller, connection }) => {
@@ -93,14 +101,11 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
   return typeof repo === "string" ? [repo] : [...new Set(repo)];
 }
 
-function changeOptions(
-  args: ChangeArguments,
-  repos: readonly string[],
-): Omit<ConfigChangeRequest, "values" | "source"> {
+function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
   const { atomic, dryRun, reason } = args;
   return {
-    repos,
-    revisions: expectedRevisions(args.repo, args.revision, "revision"),
+    // Without a repository there is nothing to compare, and 1006 will say so.
+    revisions: args.repo ? expectedRevisions(args.repo, args.revision, "revision") : new Map(),
     atomic: atomic ?? false,
     dryRun: dryRun ?? false,
     reason: reason ?? undefined,

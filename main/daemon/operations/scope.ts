@@ -25,5 +25,14 @@ function readableSchema(caller: Caller, { name, schema }: Scope): ScopeSchema | 
   const properties = Object.fromEntries(
     fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),
   );
-  return Object.keys(properties).length === 0 ? undefined : { ...schema, properties };
+  if (Object.keys(properties).length === 0) return undefined;
+  // Other keywords, such as `required`, could name fields that the key may not read.
+  const { $defs, title, description } = schema;
+  return {
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    type: "object",
+    properties,
+    ...($defs !== undefined && { $defs }),
+  };
 }

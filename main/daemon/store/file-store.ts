@@ -20,6 +20,7 @@ import type {
   RepositoryStore,
   RepositorySummary,
   StoreEvent,
+  ValueSource,
 } from "./store.ts";
 
 export interface FileStoreOptions {
@@ -112,6 +113,10 @@ export class FileStore implements RepositoryStore {
     if (repository === undefined) return undefined;
     if (!repository.loaded) await repository.look();
     return repository.state;
+  }
+
+  source(id: string, scope: string, field: string): ValueSource | undefined {
+    return this.#repositories.get(id)?.source(scope, field);
   }
 
   revision(id: string): number {

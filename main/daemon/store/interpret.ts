@@ -49,8 +49,9 @@ export function interpretConfig(
         continue;
       }
       const previous = lastGood && configValue(lastGood, scopeName, name);
-      if (previous !== undefined && field.validate(previous) === undefined) good[name] = previous;
-      const message = `${path} ${problem.message}; ${previous === undefined ? "its default" : "its last good value"} is used.`;
+      const serves = previous !== undefined && field.validate(previous) === undefined;
+      if (serves) good[name] = previous;
+      const message = `${path} ${problem.message}; ${serves ? "its last good value" : "its default"} is used.`;
       health.push({ code: 1103, message, field: path, ...locate([scopeName, name]) });
     }
     stored[scopeName] = good;

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
@@ -76,7 +76,7 @@ export class RepositoryFiles {
   /** Reads what there is and tells whether any of it differs from what was known. */
   async look(): Promise<boolean> {
     const homeChanged = await this.home.look();
-    if (homeChanged) this.follow();
+    this.follow();
     const treeChanged = (await this.#tree?.look()) ?? false;
     return homeChanged || treeChanged;
   }
@@ -89,7 +89,7 @@ export class RepositoryFiles {
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", head, problem: describeProblem(this.values) };
-    const config = this.values.value["config"] ?? {};
+    const { config = {} } = this.values.value;
     if (!isJsonObject(config)) return { kind: "broken", head, problem: describeShape(this.values, ["config"]) };
     for (const [scope, fields] of Object.entries(config)) {
       if (!isJsonObject(fields))
@@ -120,11 +120,12 @@ export class RepositoryFiles {
 
 function describeProblem(document: JsonDocument): HealthProblem {
   const { status } = document;
-  if (status.kind !== "broken") return { code: 1106, message: `${document.path} is gone.` };
+  const name = basename(document.path);
+  if (status.kind !== "broken") return { code: 1106, message: `${name} is gone` };
   const { message, line, column } = status;
   return {
     code: 1106,
-    message: `${document.path}: ${message}`,
+    message: `${name}: ${message}`,
     ...(line !== undefined && { line }),
     ...(column !== undefined && { column }),
   };
@@ -132,7 +133,7 @@ function describeProblem(document: JsonDocument): HealthProblem {
 
 function describeShape(document: JsonDocument, path: readonly string[]): HealthProblem {
   const place = document.status.kind === "good" ? document.status.json.locate(path) : undefined;
-  return { code: 1106, message: `${document.path}: "${path.join(".")}" must be an object`, ...place };
+  return { code: 1106, message: `${basename(document.path)}: "${path.join(".")}" must be an object`, ...place };
 }
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */

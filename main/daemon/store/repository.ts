@@ -8,7 +8,15 @@ import { systemErrorCode } from "./file-system.ts";
 import { interpretConfig } from "./interpret.ts";
 import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
 import { type FileStamps, type RepositoryFiles, sameStamps } from "./repository-files.ts";
-import type { Actor, Applied, ChangeRequest, RepositoryState, RepositorySummary, StoreEvent } from "./store.ts";
+import type {
+  Actor,
+  Applied,
+  ChangeRequest,
+  RepositoryState,
+  RepositorySummary,
+  StoreEvent,
+  ValueSource,
+} from "./store.ts";
 
 /** A change in the queue, and how its caller is told what became of it. */
 interface WaitingChange {
@@ -91,6 +99,11 @@ export class Repository {
   /** Whether the files have been read. */
   get loaded(): boolean {
     return this.#loaded;
+  }
+
+  /** Where a field's value stands in the file. */
+  source(scope: string, field: string): ValueSource {
+    return { file: this.files.values.path, ...this.#locate([scope, field]) };
   }
 
   /** Reads the files inside the queue; an edit found there becomes a change. */
@@ -216,7 +229,19 @@ export class Repository {
 
   async #look(source: "file" | "merge"): Promise<void> {
     const changed = await this.files.look();
-    if (changed || !this.#loaded || this.#interpretAnew) this.#absorb(source);
+    if (changed || !this.#loaded) this.#absorb(source);
+    else if (this.#interpretAnew) this.#judgeAnew();
+  }
+
+  /** The rules changed and the file did not: other values may serve, but this is no revision of the repository. */
+  #judgeAnew(): void {
+    this.#interpretAnew = false;
+    const content = this.files.content;
+    if (content.kind === "broken") return;
+    const before = this.#state;
+    const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
+    this.#state = { ...before, stored, health };
+    this.#publishDifferences(before, this.#state, false);
   }
 
   /** Takes what the files hold as the state: a change like any other, but already on the disk. */
@@ -370,7 +395,7 @@ export class Repository {
     if (this.#removed) return new RepoconfError(1102, `There is no repository ${this.id}.`, { repo: this.id });
     const { broken } = this.#state;
     const place = broken?.line === undefined ? "" : `, line ${broken.line}, column ${broken.column ?? 1}`;
-    const message = `The file of this repository cannot be used: ${broken?.message ?? "it is broken"}${place}. Mend it, then set again.`;
+    const message = `The file of this repository cannot be used (${broken?.message ?? "it is broken"}${place}). Mend it, then set again.`;
     return new RepoconfError(1106, message, { repo: this.id });
   }
 

@@ -17,7 +17,9 @@ export interface RepositoryStore {
   read(id: string): Promise<RepositoryState | undefined>;
   /** Every repository in short, true to what is stored: waits for what is being looked at. */
   summaries(): Promise<readonly RepositorySummary[]>;
-  /** Revisions of all repositories as far as known now. */
+  /** Where the repository's values stand, and one of them in it, if it is there. Undefined: no such repository. */
+  source(id: string, scope: string, field: string): ValueSource | undefined;
+  /** The newest revision, as far as known now; 0 if there is no such repository. */
   revision(id: string): number;
   /**
    * Lets `decide` look at the newest state and applies its edits, durably and visible together, as one revision.
@@ -38,6 +40,13 @@ export interface RepositoryStore {
   reinterpret(): void;
   /** Finishes what is waiting, then lets go. */
   close(): Promise<void>;
+}
+
+export interface ValueSource {
+  readonly file: string;
+  /** From 1; absent if the value does not stand there. */
+  readonly line?: number;
+  readonly column?: number;
 }
 
 export interface NewRepository {

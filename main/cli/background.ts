@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { mkdir, open, readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { RepoconfError } from "../../shared/errors.ts";
+import { findDaemon } from "../client/locate.ts";
+import type { Endpoint } from "../endpoint-file.ts";
+import type { Home } from "../home.ts";
+
+/** Milliseconds a daemon may take until it answers. */
+const startTimeout = 10_000;
+
+/**
+ * Starts a headless daemon on the home, detached: it holds no stream of ours and writes its log into the home. If two
+ * start one at once, one of them gets the home and both use that one. Throws RepoconfError 1200 with what kept it from
+ * running.
+ */
+export async function startDaemonInBackground(
+  home: Home,
+  options: { readonly stay?: boolean } = {},
+): Promise<Endpoint> {
+  const command = process.argv[1];
+  if (command === undefined)
+    throw new RepoconfError(1200, "The command's own file is not known, so no daemon can be started.");
+  await mkdir(home.folder, { recursive: true, mode: 0o700 });
+  // The log is the only stream it gets: with one of ours, whoever waits for our end would wait for the daemon's.
+  const log = await open(home.logFile, "a", 0o600);
+  const { size: before } = await log.stat();
+  const args = [command, "daemon", "--home", home.folder, "--background", ...(options.stay ? ["--stay"] : [])];
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: ["ignore", "ignore", log.fd],
+    cwd: "/",
+    windowsHide: true,
+  });
+  await log.close();
+  const ended = new Promise<true>(resolve =>
+    child.once("exit", () => resolve(true)).once("error", () => resolve(true)),
+  );
+  child.unref();
+  for (const end = Date.now() + startTimeout; Date.now() < end; ) {
+    const over = await Promise.race([ended, delay(25, false)]);
+    const endpoint = await findDaemon(home);
+    if (endpoint !== undefined) return endpoint;
+    // Where another was faster, this one ends at once and the other's endpoint may take a moment more.
+    if (over && !(await logSince(home, before)).includes("is in use")) break;
+  }
+  const said = await logSince(home, before);
+  throw new RepoconfError(1200, `No daemon could be started on ${home.folder}: ${said || "it did not answer in time"}`);
+}
+
+async function logSince(home: Home, offset: number): Promise<string> {
+  const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
+  return bytes.subarray(offset).toString("utf8").trim();
+}

@@ -1,0 +1,68 @@
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { nearest } from "./suggestion.ts";
+
+/** Every field that the key may read, by `<scope>.<field>`. */
+export type Fields = ReadonlyMap<string, FieldSchema>;
+
+export async function listFields(client: RepoconfClient): Promise<Fields> {
+  const fields = new Map<string, FieldSchema>();
+  for (const { scope, schema } of await client.run("scope/list", {})) {
+    for (const [field, fieldSchema] of Object.entries(schema.properties))
+      fields.set(joinConfigPath(scope, field), fieldSchema);
+  }
+  return fields;
+}
+
+/** What stands in for a masked value. */
+const mask = "••••••";
+
+/** A value as people read it: a string as it is, anything else as JSON; the parts that are masked only on request. */
+export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
+  if (!reveal && schema?.["x-masked"]) return showValue(masked(value), undefined, true);
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The names of things stay; what they hold does not show. */
+function masked(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(masked);
+  if (!isJsonObject(value)) return mask;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === "name" ? inner : masked(inner)]),
+  );
+}
+
+/**
+ * A value as it was typed, read by its field's schema: text where the field takes text, else JSON. What cannot be read
+ * goes to the daemon as it is, which says best what is wrong with it.
+ */
+export function readValue(text: string, schema: FieldSchema | undefined): JsonValue {
+  if (schema !== undefined && [schema["type"]].flat().includes("string")) return text;
+  try {
+    // Made by JSON.parse.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}
+
+/** Says which field may have been meant, if a request failed because of one that is not there. */
+export async function withSuggestion(client: RepoconfClient, error: unknown): Promise<unknown> {
+  if (!(error instanceof RequestError) || (error.code !== 1007 && error.code !== 1011) || error.field === undefined)
+    return error;
+  const typed = error.field;
+  const fields = await listFields(client).catch(() => new Map<string, FieldSchema>());
+  const like = nearest(typed, fields.keys()) ?? sameFieldElsewhere(typed, fields);
+  if (like === undefined || like === typed) return error;
+  return new CommandError(`There is no field "${typed}". Did you mean "${like}"?`, exitCodes.refused);
+}
+
+/** `timeout` for `svc.timeout`. */
+function sameFieldElsewhere(typed: string, fields: Fields): string | undefined {
+  const wanted = splitConfigPath(typed)?.field ?? typed;
+  for (const path of fields.keys()) if (splitConfigPath(path)?.field === wanted) return path;
+  return undefined;
+}

@@ -1,0 +1,70 @@
+import { isAbsolute, relative } from "node:path";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { CommandError } from "./exit-codes.ts";
+import { findWorkTree } from "./git.ts";
+import { nearest } from "./suggestion.ts";
+
+/** Every repository that the key may read. */
+export async function listRepositories(client: RepoconfClient): Promise<RepositoryEntry[]> {
+  const entries: RepositoryEntry[] = [];
+  let after: string | undefined;
+  do {
+    const page = await client.request("repo/list", { limit: 1_000, ...(after !== undefined && { after }) });
+    entries.push(...page.result);
+    after = page.next;
+  } while (after !== undefined);
+  return entries;
+}
+
+/** The repository that a command is about: the one named by id or name, else the one that holds the current folder. */
+export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
+  return named === undefined ? repositoryHere(client) : repositoryNamed(client, named);
+}
+
+async function repositoryNamed(client: RepoconfClient, named: string): Promise<RepositoryEntry> {
+  const entries = await listRepositories(client);
+  const byId = entries.find(entry => entry.id === named);
+  if (byId !== undefined) return byId;
+  const [first, second] = entries.filter(entry => entry.name === named);
+  if (first !== undefined && second === undefined) return first;
+  if (first !== undefined) {
+    const ids = entries.filter(entry => entry.name === named).map(entry => entry.id);
+    throw new CommandError(`Several repositories are called "${named}". Name one by its id: ${ids.join(", ")}`);
+  }
+  const like = nearest(
+    named,
+    entries.flatMap(entry => [entry.name, entry.id]),
+  );
+  const hint = like === undefined ? "repoconf repo list names those there are." : `Did you mean "${like}"?`;
+  throw new CommandError(`There is no repository "${named}". ${hint}`);
+}
+
+/**
+ * Nearest above, as git finds it; a linked worktree belongs to its main repository unless it, or a folder in it, was
+ * added itself.
+ */
+async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry> {
+  const here = process.cwd();
+  const holding = await holder(client, here);
+  const workTree = await findWorkTree(here);
+  if (workTree?.mainFolder === undefined || (holding?.path !== undefined && isInside(workTree.folder, holding.path))) {
+    if (holding !== undefined) return holding;
+  } else {
+    const main = (await holder(client, workTree.mainFolder)) ?? holding;
+    if (main !== undefined) return main;
+  }
+  throw new CommandError(
+    "This folder belongs to no repository that is known. Add it with: repoconf repo add\nOr name one with --repo; repoconf repo list names those there are.",
+  );
+}
+
+async function holder(client: RepoconfClient, path: string): Promise<RepositoryEntry | undefined> {
+  const [entry] = await client.run("repo/list", { path });
+  return entry;
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (!way.startsWith("..") && !isAbsolute(way));
+}

@@ -1,0 +1,31 @@
+import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+
+/**
+ * A log file that is put aside as `<file>.1` when it has grown to `maximumBytes`. Written at once, line by line, so that
+ * the last words before a crash are there.
+ */
+export class RotatingLog {
+  readonly #path: string;
+  readonly #maximumBytes: number;
+  #handle: number;
+  #bytes: number;
+
+  constructor(path: string, maximumBytes: number) {
+    this.#path = path;
+    this.#maximumBytes = maximumBytes;
+    this.#handle = openSync(path, "a", 0o600);
+    this.#bytes = fstatSync(this.#handle).size;
+  }
+
+  write(line: string): void {
+    if (this.#bytes > 0 && this.#bytes + Buffer.byteLength(line) > this.#maximumBytes) this.#rotate();
+    this.#bytes += writeSync(this.#handle, line);
+  }
+
+  #rotate(): void {
+    closeSync(this.#handle);
+    if (existsSync(this.#path)) renameSync(this.#path, `${this.#path}.1`);
+    this.#handle = openSync(this.#path, "a", 0o600);
+    this.#bytes = 0;
+  }
+}

@@ -1,0 +1,58 @@
+import packageJson from "../../package.json" with { type: "json" };
+import { RepoconfClient } from "../../shared/client/client.ts";
+import { findDaemon, locateDaemon } from "../client/locate.ts";
+import { type Home, homeAt, homeFolder } from "../home.ts";
+import { startDaemonInBackground } from "./background.ts";
+import type { SessionOptions } from "./command-options.ts";
+import { printNote } from "./terminal.ts";
+
+/** A command's connection to the daemon. */
+export interface Session extends Disposable {
+  readonly client: RepoconfClient;
+  readonly home: Home;
+}
+
+/**
+ * Connects to the home's daemon, and starts one in the background if none runs and that is wanted. Throws RepoconfError
+ * 1100 or 1200.
+ */
+export async function openSession(options: SessionOptions): Promise<Session> {
+  const home = homeAt(homeFolder(options.home));
+  if (options.start && (await findDaemon(home)) === undefined) await startDaemonInBackground(home);
+  let told = false;
+  const client = new RepoconfClient({
+    locate: async () => {
+      const where = { home: home.folder, ...(options.keyFile !== undefined && { keyFile: options.keyFile }) };
+      const address = await locateDaemon(where);
+      if (!told && isNewer(packageJson.version, address.endpoint.version)) {
+        printNote(
+          `The daemon has version ${address.endpoint.version}, this is ${packageJson.version}. To run the new one: repoconf restart`,
+        );
+      }
+      told = true;
+      return address;
+    },
+  });
+  await client.connect();
+  return { client, home, [Symbol.dispose]: () => client.close() };
+}
+
+/** Runs a command's work with a session and closes it. */
+export async function withSession(options: SessionOptions, work: (session: Session) => Promise<void>): Promise<void> {
+  using session = await openSession(options);
+  await work(session);
+}
+
+function isNewer(one: string, other: string): boolean {
+  const [left, right] = [one, other].map(version => version.split(/[.-]/).map(Number));
+  for (const index of [0, 1, 2]) {
+    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return false;
+}
+
+/** The home that a command's options name. */
+export function homeOf(options: { readonly home?: string }): Home {
+  return homeAt(homeFolder(options.home));
+}
