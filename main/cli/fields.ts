@@ -53,11 +53,16 @@ export function readValue(text: string, schema: FieldSchema | undefined): JsonVa
 export async function withSuggestion(client: RepoconfClient, error: unknown): Promise<unknown> {
   if (!(error instanceof RequestError) || (error.code !== 1007 && error.code !== 1011) || error.field === undefined)
     return error;
-  const typed = error.field;
   const fields = await listFields(client).catch(() => new Map<string, FieldSchema>());
-  const like = nearest(typed, fields.keys()) ?? sameFieldElsewhere(typed, fields);
-  if (like === undefined || like === typed) return error;
-  return new CommandError(`There is no field "${typed}". Did you mean "${like}"?`, exitCodes.refused);
+  // One that is there was refused for want of a right.
+  return fields.has(error.field) ? error : unknownField(error.field, fields);
+}
+
+/** There is no such field, and which may have been meant. */
+export function unknownField(typed: string, fields: Fields): CommandError {
+  const like = sameFieldElsewhere(typed, fields) ?? nearest(typed, fields.keys());
+  const hint = like === undefined ? "repoconf describe names those there are." : `Did you mean "${like}"?`;
+  return new CommandError(`There is no field "${typed}". ${hint}`, exitCodes.refused);
 }
 
 /** `timeout` for `svc.timeout`. */

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 /** A git work tree, told by its files alone: git itself need not be installed. */
@@ -28,4 +28,29 @@ async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   const common = await readFile(join(gitFolder, "commondir"), "utf8").catch(() => undefined);
   if (common === undefined) return { folder };
   return { folder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
+}
+
+/** Folders that hold no work tree of a person's own, or so many files that looking is not worth it. */
+const skippedNames = new Set(["node_modules", ".git", ".cache", "Library", "AppData", "$Recycle.Bin"]);
+
+/** The git work trees below a folder, itself included; those inside another are not looked for. Links are not followed. */
+export async function* findWorkTreesBelow(
+  folder: string,
+  onProgress: (looked: number) => void,
+): AsyncGenerator<string> {
+  const waiting = [folder];
+  let looked = 0;
+  for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
+    looked += 1;
+    if (looked % 100 === 0) onProgress(looked);
+    if ((await readWorkTree(current)) !== undefined) {
+      yield current;
+      continue;
+    }
+    const entries = await readdir(current, { withFileTypes: true }).catch(() => []);
+    const below = entries
+      .filter(entry => entry.isDirectory() && !skippedNames.has(entry.name))
+      .map(entry => entry.name);
+    for (const name of below.sort().reverse()) waiting.push(join(current, name));
+  }
 }

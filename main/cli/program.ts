@@ -1,22 +1,64 @@
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { addDaemonCommand } from "./daemon.ts";
+import { addDescribeCommand } from "./describe.ts";
+import { addEndpointCommand } from "./endpoint.ts";
+import { exitCodeOf, exitCodes } from "./exit-codes.ts";
+import { addExplainCommand } from "./explain.ts";
+import { addGetCommand } from "./get.ts";
+import { addKeyCommand } from "./key.ts";
+import { addListCommand } from "./list.ts";
+import { addRepoCommand } from "./repo.ts";
+import { addScopeCommand } from "./scope.ts";
+import { addSetCommand } from "./set.ts";
+import { addSettingsCommand } from "./settings.ts";
+import { addStatusCommand } from "./status.ts";
+import { addRestartCommand, addStopCommand } from "./stop.ts";
+import { addUnsetCommand } from "./unset.ts";
+import { addWatchCommand } from "./watch.ts";
 
-/** Reads the command line and runs the command. Usage errors leave with exit code 2, failures with 1. */
-export async function runProgram(argv: readonly string[]): Promise<void> {
+/** Every command, in the order in which the help shows them. */
+export function createProgram(): Command {
   const program = new Command("repoconf")
     .description(packageJson.description)
     .version(packageJson.version)
     .showSuggestionAfterError()
-    .showHelpAfterError("Try repoconf --help.")
-    .exitOverride(error => {
-      process.exit(error.exitCode === 0 ? 0 : 2);
-    });
+    .showHelpAfterError("Try repoconf --help, or --help after the command.")
+    .exitOverride();
+  addListCommand(program);
+  addGetCommand(program);
+  addSetCommand(program);
+  addUnsetCommand(program);
+  addExplainCommand(program);
+  addDescribeCommand(program);
+  addWatchCommand(program);
+  addRepoCommand(program);
+  addScopeCommand(program);
+  addKeyCommand(program);
+  addStatusCommand(program);
   addDaemonCommand(program, packageJson.version);
+  addStopCommand(program);
+  addRestartCommand(program);
+  addEndpointCommand(program);
+  addSettingsCommand(program);
+  return program;
+}
+
+/** Reads the command line, runs the command, and leaves with a code of exit-codes.ts. */
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  // A reader that leaves early, as head does, is no failure of ours.
+  process.stdout.on("error", error => {
+    if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
+    throw error;
+  });
   try {
-    await program.parseAsync(argv);
+    await createProgram().parseAsync(argv);
   } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+      return;
+    }
     process.stderr.write(`repoconf: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
+    process.exitCode = exitCodeOf(error);
   }
 }

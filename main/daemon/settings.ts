@@ -79,7 +79,8 @@ export class Settings {
 
 class SettingsError extends Error {}
 
-function parseSettings(text: string): SettingsValues {
+/** Throws JsonTextError, or an Error that says what is wrong. */
+export function parseSettings(text: string): SettingsValues {
   const { value } = parseJsonText(text);
   const ajv = new Ajv2020({ allErrors: true });
   const validate = ajv.compile<SettingsValues>(settingsSchema);

@@ -1,0 +1,50 @@
+import type { Command } from "commander";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
+
+/** `repoconf describe [FIELD]`: what fields there are and what they take. */
+export function addDescribeCommand(program: Command): void {
+  addJsonOption(addSessionOptions(program.command("describe")))
+    .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
+    .description("tell what a field is for, what it takes, and its default")
+    .action(describe);
+}
+
+async function describe(wanted: string | undefined, options: SessionOptions & OutputOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { listFields, unknownField } = await import("./fields.ts");
+  const { print, printJson, printTable, style } = await import("./terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const fields = await listFields(client);
+    const one = wanted === undefined ? undefined : fields.get(wanted);
+    if (wanted !== undefined && one !== undefined) {
+      if (options.json) return printJson(one);
+      print(`${style("bold", wanted)}${one.title === undefined ? "" : `  ${one.title}`}`);
+      if (one.description !== undefined) print(`  ${one.description}`);
+      print(`  takes    ${describeType(one)}`);
+      print(`  default  ${JSON.stringify(one.default)}`);
+      return;
+    }
+    const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
+    if (wanted !== undefined && part.length === 0) throw unknownField(wanted, fields);
+    if (options.json) return printJson(Object.fromEntries(part));
+    printTable(
+      ["FIELD", "TAKES", "DEFAULT", "WHAT IT IS"],
+      part.map(([path, schema]) => [path, describeType(schema), JSON.stringify(schema.default), schema.title ?? ""]),
+    );
+  });
+}
+
+/** In words, what a schema takes. */
+function describeType(schema: FieldSchema): string {
+  const { type, enum: choices, minimum, maximum, pattern } = schema;
+  if (Array.isArray(choices)) return `one of ${choices.map(choice => JSON.stringify(choice)).join(", ")}`;
+  const types = type === undefined ? "anything" : [type].flat().join(" or ");
+  const limits = [
+    minimum === undefined ? "" : `from ${String(minimum)}`,
+    maximum === undefined ? "" : `to ${String(maximum)}`,
+    schema["x-keyOf"] === undefined ? "" : `empty or a key of ${schema["x-keyOf"]}`,
+    pattern === undefined || schema["x-keyOf"] !== undefined ? "" : `matching ${String(pattern)}`,
+  ].filter(limit => limit !== "");
+  return limits.length === 0 ? types : `${types} ${limits.join(" ")}`;
+}

@@ -1,0 +1,22 @@
+import type { Command } from "commander";
+import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+/** `repoconf endpoint`: where the running daemon is, for tools that do not look for it themselves. Starts none. */
+export function addEndpointCommand(program: Command): void {
+  addJsonOption(addHomeOption(program.command("endpoint")))
+    .description("print the URL of the running daemon, after it has proven that it is the one")
+    .action(endpoint);
+}
+
+async function endpoint(options: OutputOptions & { readonly home?: string }): Promise<void> {
+  const { findDaemon } = await import("../client/locate.ts");
+  const { homeOf } = await import("./session.ts");
+  const { print, printJson } = await import("./terminal.ts");
+  const home = homeOf(options);
+  const found = await findDaemon(home);
+  if (found === undefined) throw new CommandError(`No daemon runs on the home ${home.folder}.`, exitCodes.noDaemon);
+  const { instanceSecret: _, ...told } = found;
+  if (options.json) printJson(told);
+  else print(found.url);
+}

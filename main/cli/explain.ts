@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import type { Explanation } from "../../shared/protocol.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+
+interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly reveal?: boolean;
+}
+
+/** `repoconf explain FIELD`: where a value comes from. */
+export function addExplainCommand(program: Command): void {
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("explain"))))
+    .argument("<field>", "such as svc.timeout")
+    .description("tell where a value comes from")
+    .option("--reveal", "show masked values")
+    .action(explain);
+}
+
+async function explain(field: string, options: ExplainOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { listFields, showValue, withSuggestion } = await import("./fields.ts");
+  const { print, printJson } = await import("./terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const repository = await chooseRepository(client, options.repo);
+    const explanation = await client.run("config/explain", { repo: repository.id, field }).catch(async error => {
+      throw await withSuggestion(client, error);
+    });
+    if (options.json) return printJson(explanation);
+    const schema = (await listFields(client)).get(field);
+    const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
+    print(`${field} = ${show(explanation.value)}`);
+    print(`  in          ${repository.name} (${repository.id}), revision ${explanation.revision}`);
+    print(`  comes from  ${describeOrigin(explanation)}`);
+    print(`  default     ${show(explanation.default)}`);
+    for (const problem of repository.health) {
+      if (problem.field === undefined || problem.field === field) print(`  problem     ${problem.message}`);
+    }
+  });
+}
+
+function describeOrigin({ origin, file, line, column }: Explanation): string {
+  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  switch (origin) {
+    case "default":
+      return line === undefined ? "the default" : `the default; what is in ${place} cannot be used`;
+    case "stored":
+      return place;
+    case "lastGood":
+      return `the last good value; what is in ${place} cannot be used`;
+  }
+}

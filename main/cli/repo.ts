@@ -1,0 +1,146 @@
+import { realpath } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
+import { CommandError } from "./exit-codes.ts";
+import { findWorkTree } from "./git.ts";
+import { chooseRepository, listRepositories } from "./repositories.ts";
+import { confirm, print, printJson, printNote, printTable } from "./terminal.ts";
+
+interface AddOptions extends SessionOptions, OutputOptions {
+  readonly name?: string;
+  readonly id?: string;
+  readonly inTree?: boolean;
+  readonly scan?: string;
+  readonly yes?: boolean;
+}
+
+/** `repoconf repo add|list|rename|remove`. */
+export function addRepoCommand(program: Command): void {
+  const repo = program.command("repo").description("the repositories whose configuration is kept");
+  addJsonOption(addSessionOptions(repo.command("add")))
+    .argument("[folder]", "the work tree (default: the git work tree that holds this folder)")
+    .description("add a repository")
+    .option("--name <name>", "what to call it (default: the folder's name)")
+    .option("--id <id>", "its id (default: a new one)")
+    .option("--in-tree", "keep the values in .repoconf.json in the work tree")
+    .option("--scan <dir>", "find the git work trees below this folder, ask, and add them all")
+    .option("--yes", "do not ask")
+    .action(add);
+  addJsonOption(addSessionOptions(repo.command("list")))
+    .description("list the repositories")
+    .action(list);
+  addJsonOption(addSessionOptions(repo.command("rename")))
+    .argument("<repository>", "id or name")
+    .argument("<name>", "the new name")
+    .description("give a repository another name")
+    .action(rename);
+  addJsonOption(addSessionOptions(repo.command("remove")))
+    .argument("<repository>", "id or name")
+    .description("take a repository out; its file is moved aside")
+    .option("--yes", "do not ask")
+    .action(remove);
+}
+
+async function add(folder: string | undefined, options: AddOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    if (options.scan !== undefined) return addBelow(client, options.scan, options);
+    const path =
+      folder === undefined ? await workTreeHere() : await realpath(resolve(folder)).catch(() => resolve(folder));
+    const known = (await listRepositories(client)).find(entry => entry.path === path);
+    if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
+    const entry = await addOne(client, path, options);
+    if (options.json) printJson(entry);
+    else print(`Added ${entry.name} (${entry.id}): ${path}`);
+  });
+}
+
+async function workTreeHere(): Promise<string> {
+  const workTree = await findWorkTree(process.cwd());
+  if (workTree !== undefined) return workTree.folder;
+  throw new CommandError("No git work tree holds this folder. Name the folder to add: repoconf repo add FOLDER");
+}
+
+function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<RepositoryEntry> {
+  return client.run("repo/add", {
+    name: name ?? (basename(path) || path),
+    path,
+    ...(id !== undefined && { id }),
+    ...(inTree && { inTree }),
+  });
+}
+
+async function addBelow(client: RepoconfClient, folder: string, options: AddOptions): Promise<void> {
+  const { findWorkTreesBelow } = await import("./git.ts");
+  const known = new Set((await listRepositories(client)).map(entry => entry.path));
+  const found: string[] = [];
+  const root = await realpath(resolve(folder)).catch(() => {
+    throw new CommandError(`${folder} is no folder that can be read.`);
+  });
+  for await (const path of findWorkTreesBelow(root, count =>
+    progress(`${count} folders looked at, ${found.length} found`),
+  )) {
+    if (!known.has(path)) found.push(path);
+  }
+  progress("");
+  if (found.length === 0) return printNote(`No work tree below ${root} that is not there already.`);
+  for (const path of found) printNote(`  ${path}`);
+  if (!options.yes && !(await confirm(`Add these ${found.length}?`))) {
+    throw new CommandError("Nothing was added. Say yes at the question, or give --yes.");
+  }
+  const entries: RepositoryEntry[] = [];
+  for (const path of found) entries.push(await addOne(client, path, { ...options, name: basename(path) }));
+  if (options.json) printJson(entries);
+  else for (const entry of entries) print(`Added ${entry.name} (${entry.id}): ${entry.path}`);
+}
+
+/** One line that is written over, for people who wait. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+async function list(options: SessionOptions & OutputOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    const entries = await listRepositories(client);
+    if (options.json) return printJson(entries);
+    if (entries.length === 0) printNote("There is no repository yet. Add one with: repoconf repo add");
+    const rows = entries.map(({ id, name, path, modified, health }) => [
+      id,
+      name,
+      `${modified}`,
+      health.length === 0 ? "good" : `${health.length} ${health.length === 1 ? "problem" : "problems"}`,
+      path ?? "",
+    ]);
+    printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
+  });
+}
+
+async function rename(named: string, name: string, options: SessionOptions & OutputOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    const { id } = await chooseRepository(client, named);
+    const entry = await client.run("repo/update", { repo: id, name });
+    if (options.json) printJson(entry);
+    else print(`${id} is called ${entry.name} now.`);
+  });
+}
+
+async function remove(
+  named: string,
+  options: SessionOptions & OutputOptions & { readonly yes?: boolean },
+): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, named);
+    if (!options.yes && !(await confirm(`Remove ${name} (${id})?`))) {
+      throw new CommandError("Nothing was removed. Say yes at the question, or give --yes.");
+    }
+    const removed = await client.run("repo/remove", { repo: id });
+    if (options.json) printJson(removed);
+    else print(`Removed ${name}. Its file is ${removed.movedTo}`);
+  });
+}

@@ -1,0 +1,81 @@
+import type { Command } from "commander";
+import type { WatchMessage } from "../../shared/client/client.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { type Fields, listFields, showValue } from "./fields.ts";
+import { print, printNote, visible } from "./terminal.ts";
+
+interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly all?: boolean;
+  readonly reveal?: boolean;
+}
+
+/** `repoconf watch`: changes as they happen, until Ctrl+C. */
+export function addWatchCommand(program: Command): void {
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
+    .description("print changes as they happen, until Ctrl+C; with --json a line each")
+    .option("--all", "every repository, and what happens to repositories, scopes and keys")
+    .option("--reveal", "show masked values")
+    .action(watch);
+}
+
+async function watch(options: WatchOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  await withSession(options, async ({ client }) => {
+    const repository = options.all ? undefined : await chooseRepository(client, options.repo);
+    const fields = await listFields(client);
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    // Whoever reads our output may leave first, as head does.
+    process.stdout.once("error", () => stop.abort());
+    const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
+    if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
+    for await (const message of client.watch(repository?.id, stop.signal)) {
+      if (options.json) print(JSON.stringify({ resource: message[0], event: message[1], payload: message[2] }));
+      else for (const line of describe(message, fields, options)) print(line);
+    }
+  });
+}
+
+function describe(message: WatchMessage, fields: Fields, options: WatchOptions): string[] {
+  switch (message[0]) {
+    case "config": {
+      const { repo, revision, time, actor, source, reason, changes } = message[2];
+      const head = `${time} ${repo} revision ${revision} by ${actor} (${source}${reason === undefined ? "" : `: ${visible(reason)}`})`;
+      const lines = Object.entries(changes).flatMap(([scope, values]) =>
+        Object.entries(values).map(([field, { value, previous, stored }]) => {
+          const path = joinConfigPath(scope, field);
+          const show = (shown: typeof value) => visible(showValue(shown, fields.get(path), options.reveal === true));
+          return `  ${path}: ${show(previous)} -> ${show(value)}${stored ? "" : " (default)"}`;
+        }),
+      );
+      return [head, ...lines];
+    }
+    case "repo": {
+      const [, event, { id, name, health }] = message;
+      const problems = health.map(
+        ({ message: text, line, column }) =>
+          `  ${text}${line === undefined ? "" : ` (line ${line}, column ${column ?? 1})`}`,
+      );
+      return event === "health"
+        ? [`${id} ${visible(name)}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems]
+        : [`${id} ${visible(name)}: ${event}`];
+    }
+    case "scope":
+      return [`scope ${message[2].scope}: changed`];
+    case "key":
+      return ["keys changed"];
+    case "connection": {
+      const { changed } = message[2];
+      return [changed.length === 0 ? "connected again" : `connected again; changed meanwhile: ${changed.join(", ")}`];
+    }
+  }
+}
