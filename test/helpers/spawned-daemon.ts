@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 export const projectFolder = resolve(import.meta.dirname, "../..");
-/** The built command, as a user runs it. */
-export const repoconfCommand = join(projectFolder, "dist/repoconf.js");
+/** The built command, as a user runs it; REPOCONF_TEST_COMMAND names another build of it. */
+export const repoconfCommand = process.env["REPOCONF_TEST_COMMAND"] ?? join(projectFolder, "dist/repoconf.js");
 
 /** The built daemon as a process of its own, on a temporary home. */
 export interface SpawnedDaemon extends AsyncDisposable {
@@ -26,18 +26,25 @@ export interface Finished {
   readonly errorOutput: string;
 }
 
-/** Runs the built command to its end. */
-export function runRepoconf(
-  args: readonly string[],
-  options: { readonly nodeArguments?: readonly string[]; readonly input?: string } = {},
-): Promise<Finished> {
-  return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options.input);
+export interface RunOptions {
+  readonly nodeArguments?: readonly string[];
+  readonly input?: string;
+  readonly folder?: string;
+  readonly environment?: { readonly [name: string]: string };
 }
 
-export function runProcess(command: string, args: readonly string[], input = ""): Promise<Finished> {
-  const child = spawn(command, args, { cwd: projectFolder, env: cleanEnvironment() });
+/** Runs the built command to its end. */
+export function runRepoconf(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options);
+}
+
+export function runProcess(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const { input = "", folder = projectFolder, environment } = options;
+  const child = spawn(command, args, { cwd: folder, env: { ...cleanEnvironment(), ...environment } });
   const output = collect(child.stdout);
   const errorOutput = collect(child.stderr);
+  // A command that reads nothing may be gone before the input is.
+  child.stdin.on("error", () => {});
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
     child.once("error", reject);

@@ -1,0 +1,40 @@
+import { mkdtemp, readFile, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Finished, type RunOptions, runRepoconf } from "./spawned-daemon.ts";
+
+/** A home and a folder to work in, both temporary, and the built command run on them as a user would. */
+export interface CommandHome extends AsyncDisposable {
+  readonly homeFolder: string;
+  /** Where the commands run, unless `folder` says otherwise. */
+  readonly workFolder: string;
+  /** Runs `repoconf ARGS`; a daemon that it starts is stopped at the end. */
+  run(args: readonly string[], options?: RunOptions): Promise<Finished>;
+  /** As `run`, but fails unless it leaves with 0 and says nothing on standard error; returns the output. */
+  succeed(args: readonly string[], options?: RunOptions): Promise<string>;
+  /** `daemon.json`, while a daemon runs. */
+  endpoint(): Promise<{ readonly url: string; readonly pid: number }>;
+}
+
+export async function makeCommandHome(): Promise<CommandHome> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
+  const homeFolder = join(folder, "home");
+  const run = (args: readonly string[], options: RunOptions = {}) =>
+    runRepoconf(args, { folder, ...options, environment: { REPOCONF_HOME: homeFolder, ...options.environment } });
+  return {
+    homeFolder,
+    workFolder: folder,
+    run,
+    succeed: async (args, options) => {
+      const { code, output, errorOutput } = await run(args, options);
+      if (code !== 0 || errorOutput !== "")
+        throw new Error(`repoconf ${args.join(" ")} left with ${code}: ${errorOutput}`);
+      return output;
+    },
+    endpoint: async () => JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
+    [Symbol.asyncDispose]: async () => {
+      await run(["stop"]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
