@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-/** Bundles what runs under Node (command line and daemon) into dist/, so that it needs no node_modules. */
+/** Bundles what runs under Node (command line, daemon, typed client) into dist/, so that it needs no node_modules. */
 export default defineConfig({
   build: {
     ssr: true,
@@ -9,7 +9,7 @@ export default defineConfig({
     emptyOutDir: true,
     minify: false,
     rolldownOptions: {
-      input: { repoconf: "main/cli/repoconf.ts" },
+      input: { repoconf: "main/cli/repoconf.ts", client: "main/client/client.ts" },
       output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
     },
   },

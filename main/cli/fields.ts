@@ -20,9 +20,14 @@ export async function listFields(client: RepoconfClient): Promise<Fields> {
 /** What stands in for a masked value. */
 const mask = "••••••";
 
-/** A value as people read it: a string as it is, anything else as JSON; the parts that are masked only on request. */
+/** A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. */
 export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
   if (!reveal && schema?.["x-masked"]) return showValue(masked(value), undefined, true);
+  return value === "" ? '""' : rawValue(value);
+}
+
+/** A value as programs take it: a text as it is, anything else as JSON. */
+export function rawValue(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -22,7 +22,7 @@ export function addGetCommand(program: Command): void {
 async function get(field: string, options: GetOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
-  const { showValue, withSuggestion } = await import("./fields.ts");
+  const { rawValue, withSuggestion } = await import("./fields.ts");
   const { print, printJson } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, options.repo);
@@ -31,7 +31,7 @@ async function get(field: string, options: GetOptions): Promise<void> {
     });
     for (const { value } of configEntries(config)) {
       if (options.json) printJson(value);
-      else print(showValue(value, undefined, true));
+      else print(rawValue(value));
     }
   });
 }

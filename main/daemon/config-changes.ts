@@ -89,7 +89,8 @@ export class ConfigChanges {
   ): Promise<ConfigChangeResult> {
     try {
       const change = this.#changeRequest(caller, request);
-      const applied = [...(await this.#store.applyTogether(new Map(repos.map(repo => [repo, change])))).values()];
+      const outcomes = await this.#store.applyTogether(new Map(repos.map(repo => [repo, change])));
+      const applied = repos.flatMap(repo => outcomes.get(repo) ?? []);
       const errors = applied.flatMap(({ answer }) => answer.errors);
       return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
     } catch (error) {
@@ -127,7 +128,7 @@ export class ConfigChanges {
       else edits.push(edit);
     }
     const stored = state.stored ?? {};
-    const accepted = this.#judgeReferences(state, edits, errors);
+    const accepted = this.#judgeReferences(caller, state, edits, errors);
     const changes = accepted.some(({ scope, field, value }) => !sameJson(configValue(stored, scope, field), value));
     return { errors, accepted, changes };
   }
@@ -149,6 +150,7 @@ export class ConfigChanges {
 
   /** Leaves out the edits that would make a field name a key that is not there; the rules hold for the whole outcome. */
   #judgeReferences(
+    caller: Caller,
     state: RepositoryState,
     edits: readonly ConfigEdit[],
     errors: RepoconfError[],
@@ -158,12 +160,7 @@ export class ConfigChanges {
       const found = this.#findCulprit(state, accepted);
       if (found === undefined) return accepted;
       const { culprit, broken } = found;
-      const { scope, field, target, value } = broken;
-      const path = joinConfigPath(scope, field);
-      const message =
-        culprit.field === field
-          ? `${path} must be empty or a key of ${joinConfigPath(scope, target)}, and "${value}" is none.`
-          : `${path} names "${value}", which this would take from ${joinConfigPath(scope, target)}. Set ${path} in the same request.`;
+      const message = describeReference(broken, culprit, path => allows(caller.grants, "read", state.id, path));
       errors.push(
         new RepoconfError(1103, message, {
           repo: state.id,
@@ -216,6 +213,17 @@ export class ConfigChanges {
     if (split === undefined || this.#scopes.field(split.scope, split.field) === undefined) return false;
     return repos.some(repo => allows(caller.grants, "write", repo, path));
   }
+}
+
+/** Says no more than that there is a rule to a key that may not read both of its fields. */
+function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead: (path: string) => boolean): string {
+  const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
+  if (!canRead(path) || !canRead(target)) {
+    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that binds it to another field.`;
+  }
+  return culprit.field === broken.field
+    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is none.`
+    : `${path} names "${broken.value}", which this would take from ${target}. Set ${path} in the same request.`;
 }
 
 function notWritable(repo: string): RepoconfError {

@@ -2,6 +2,7 @@ import { type Config, configValue, countConfigFields } from "../../shared/config
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
+import { sameJson } from "../../shared/json.ts";
 import type { ConfigChanged, Explanation, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";
@@ -88,6 +89,13 @@ export class ConfigService {
     const modified = stored === undefined ? 0 : countConfigFields(readableConfig(stored, id, caller.grants));
     const health = readableHealth(caller, id, state.health);
     return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
+  }
+
+  /** A repository's event as the caller may see it; undefined if what happened does not show to it. */
+  viewEntry(caller: Caller, event: Exclude<StoreEvent, { kind: "changed" }>): RepositoryEntry | undefined {
+    const entry = this.view(caller, event.state);
+    if (entry === undefined || event.kind !== "health") return entry;
+    return sameJson(entry.health, readableHealth(caller, entry.id, event.before)) ? undefined : entry;
   }
 
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */

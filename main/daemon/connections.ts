@@ -32,7 +32,7 @@ export interface ConnectionsOptions {
 }
 
 /** Milliseconds a client has, once connected, to show its key. */
-const connectTimeout = 10_000;
+const connectTimeout = 3_000;
 
 /** The Socket.IO side: lets clients in by their key, hands their messages on, sends them the events they watch and may see. */
 export class Connections {
@@ -73,7 +73,7 @@ export class Connections {
         },
       );
     } else {
-      this.#publishEntry(event.kind, caller => this.#options.service.view(caller, event.state));
+      this.#publishEntry(event.kind, caller => this.#options.service.viewEntry(caller, event));
     }
   }
 
@@ -128,13 +128,15 @@ export class Connections {
 
   #admit(socket: ServerSocket, next: (error?: Error) => void): void {
     try {
-      if (this.#options.engine.clientsCount > limits.sockets) {
+      const caller = this.#options.authenticate(keyOf(socket));
+      // Only those with a key count: others are gone in a moment, and must not keep anyone out.
+      if (this.#connections.size >= limits.sockets) {
         throw new RepoconfError(
           1107,
           `Too many connections: the limit is ${limits.sockets}. Close some and try again.`,
         );
       }
-      socket.data.caller = this.#options.authenticate(keyOf(socket));
+      socket.data.caller = caller;
       next();
     } catch (thrown) {
       const error = toRepoconfError(thrown);
@@ -163,6 +165,8 @@ export class Connections {
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {
       this.#connections.delete(connection);
+      // A client that only leaves the namespace would keep its transport for as long as it likes.
+      socket.conn.close();
       this.#options.onCount(this.#connections.size);
     });
     // Whatever event a client sends, so that one with a mistyped name gets an answer too.

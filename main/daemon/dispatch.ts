@@ -60,7 +60,8 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
         `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
       );
     const args = message[3] ?? {};
-    const bytes = measureArguments(args);
+    // What stands behind the arguments is ignored, but not unmeasured.
+    const bytes = measureArguments(args, ...message.slice(4));
     checkArguments(name, args);
     const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
     return operation(args, { caller: connection.caller, connection, bytes });
@@ -83,11 +84,14 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
   };
 }
 
-/** `resource/operation` of a message; what is missing or no text stays empty. Long ones are cut: they end up in a message. */
+/**
+ * `resource/operation` of a message, with the namespace before it if that is not ours. What is missing or no text stays
+ * empty, and long ones are cut: they end up in a message.
+ */
 function operationName([namespace, resource, operation]: readonly unknown[]): string {
-  if (namespace !== "svc") return String(namespace).slice(0, 64);
   const part = (value: unknown) => (typeof value === "string" ? value.slice(0, 64) : "");
-  return `${part(resource)}/${part(operation)}`;
+  const name = `${part(resource)}/${part(operation)}`;
+  return namespace === "svc" ? name : `${part(namespace)}: ${name}`;
 }
 
 function isOperationName(name: string): name is OperationName {

@@ -5,7 +5,7 @@ import { limits } from "../../shared/limits.ts";
  * Looks at a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
  * transport hands on whatever fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
  */
-export function measureArguments(argument: unknown): number {
+export function measureArguments(...given: readonly unknown[]): number {
   const waiting: { readonly value: object; readonly level: number }[] = [];
   const visit = (value: unknown, level: number) => {
     if (typeof value === "number" && !Number.isFinite(value)) {
@@ -21,12 +21,12 @@ export function measureArguments(argument: unknown): number {
     }
     waiting.push({ value, level });
   };
-  visit(argument, 1);
+  for (const argument of given) visit(argument, 1);
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { value, level } = next;
     for (const inner of Array.isArray(value) ? value : Object.values(value)) visit(inner, level + 1);
   }
-  const bytes = jsonBytes(argument);
+  const bytes = given.reduce<number>((sum, argument) => sum + jsonBytes(argument), 0);
   if (bytes > limits.messageBytes) throw limitExceeded("bytes in a message", bytes, limits.messageBytes);
   return bytes;
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 
 export interface RoutesOptions {
   identityProof(nonce: string | null): string | undefined;
@@ -12,7 +12,7 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
     const url = URL.parse(request.url ?? "/", "http://localhost");
     if (url === null) return answer(response, 400, "This is no path.");
     if (request.method !== "GET" && request.method !== "HEAD")
-      return answer(response, 405, "Only GET is answered here.");
+      return answer(response, 405, "Only GET is answered here.", { Allow: "GET, HEAD" });
     switch (url.pathname) {
       case "/livez":
         return answer(response, 200, "alive");
@@ -36,13 +36,14 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
   };
 }
 
-function answer(response: ServerResponse, status: number, text: string): void {
+function answer(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders = {}): void {
   response.writeHead(status, {
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
+    ...headers,
   });
   response.end(`${text}\n`);
 }

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject, sameJson } from "../../shared/json.ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
@@ -65,17 +66,33 @@ export class ScopeFiles {
     if (before !== text) await file.write(text);
   }
 
+  async #readSettled(path: string): Promise<JsonObject | undefined> {
+    for (let attempt = 0; ; attempt++) {
+      const text = await privateFile(this.#home, path).read();
+      if (text === null) return undefined;
+      try {
+        return parseJsonText(text).value;
+      } catch (error) {
+        const pause = settleDelays[attempt];
+        if (pause === undefined) throw error;
+        await delay(pause);
+      }
+    }
+  }
+
   /** A schema that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
   async #read(name: string): Promise<JsonObject | undefined> {
     const scope = name.slice(0, -ending.length);
     if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
-    const text = await privateFile(this.#home, join(this.#home.scopes, name)).read();
-    if (text === null) return undefined;
-    const { value } = parseJsonText(text);
+    const value = await this.#readSettled(join(this.#home.scopes, name));
+    if (value === undefined) return undefined;
     compileScope(scope, value);
     return value;
   }
 }
+
+/** Waits before a file that does not parse is believed to be broken: an editor may be in the middle of a save. */
+const settleDelays = [20, 80, 150];
 
 function describe(error: unknown): string {
   if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;

@@ -120,6 +120,8 @@ export class Scopes {
 export function compileScope(name: string, schema: unknown): Scope {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" cannot be a scope's name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
+  const outside = findOutsideReference(schema);
+  if (outside !== undefined) throw new ScopeSchemaError(`its $ref "${outside}" leads outside of the file`);
   const ajv = new Ajv2020({
     strict: false,
     strictNumbers: true,
@@ -170,6 +172,17 @@ function brokenReferencesIn(scope: Scope, stored: Config): BrokenReference[] {
     if (!isJsonObject(keys) || !Object.hasOwn(keys, value)) broken.push({ scope: scope.name, field, target, value });
   }
   return broken;
+}
+
+/** The first `$ref` that does not begin with "#". Ajv would find the targets of some of them in itself. */
+function findOutsideReference(schema: unknown): string | undefined {
+  if (typeof schema !== "object" || schema === null) return undefined;
+  for (const [keyword, inner] of Object.entries(schema)) {
+    const isReference = (keyword === "$ref" || keyword === "$dynamicRef") && typeof inner === "string";
+    const found = isReference ? (inner.startsWith("#") ? undefined : inner) : findOutsideReference(inner);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function isScopeSchema(schema: unknown): schema is ScopeSchema {

@@ -59,7 +59,11 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     transports: ["polling", "websocket"],
     allowEIO3: false,
   });
-  const guard = createGuard({ port, allowedOrigins: options.allowedOrigins });
+  engine.on("headers", (headers: { [name: string]: string }) => {
+    headers["X-Content-Type-Options"] = "nosniff";
+  });
+  const ipv6Too = servers.length > 1;
+  const guard = createGuard({ port, ipv6: ipv6Too, allowedOrigins: options.allowedOrigins });
   for (const server of servers) {
     server.on("request", (request, response) => {
       const refusal = guard(request);
@@ -67,6 +71,8 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         options.onRefusal(refusal, request);
         refuse(response, refusal);
       } else if (isSocketRequest(request)) {
+        if (isScriptRequest(request))
+          return refuse(response, { cause: "origin", message: "Refused: JSONP is not served." });
         engine.handleRequest(engineRequest(request), response);
       } else {
         options.onRequest(request, response);
@@ -83,7 +89,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     engine.close();
     await Promise.all(servers.map(closeServer));
   };
-  return { port, ipv6: servers.length > 1, engine, close };
+  return { port, ipv6: ipv6Too, engine, close };
 }
 
 async function listenSomewhere(server: HttpServer, port: number, insist: boolean): Promise<void> {
@@ -117,6 +123,11 @@ function closeServer(server: HttpServer): Promise<void> {
 function isSocketRequest(request: IncomingMessage): boolean {
   const path = request.url?.split("?", 1)[0];
   return path === socketPath || path === socketPath.slice(0, -1);
+}
+
+/** Engine.IO answers `j=N` with a script (JSONP), which a page of any origin could run and so read. */
+function isScriptRequest(request: IncomingMessage): boolean {
+  return URL.parse(request.url ?? "", "http://localhost")?.searchParams.has("j") !== false;
 }
 
 /** engine.io adds members of its own to the request that it is handed. */

@@ -44,7 +44,7 @@ export interface TestClient {
   nextChange(): Promise<ConfigChanged>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, "fileSystem" | "sweepInterval" | "port">> & {
+export type TestDaemonOptions = Partial<Pick<DaemonOptions, "fileSystem" | "sweepInterval" | "port" | "onStop">> & {
   /** An existing home; then it is not taken away at the end. */
   readonly home?: string;
 };

@@ -101,7 +101,7 @@ export class Keys {
     expires: string | undefined,
   ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
     return this.#writing(async () => {
-      if (reservedNames.test(name))
+      if (reservedNames.test(name.trim()))
         throw new RepoconfError(1101, `"${name}" is not free for a key: choose another name.`);
       if (this.list().some(key => key.name === name)) {
         throw new RepoconfError(
@@ -139,7 +139,10 @@ export class Keys {
 
   #parseExpiry(text: string): string {
     const time = Date.parse(text);
-    if (!/^\d{4}-\d\d-\d\dT.+(Z|[+-]\d\d:\d\d)$/.test(text) || Number.isNaN(time)) {
+    const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)T.+(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+    // Date takes the 31st of February for a day in March.
+    const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
+    if (!isDay || Number.isNaN(time)) {
       throw new RepoconfError(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`);
     }
     if (time <= this.#now())

@@ -160,7 +160,7 @@ function checkSince(
   revisions: { readonly [repo: string]: number },
 ): void {
   for (const [id, revision] of expectedRevisions(repo, since, "since")) {
-    const current = revisions[id];
+    const current = Object.hasOwn(revisions, id) ? revisions[id] : undefined;
     if (current === undefined) throw unknownRepository(id);
     if (revision === current) continue;
     const context = { repo: id, details: { current } };

@@ -285,7 +285,7 @@ export class Repository {
     const sameHead = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
     if (!sameHead && !first) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
-      publish({ kind: "health", state: after });
+      publish({ kind: "health", state: after, before: before.health });
   }
 
   /** Decides the batch in order, each change on the outcome of the one before, and puts the result on the disk. */
@@ -414,7 +414,7 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
   if (error instanceof RepoconfError) return error;
   if (error instanceof DocumentTooLargeError) {
     const message = `The repository's file would be larger than ${limits.repositoryFileBytes} bytes (the limit of a repository file).`;
-    return new RepoconfError(1107, message, { repo });
+    return new RepoconfError(1107, message, { repo, details: { limit: limits.repositoryFileBytes } });
   }
   const cause = systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
   const message = `The change could not be written to the disk (${cause}); nothing was changed. Mend the cause and try again.`;

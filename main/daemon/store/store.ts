@@ -103,5 +103,6 @@ export type StoreEvent =
       readonly reason?: string;
       readonly differences: readonly StoredDifference[];
     }
-  | { readonly kind: "added" | "updated" | "health"; readonly state: RepositoryState }
+  | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
+  | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
   | { readonly kind: "removed"; readonly state: RepositoryInfo };

@@ -1,0 +1,125 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+describe("the daemon behind the command line", () => {
+  test("a command starts one in the background, and the next one finds it", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "list", "--json"]);
+    const { pid } = await home.endpoint();
+    await home.succeed(["repo", "list", "--json"]);
+    expect((await home.endpoint()).pid).toBe(pid);
+    await access(join(home.homeFolder, "daemon.log"));
+  });
+
+  test("two commands at once start one daemon", async () => {
+    await using home = await makeCommandHome();
+    const runs = await Promise.all([1, 2, 3].map(() => home.run(["repo", "list", "--json"])));
+    expect(runs.map(run => run.code)).toEqual([0, 0, 0]);
+    expect(runs.map(run => run.errorOutput)).toEqual(["", "", ""]);
+    const { pid } = await home.endpoint();
+    expect(JSON.parse(await home.succeed(["status", "--json"]))).toMatchObject({ pid });
+  });
+
+  test("after kill -9 of the daemon the next command works", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await home.succeed(["set", "svc.timeout=9", "--repo", "shop"]);
+    process.kill((await home.endpoint()).pid, "SIGKILL");
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("9\n");
+  });
+
+  test.each([["get", "svc.timeout", "--no-start"], ["status"], ["stop"], ["endpoint"]])(
+    "%s starts none and leaves with 4",
+    async (...args) => {
+      await using home = await makeCommandHome();
+      const { code, output, errorOutput } = await home.run(args);
+      expect(code).toBe(4);
+      expect(output).toBe("");
+      expect(errorOutput).toContain("No daemon runs");
+      await expect(access(join(home.homeFolder, "daemon.json"))).rejects.toThrow("ENOENT");
+    },
+  );
+
+  test("status, endpoint and settings tell of the daemon; restart makes another, stop ends it", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["restart"]);
+    const first = await home.endpoint();
+    expect(await home.succeed(["status"])).toContain(`pid           ${first.pid}`);
+    expect(await home.succeed(["endpoint"])).toBe(`${first.url}\n`);
+    expect(await home.succeed(["endpoint", "--json"])).not.toContain("ecret");
+    expect(await home.succeed(["settings"])).toContain("settings.json (not there");
+    expect(await home.succeed(["restart"])).toContain("The daemon runs at");
+    expect((await home.endpoint()).pid).not.toBe(first.pid);
+    expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
+    expect(await home.run(["stop"])).toMatchObject({ code: 4 });
+  });
+
+  test("a daemon that cannot start says why", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["restart"]);
+    await home.succeed(["stop"]);
+    await writeFile(join(home.homeFolder, "format"), "99\n");
+    const { code, errorOutput } = await home.run(["repo", "list"]);
+    expect(code).toBe(4);
+    expect(errorOutput).toContain("has format 99");
+  });
+
+  test("a daemon of another protocol is refused, and restart replaces it", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["restart"]);
+    const file = join(home.homeFolder, "daemon.json");
+    const endpoint = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(file, JSON.stringify({ ...endpoint, protocol: 0 }));
+    expect(await home.run(["repo", "list"])).toMatchObject({
+      code: 4,
+      errorOutput: expect.stringContaining("repoconf restart"),
+    });
+    await home.succeed(["restart"]);
+    await home.succeed(["repo", "list", "--json"]);
+  });
+
+  test("an older daemon is named once, on standard error", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["restart"]);
+    const file = join(home.homeFolder, "daemon.json");
+    const endpoint = JSON.parse(await readFile(file, "utf8"));
+    await writeFile(file, JSON.stringify({ ...endpoint, version: "0.0.1" }));
+    const { code, errorOutput } = await home.run(["repo", "list", "--json"]);
+    expect(code).toBe(0);
+    expect(errorOutput.match(/0\.0\.1/g)).toHaveLength(1);
+    expect(errorOutput).toContain("repoconf restart");
+  });
+
+  test("watch prints a hand edit and a set as they happen, and Ctrl+C ends it with 0", async () => {
+    await using daemon = await spawnDaemon();
+    await using home = await makeCommandHome();
+    const environment = { REPOCONF_HOME: daemon.homeFolder };
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder], { environment });
+    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop", "--json"], {
+      env: { ...process.env, ...environment },
+    });
+    let output = "";
+    watch.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+    let hour = 0;
+    await until(async () => {
+      hour = (hour + 1) % 24;
+      await home.succeed(["set", `svc.refresh_hour=${hour}`, "--repo", "shop"], { environment });
+      return output.includes(`"source":"set"`);
+    }, "the watch to tell of a set");
+    const file = join(daemon.homeFolder, "repos/shop.json");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/"refresh_hour": \d+/, `"refresh_hour": 23`));
+    await until(() => output.includes(`"source":"file"`), "the watch to tell of the hand edit");
+    for (const line of output.trimEnd().split("\n"))
+      expect(JSON.parse(line)).toMatchObject({ resource: "config", event: "changed" });
+    watch.kill("SIGINT");
+    expect(await once(watch, "exit")).toEqual([0, null]);
+  });
+});

@@ -1,0 +1,129 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { makeCommandHome } from "../helpers/command-home.ts";
+
+function git(...args: readonly string[]): void {
+  const identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"];
+  execFileSync("git", [...identity, ...args], { stdio: "pipe" });
+}
+
+async function makeWorkTree(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  git("init", "-q", folder);
+  return folder;
+}
+
+describe("repositories on the command line", () => {
+  test("repo add takes the git work tree above, and commands below it find the repository", async () => {
+    await using home = await makeCommandHome();
+    const shop = await makeWorkTree(join(home.workFolder, "shop"));
+    const deep = join(shop, "a/b");
+    await mkdir(deep, { recursive: true });
+    expect(await home.succeed(["repo", "add"], { folder: deep })).toMatch(/^Added shop \([0-9a-f]{24}\): .*\/shop\n$/);
+    await home.succeed(["set", "svc.timeout=5"], { folder: deep });
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("5\n");
+    const again = await home.run(["repo", "add"], { folder: shop });
+    expect(again).toMatchObject({ code: 1, errorOutput: expect.stringContaining("already") });
+  });
+
+  test("outside of any repository it says what to do", async () => {
+    await using home = await makeCommandHome();
+    const list = await home.run(["list"]);
+    expect(list).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add") });
+    const add = await home.run(["repo", "add"]);
+    expect(add).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add FOLDER") });
+  });
+
+  test("a linked worktree belongs to its main repository, unless it was added itself", async () => {
+    await using home = await makeCommandHome();
+    const shop = await makeWorkTree(join(home.workFolder, "main/shop"));
+    git("-C", shop, "commit", "-q", "--allow-empty", "-m", "first");
+    const linked = join(home.workFolder, "linked");
+    git("-C", shop, "worktree", "add", "-q", linked);
+    await home.succeed(["repo", "add", shop]);
+    await home.succeed(["set", "svc.timeout=7"], { folder: shop });
+    expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("7\n");
+    await home.succeed(["repo", "add"], { folder: linked });
+    expect(await home.succeed(["get", "svc.timeout"], { folder: linked })).toBe("900\n");
+  });
+
+  test("the nearest repository above counts", async () => {
+    await using home = await makeCommandHome();
+    const outer = await makeWorkTree(join(home.workFolder, "outer"));
+    const inner = await makeWorkTree(join(outer, "inner"));
+    await home.succeed(["repo", "add", outer]);
+    await home.succeed(["repo", "add", inner]);
+    await home.succeed(["set", "svc.timeout=1"], { folder: outer });
+    expect(await home.succeed(["get", "svc.timeout"], { folder: inner })).toBe("900\n");
+  });
+
+  test("repo add --scan finds the work trees below, asks, and adds all", async () => {
+    await using home = await makeCommandHome();
+    const root = join(home.workFolder, "src");
+    for (const name of ["one", "group/two", "one/inside", "node_modules/three"]) await makeWorkTree(join(root, name));
+    const asked = await home.run(["repo", "add", "--scan", root]);
+    expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--yes") });
+    const { output } = await home.run(["repo", "add", "--scan", root, "--yes", "--json"]);
+    expect(JSON.parse(output)).toMatchObject([{ name: "two" }, { name: "one" }]);
+    expect((await home.succeed(["repo", "list"])).trimEnd().split("\n")).toHaveLength(2);
+  });
+
+  test("in-tree values stand in the work tree", async () => {
+    await using home = await makeCommandHome();
+    const shop = await makeWorkTree(join(home.workFolder, "shop"));
+    await home.succeed(["repo", "add", shop, "--in-tree"]);
+    await home.succeed(["set", "svc.timeout=8"], { folder: shop });
+    expect(JSON.parse(await readFile(join(shop, ".repoconf.json"), "utf8"))).toEqual({
+      config: { svc: { timeout: 8 } },
+    });
+  });
+
+  test("rename and remove, by name or id; a name that two bear needs the id", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
+    expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("one is called market now.\n");
+    await home.succeed([
+      "repo",
+      "add",
+      "--name",
+      "market",
+      "--id",
+      "two",
+      await makeWorkTree(join(home.workFolder, "other")),
+    ]);
+    const two = await home.run(["get", "svc.timeout", "--repo", "market"]);
+    expect(two).toMatchObject({ code: 1, errorOutput: expect.stringContaining("one, two") });
+    const asked = await home.run(["repo", "remove", "one"]);
+    expect(asked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--yes") });
+    const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
+    expect(removed).toMatch(/^Removed market\. Its file is .*removed\/one\..*\.json\n$/);
+    expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tgood\t/);
+  });
+
+  test("keys: one made with grants may do what they say and nothing else, until it is revoked", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    const { output, errorOutput } = await home.run([
+      "key",
+      "create",
+      "ci",
+      "--repo",
+      "shop",
+      "--field",
+      "svc.timeout",
+      "--right",
+      "write",
+    ]);
+    expect(errorOutput).toContain("shown this once");
+    const environment = { REPOCONF_API_KEY: output.trim() };
+    await home.succeed(["set", "svc.timeout=3", "--repo", "shop"], { environment });
+    expect(await home.run(["set", "svc.domain=x", "--repo", "shop"], { environment })).toMatchObject({ code: 3 });
+    expect(await home.run(["key", "list"], { environment })).toMatchObject({ code: 5 });
+    expect(await home.succeed(["key", "list"])).toMatch(/^[0-9a-f]{12}\tci\twrite svc\.timeout in shop\tnever\n$/);
+    await home.succeed(["key", "revoke", "ci"]);
+    const revoked = await home.run(["get", "svc.timeout", "--repo", "shop"], { environment });
+    expect(revoked).toMatchObject({ code: 5, errorOutput: expect.stringContaining("API key") });
+  });
+});

@@ -1,0 +1,137 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+
+let home: CommandHome;
+let folder: string;
+
+beforeAll(async () => {
+  home = await makeCommandHome();
+  folder = join(home.workFolder, "shop");
+  await mkdir(join(folder, "src"), { recursive: true });
+  execFileSync("git", ["init", "-q", folder]);
+  await home.succeed(["repo", "add"], { folder: join(folder, "src") });
+});
+afterAll(() => home[Symbol.asyncDispose]());
+
+const inFolder = (args: readonly string[], input = "") => home.run(args, { folder: join(folder, "src"), input });
+const succeed = (args: readonly string[], input = "") => home.succeed(args, { folder: join(folder, "src"), input });
+
+describe("values on the command line", () => {
+  test("set reads each value by its field's schema, and get prints it for scripts", async () => {
+    const services = `{"web":{"ready":"curl -f localhost:8080","image":"node:24"}}`;
+    expect(
+      await succeed(["set", "svc.timeout=30", `svc.services=${services}`, "svc.default=web", "svc.default_port=8081"]),
+    ).toBe(
+      `Set svc.timeout = 30\nSet svc.services = ${services}\nSet svc.default = web\nSet svc.default_port = 8081\n`,
+    );
+    expect(await succeed(["get", "svc.timeout"])).toBe("30\n");
+    expect(await succeed(["get", "svc.default_port"])).toBe("8081\n");
+    expect(await succeed(["get", "svc.default_port", "--json"])).toBe(`"8081"\n`);
+    expect(JSON.parse(await succeed(["get", "svc.services"]))).toEqual(JSON.parse(services));
+  });
+
+  test("a value comes from a file, from standard input, or is an @ itself", async () => {
+    await writeFile(join(folder, "src/value.txt"), "from a file\n");
+    await succeed(["set", "svc.provider=@value.txt"]);
+    expect(await succeed(["get", "svc.provider"])).toBe("from a file\n");
+    await succeed(["set", "svc.provider=-"], "from a pipe\n");
+    expect(await succeed(["get", "svc.provider"])).toBe("from a pipe\n");
+    await succeed(["set", "svc.provider=@@home"]);
+    expect(await succeed(["get", "svc.provider"])).toBe("@home\n");
+    await succeed(["unset", "svc.provider"]);
+  });
+
+  test("list gives a pipe lines with tabs, and programs JSON", async () => {
+    expect(await succeed(["list", "svc.timeout"])).toBe("svc.timeout\t30\tstored\n");
+    const lines = (await succeed(["list"])).trimEnd().split("\n");
+    expect(lines).toHaveLength(20);
+    expect(lines).toContain("svc.refresh_hour\t4\tdefault");
+    expect(JSON.parse(await succeed(["list", "svc", "--stored", "--json"]))).toMatchObject({ svc: { timeout: 30 } });
+  });
+
+  test("masked values show when they are asked for, and to programs", async () => {
+    await succeed(["set", `svc.envvars=[{"name":"TOKEN","value":"hush"}]`]);
+    for (const args of [["list"], ["explain", "svc.envvars"]]) {
+      const masked = await succeed(args);
+      expect(masked).toContain("TOKEN");
+      expect(masked).not.toContain("hush");
+      expect(await succeed([...args, "--reveal"])).toContain("hush");
+    }
+    expect(await succeed(["get", "svc.envvars"])).toContain("hush");
+    await succeed(["unset", "svc.envvars"]);
+  });
+
+  test("explain tells file and line of a stored value, and says so of a default", async () => {
+    expect(await succeed(["explain", "svc.timeout"])).toMatch(/comes from {2}\S+repos\/[0-9a-f]{24}\.json:\d+:\d+\n/);
+    expect(await succeed(["explain", "svc.domain"])).toContain("comes from  the default\n");
+    expect(JSON.parse(await succeed(["explain", "svc.timeout", "--json"]))).toMatchObject({
+      value: 30,
+      default: 900,
+      origin: "stored",
+    });
+  });
+
+  test("unset brings the default back", async () => {
+    expect(await succeed(["unset", "svc.timeout"])).toBe("Unset; now svc.timeout = 900\n");
+    expect(await succeed(["list", "svc.timeout"])).toBe("svc.timeout\t900\tdefault\n");
+  });
+
+  test("describe tells what a field takes; without one, of all", async () => {
+    expect(await succeed(["describe", "svc.refresh_hour"])).toContain("integer from 0 to 23");
+    expect((await succeed(["describe"])).trimEnd().split("\n")).toHaveLength(20);
+    expect(JSON.parse(await succeed(["describe", "svc.timeout", "--json"]))).toMatchObject({ maximum: 86_400 });
+    expect(await succeed(["scope", "list"])).toMatch(/^svc\t20\t/);
+  });
+
+  test("--dry-run writes nothing, --atomic all or nothing", async () => {
+    expect(await succeed(["set", "--dry-run", "svc.timeout=5"])).toBe("Would be: set svc.timeout = 5\n");
+    expect(await succeed(["get", "svc.timeout"])).toBe("900\n");
+    const { code } = await inFolder(["set", "--atomic", "svc.timeout=5", "svc.refresh_hour=99"]);
+    expect(code).toBe(3);
+    expect(await succeed(["get", "svc.timeout"])).toBe("900\n");
+  });
+
+  test("what is not refused is set, and what is refused is said on standard error, with 3", async () => {
+    const { code, output, errorOutput } = await inFolder(["set", "svc.timeout=6", "svc.refresh_hour=99"]);
+    expect(code).toBe(3);
+    expect(output).toBe("Set svc.timeout = 6\n");
+    expect(errorOutput).toContain("svc.refresh_hour must be <= 23");
+  });
+
+  test.each([
+    ["a near miss gets a suggestion", ["get", "svc.timeot"], 3, `Did you mean "svc.timeout"?`],
+    ["a field without its scope too", ["get", "timeout"], 3, `Did you mean "svc.timeout"?`],
+    ["one that is to be set too", ["set", "svc.timeot=1"], 3, `Did you mean "svc.timeout"?`],
+    ["a near miss of a command too", ["gte", "svc.timeout"], 2, "Did you mean get?"],
+    ["a value of the wrong type", ["set", "svc.timeout=soon"], 3, "must be an integer"],
+    ["an assignment without =", ["set", "svc.timeout"], 2, "FIELD=VALUE"],
+    ["a missing argument", ["get"], 2, "field"],
+    ["an unknown option", ["get", "svc.timeout", "--jsno"], 2, "--json"],
+    ["a file that is not there", ["set", "svc.domain=@none"], 2, "none"],
+    ["an unknown repository", ["get", "svc.timeout", "--repo", "shpo"], 1, `Did you mean "shop"?`],
+  ])("%s", async (_title, args, expected, message) => {
+    const { code, output, errorOutput } = await inFolder(args);
+    expect(errorOutput).toContain(message);
+    expect(output).toBe("");
+    expect(code).toBe(expected);
+  });
+
+  test("no escape sequence reaches a pipe, and none of a value reaches a table", async () => {
+    await succeed(["set", "svc.domain=\u001b[31mred\u001b[0m\u0007"]);
+    const output = await succeed(["list", "svc.domain"]);
+    expect(output).not.toContain("\u001b");
+    expect(output).not.toContain("\u0007");
+  });
+
+  test("a reader that leaves early is no failure", async () => {
+    const command = `"${process.execPath}" "${process.env["REPOCONF_TEST_COMMAND"] ?? "dist/repoconf.js"}" describe | head -n 1`;
+    const output = execFileSync("bash", ["-o", "pipefail", "-c", command], {
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      encoding: "utf8",
+    });
+    expect(output).toMatch(/^svc\.timeout\t/);
+  });
+});

@@ -1,0 +1,30 @@
+import { rename, writeFile } from "node:fs/promises";
+import type { HealthProblem } from "../../shared/protocol.ts";
+import { type TestDaemon, until } from "./daemon.ts";
+
+/** No JSON: the file as a whole cannot be used. */
+export const halfAFile = "{ half";
+
+/** Leaves half a file where the repository's was, and waits until the daemon has seen it. */
+export async function breakFile(t: TestDaemon, repo: string): Promise<void> {
+  await t.writeRepository(repo, halfAFile);
+  await untilHealth(t, repo, health => health.length > 0);
+}
+
+/** Waits until the owner is told this of the repository's file. */
+export async function untilHealth(
+  t: TestDaemon,
+  repo: string,
+  isExpected: (health: readonly HealthProblem[]) => boolean,
+): Promise<void> {
+  await until(async () => {
+    const { result } = await t.owner.call("repo/list", { limit: 1000 });
+    return result.some(({ id, health }) => id === repo && isExpected(health));
+  }, `the health of ${repo} to be as expected`);
+}
+
+/** Puts a file in place whole, as careful editors do: nobody sees half of it. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,67 @@
+import type { FileHandle } from "node:fs/promises";
+import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+
+const handleOperations = ["readFile", "writeFile", "chmod", "stat", "sync", "close"] as const;
+type HandleOperation = (typeof handleOperations)[number];
+
+/** One call under a durable write. */
+export interface FileCall {
+  readonly operation: "open" | "rename" | "unlink" | HandleOperation;
+  /** The file's path; of a rename the one it has before. */
+  readonly path: string;
+}
+
+/** The real file system, with a word before and after each call. */
+export interface WatchedFileSystem extends FileSystem {
+  /** Every call so far, in the order in which they began. */
+  readonly calls: FileCall[];
+  /** Runs before each call, which waits for it; what it throws becomes the call's failure. */
+  before: (call: FileCall) => void | Promise<void>;
+  /** Runs when a call has succeeded. */
+  after: (call: FileCall) => void;
+}
+
+export function watchFileSystem(): WatchedFileSystem {
+  const calls: FileCall[] = [];
+  const run = async <Result>(call: FileCall, real: () => Promise<Result>): Promise<Result> => {
+    calls.push(call);
+    let result: Result;
+    if (call.operation === "close") {
+      // A close that fails has closed all the same.
+      result = await real();
+      await watched.before(call);
+    } else {
+      await watched.before(call);
+      result = await real();
+    }
+    watched.after(call);
+    return result;
+  };
+  const watchHandle = (handle: FileHandle, path: string): FileHandle =>
+    new Proxy(handle, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name);
+        if (typeof member !== "function") return member;
+        const operation = handleOperations.find(known => known === name);
+        if (operation === undefined) return member.bind(target);
+        return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, args));
+      },
+    });
+  const watched: WatchedFileSystem = {
+    calls,
+    before: () => {},
+    after: () => {},
+    open: (path, flags, mode) =>
+      run({ operation: "open", path: String(path) }, async () =>
+        watchHandle(await realFileSystem.open(path, flags, mode), String(path)),
+      ),
+    rename: (from, to) => run({ operation: "rename", path: String(from) }, () => realFileSystem.rename(from, to)),
+    unlink: path => run({ operation: "unlink", path: String(path) }, () => realFileSystem.unlink(path)),
+  };
+  return watched;
+}
+
+/** An error as the system gives it, such as ENOSPC. */
+export function systemError(code: string): Error {
+  return Object.assign(new Error(`${code}: made by the test`), { code });
+}

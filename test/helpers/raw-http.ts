@@ -1,0 +1,88 @@
+import { connect } from "node:net";
+
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly version?: "1.0" | "1.1";
+  /** Header lines as they go out; nothing is added to them but `Connection: close`, where none is given. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+}
+
+/** A request as its bytes are, for what no well-behaved client sends. An upgrade is answered as soon as it is granted, and cut off. */
+export function rawRequest(url: string, target: string, request: RawRequest): Promise<RawAnswer> {
+  const { method = "GET", version = "1.1", headers, body = "" } = request;
+  const closing = headers.some(line => /^connection:/i.test(line)) ? [] : ["Connection: close"];
+  const length = body === "" ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  const head = [`${method} ${target} HTTP/${version}`, ...headers, ...closing, ...length, "", ""].join("\r\n");
+  return exchange(url, head + body);
+}
+
+/** Sends the text and waits for the end of the answer. Rejects if the connection ends without one. */
+function exchange(url: string, text: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let answer = "";
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(text));
+    socket.setEncoding("utf8");
+    socket.on("data", (part: string) => {
+      answer += part;
+      if (answer.startsWith("HTTP/1.1 101") && answer.includes("\r\n\r\n")) socket.destroy();
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      if (answer.startsWith("HTTP/1.1 ")) resolve(parseAnswer(answer));
+      else reject(new Error(`the connection ended with: ${answer}`));
+    });
+  });
+}
+
+/** Sends the bytes, says that no more will come, and resolves with whatever came back once the connection has ended. */
+export function sendBytes(url: string, bytes: string | Buffer): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise(resolve => {
+    let answer = "";
+    const socket = connect({ host: hostname, port: Number(port) }, () => socket.end(bytes));
+    socket.on("data", part => {
+      answer += part.toString("latin1");
+    });
+    // A reset is an end like any other here; `close` follows.
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(answer));
+  });
+}
+
+function parseAnswer(text: string): RawAnswer {
+  const [head = "", ...rest] = text.split("\r\n\r\n");
+  const [statusLine = "", ...lines] = head.split("\r\n");
+  const headers = lines.map(line => {
+    const colon = line.indexOf(":");
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
+  });
+  return { status: Number(statusLine.split(" ")[1]), headers: new Map(headers), body: rest.join("\r\n\r\n") };
+}
+
+export const pollingHandshake = "/socket.io/?EIO=4&transport=polling";
+
+/** The same Host and Origin headers by each way in: what it asks for, and what it answers when let in. */
+export const waysIn = [
+  { way: "a plain route", target: "/livez", headers: [], granted: 200 },
+  { way: "polling", target: pollingHandshake, headers: [], granted: 200 },
+  {
+    way: "a websocket upgrade",
+    target: "/socket.io/?EIO=4&transport=websocket",
+    headers: [
+      "Connection: Upgrade",
+      "Upgrade: websocket",
+      "Sec-WebSocket-Version: 13",
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ],
+    granted: 101,
+  },
+] as const;

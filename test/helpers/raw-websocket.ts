@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { until } from "./daemon.ts";
+
+/** A websocket that speaks Engine.IO only as far as the test does: packets go out and come in as they are. */
+export interface RawWebSocket extends Disposable {
+  readonly socket: WebSocket;
+  /** Packets received so far; Engine.IO's own handshake is the first. */
+  readonly received: readonly string[];
+  readonly closed: boolean;
+  /** Sends a Socket.IO event as text and resolves with the answer's one argument. */
+  ask(eventText: string): Promise<unknown>;
+}
+
+/** Connects; with a key also Socket.IO's CONNECT, so that events may follow. */
+export async function openRawWebSocket(url: string, key?: string): Promise<RawWebSocket> {
+  const socket = new WebSocket(`${url.replace("http:", "ws:")}/socket.io/?EIO=4&transport=websocket`);
+  const received: string[] = [];
+  let closed = false;
+  let ids = 0;
+  socket.addEventListener("message", ({ data }) => void received.push(String(data)));
+  socket.addEventListener("close", () => {
+    closed = true;
+  });
+  // An `error` comes before a `close` where the daemon ends the connection; the `close` says all.
+  socket.addEventListener("error", () => {});
+  await once(socket, "open");
+  await until(() => received.length > 0 || closed, "Engine.IO's handshake");
+  if (key !== undefined) {
+    socket.send(`40${JSON.stringify({ apiKey: key })}`);
+    await until(() => received.some(packet => packet.startsWith("40")) || closed, "Socket.IO's handshake");
+  }
+  return {
+    socket,
+    received,
+    get closed() {
+      return closed;
+    },
+    ask: async eventText => {
+      const start = `43${++ids}[`;
+      socket.send(`42${ids}${eventText}`);
+      await until(() => closed || received.some(packet => packet.startsWith(start)), "an answer");
+      const answer = received.find(packet => packet.startsWith(start));
+      if (answer === undefined) throw new Error("the connection ended instead of an answer");
+      return (JSON.parse(answer.slice(start.length - 1)) as unknown[])[0];
+    },
+    [Symbol.dispose]: () => socket.close(),
+  };
+}

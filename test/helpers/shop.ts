@@ -1,0 +1,75 @@
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { JsonValue } from "../../shared/json.ts";
+import type { ChangedRepository, ChangeSource, HealthProblem, Reply } from "../../shared/protocol.ts";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A daemon whose home held one repository's file, `shop`, when it started; the owner watches it. */
+export interface Shop extends AsyncDisposable {
+  readonly t: TestDaemon;
+  /** The path of the repository's file. */
+  readonly file: string;
+  /** The file's text. */
+  read(): Promise<string>;
+  set(fields: { readonly [path: string]: JsonValue }): Promise<Reply<readonly ChangedRepository[]>>;
+  /** The effective value of a field of the scope svc. */
+  value(field: string): Promise<JsonValue | undefined>;
+  revision(): Promise<number | undefined>;
+  health(): Promise<readonly HealthProblem[]>;
+  /** Sources of all changes that the owner was told of. */
+  sources(): ChangeSource[];
+}
+
+export const shopText = `{
+  "$schema": "../repository.schema.json",
+  "name": "shop",
+  // What people changed.
+  "config": {
+    "svc": {
+      "timeout": 30, // half a minute
+      "refresh_day": 2
+    }
+  }
+}
+`;
+
+export async function startShop(text: string = shopText, options: TestDaemonOptions = {}): Promise<Shop> {
+  const home = await temporaryFolder();
+  const file = join(home.path, "repos/shop.json");
+  await mkdir(join(home.path, "repos"));
+  await writeFile(file, text);
+  const t = await startTestDaemon({ home: home.path, ...options });
+  await t.owner.call("config/watch", { repo: "shop" });
+  return {
+    t,
+    file,
+    read: () => readFile(file, "utf8"),
+    set: fields => t.owner.call("config/set", { repo: "shop", ...fields }),
+    value: async field => (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.[field],
+    revision: async () => (await t.owner.call("config/list", { repo: "shop" })).revision,
+    health: () => healthOf(t, "shop"),
+    sources: () => t.owner.events.flatMap(([resource, , payload]) => (resource === "config" ? [payload.source] : [])),
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function healthOf(t: TestDaemon, id: string): Promise<readonly HealthProblem[]> {
+  const { result } = await t.owner.call("repo/list");
+  return result.find(entry => entry.id === id)?.health ?? [];
+}
+
+/** Saves as most editors do: a new file beside, renamed over the old one. */
+export async function saveByRename(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}
+
+/** Line and column, from 1, at which `part` stands in `text`. */
+export function placeIn(text: string, part: string): { readonly line: number; readonly column: number } {
+  const before = text.slice(0, text.indexOf(part)).split("\n");
+  return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+}

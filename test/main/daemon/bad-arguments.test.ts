@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { OperationName } from "../../../shared/protocol.ts";
+import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+import { homeFiles } from "../../helpers/home-files.ts";
+import { emptyResults, operationNames, protocolCodes } from "../../helpers/protocol-table.ts";
+
+let t: TestDaemon;
+let client: TestClient;
+let neighbour: TestClient;
+let before: Record<string, string>;
+const repo = "repository-1";
+
+beforeAll(async () => {
+  t = await startTestDaemon();
+  await t.addRepository(repo);
+  client = t.owner;
+  neighbour = await t.connect();
+  before = await homeFiles(t.homeFolder);
+});
+afterAll(() => t[Symbol.asyncDispose]());
+
+/** What must hold after each bad message. */
+async function expectNothingHappened(): Promise<void> {
+  expect(await homeFiles(t.homeFolder)).toEqual(before);
+  expect(client.socket.connected).toBe(true);
+  expect((await client.call("config/list", { repo, field: "svc.timeout" })).result).toEqual({ svc: { timeout: 900 } });
+  expect((await neighbour.call("config/list", { repo, field: "svc.timeout" })).errors).toEqual([]);
+}
+
+function failure(name: OperationName, code: number, more: object = {}): object {
+  const error = { code, name: protocolCodes[code], message: expect.stringMatching(/\S/), ...more };
+  return { result: emptyResults[name], errors: [expect.objectContaining(error)] };
+}
+
+function message(name: OperationName, ...rest: unknown[]): unknown[] {
+  return ["svc", ...name.split("/"), ...rest];
+}
+
+describe.each(operationNames)("%s", name => {
+  test.each([
+    ["an array", [{ repo }]],
+    ["an empty array", []],
+    ["a text", repo],
+    ["an empty text", ""],
+    ["a number", 7],
+    ["true", true],
+    ["false", false],
+  ])("arguments that are no object get 1101: %s", async (_, args) => {
+    expect(await client.emit(...message(name, args))).toEqual(failure(name, 1101));
+    await expectNothingHappened();
+  });
+
+  test.each([
+    ["all of the arguments", Buffer.from("{}")],
+    ["a member", { repo: Buffer.from(repo) }],
+    ["a member nobody asks for", { repo, other: [{ deep: new Uint8Array([1, 2]) }] }],
+    ["the value of a field", { repo, "svc.timeout": Buffer.from("7") }],
+  ])("binary gets 1101: %s", async (_, args) => {
+    expect(await client.emit(...message(name, args))).toEqual(failure(name, 1101));
+    await expectNothingHappened();
+  });
+});
+
+const notText = [7, true, ["a"], { a: "b" }];
+const notBoolean = [0, 1, "true", "", [], {}];
+const notRepositories = [7, true, {}, { id: repo }, [7], [null], [repo, null], [[repo]]];
+const notRevision = ["1", "", 1.5, -1, true, [1], { [repo]: "1" }, { [repo]: -1 }, { [repo]: 1.5 }, { [repo]: null }];
+const notLimit = [0, -1, 1001, 1.5, "10", true, []];
+const tooLong = "x".repeat(1001);
+
+/** Argument by argument, what it cannot be, beside others that are right. null counts as left out where that is allowed. */
+const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: string]: readonly unknown[] }] } = {
+  "config/list": [
+    { repo },
+    { repo: notText, scope: notText, field: notText, stored: notBoolean, revision: ["1", 1.5, -1, true, [], {}] },
+  ],
+  "config/set": [
+    { repo, "svc.timeout": 7 },
+    {
+      repo: notRepositories,
+      revision: [...notRevision, { [repo]: 1 }],
+      atomic: notBoolean,
+      dryRun: notBoolean,
+      reason: [...notText, tooLong],
+    },
+  ],
+  "config/unset": [
+    { repo, fields: ["svc.timeout"] },
+    {
+      repo: notRepositories,
+      fields: ["svc.timeout", 7, true, {}, [7], [null], [["svc.timeout"]]],
+      revision: [...notRevision, { [repo]: 1 }],
+      atomic: notBoolean,
+      dryRun: notBoolean,
+      reason: [...notText, tooLong],
+    },
+  ],
+  "config/explain": [
+    { repo, field: "svc.timeout" },
+    { repo: notText, field: notText },
+  ],
+  "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }] }],
+  "config/unwatch": [{}, { repo: notRepositories }],
+  "scope/list": [{}, {}],
+  "repo/list": [{}, { path: [...notText, "relative", "./x", "/nul\0"], limit: notLimit, after: notText }],
+  "repo/add": [
+    { name: "added" },
+    {
+      name: [...notText, null, "", "x".repeat(201)],
+      path: [...notText, "relative", "../up", "/nul\0"],
+      id: [
+        ...notText,
+        "..",
+        "../a",
+        "a/b",
+        "a\\b",
+        ".a",
+        "-a",
+        "a b",
+        "a.json",
+        "a\0",
+        "é",
+        "x".repeat(65),
+        "con",
+        "NUL",
+      ],
+      inTree: [...notBoolean, true],
+    },
+  ],
+  "repo/update": [
+    { repo, name: "renamed" },
+    { repo: notText, name: [...notText, "", null, "x".repeat(201)], path: [...notText, "relative", "/nul\0"] },
+  ],
+  "repo/remove": [{ repo }, { repo: notText }],
+  "key/self": [{}, {}],
+  "key/list": [{}, { limit: notLimit, after: notText }],
+  "key/create": [
+    { name: "made", grants: [] },
+    {
+      name: [...notText, null, "", "x".repeat(101), "owner", "Owner (browser)", "file", "this key", "another key"],
+      grants: [
+        null,
+        {},
+        "*",
+        [null],
+        ["*"],
+        [{}],
+        [{ repos: "*", fields: ["*"] }],
+        [{ repos: "*", right: "read" }],
+        [{ fields: ["*"], right: "read" }],
+        [{ repos: repo, fields: ["*"], right: "read" }],
+        [{ repos: ["*"], fields: ["*"], right: "read" }],
+        [{ repos: [7], fields: ["*"], right: "read" }],
+        [{ repos: "*", fields: "*", right: "read" }],
+        [{ repos: "*", fields: [], right: "read" }],
+        [{ repos: "*", fields: ["svc.*.x"], right: "read" }],
+        [{ repos: "*", fields: ["**"], right: "read" }],
+        [{ repos: "*", fields: ["*"], right: "owner" }],
+        [{ repos: "*", fields: ["*"], right: "read", more: true }],
+      ],
+      expires: [...notText, "tomorrow", "2027", "2027-01-31", "2000-01-01T00:00:00Z", "9999-99-99T00:00:00Z"],
+    },
+  ],
+  "key/revoke": [{}, { id: [...notText, null, undefined] }],
+  "daemon/status": [{}, {}],
+  "daemon/stop": [{}, {}],
+};
+
+const wrongRows = operationNames.flatMap(name => {
+  const [good, wrong] = wrongTypes[name];
+  return Object.entries(wrong).map(([argument, values]) => ({ name, argument, good, values }));
+});
+
+test.each(wrongRows)(
+  "$name: $argument of the wrong type or form gets 1101",
+  async ({ name, argument, good, values }) => {
+    for (const value of values) {
+      const reply = await client.emit(...message(name, { ...good, [argument]: value }));
+      expect(reply, JSON.stringify(value)).toEqual(failure(name, 1101));
+    }
+    await expectNothingHappened();
+  },
+);
+
+describe("the order of the checks of a set", () => {
+  const several = { repo: [repo], revision: 1 };
+  test.each([
+    ["before a missing repository", { atomic: 1, "svc.timeout": 7 }],
+    ["before a missing field", { repo, atomic: 1 }],
+    ["before a missing field, also where two arguments do not fit each other", several],
+    ["before a limit", { ...several, ...Object.fromEntries([...Array(257).keys()].map(i => [`svc.f${i}`, 1])) }],
+  ])("protocol 5: a wrong type (1101) is told %s", async (_, args) => {
+    expect(await client.call("config/set", args)).toEqual(failure("config/set", 1101));
+    await expectNothingHappened();
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+
+let t: TestDaemon;
+let stops = 0;
+beforeAll(async () => {
+  t = await startTestDaemon({ onStop: () => void stops++ });
+});
+afterAll(() => t[Symbol.asyncDispose]());
+
+const args = { repo: "the repository", "svc.timeout": 1 };
+
+describe("a message that names no operation gets 1109", () => {
+  test.each<[string, unknown[]]>([
+    ["another operation", ["svc", "config", "lst", args]],
+    ["another resource", ["svc", "confg", "list", args]],
+    ["another namespace", ["svcs", "config", "list", args]],
+    ["capital letters", ["SVC", "Config", "List", args]],
+    ["an empty namespace", ["", "config", "list", args]],
+    ["no operation", ["svc", "config"]],
+    ["no resource", ["svc"]],
+    ["arguments in the operation's place", ["svc", "config", args]],
+    ["resource and operation in one", ["svc", "config/list", args]],
+    ["both in one, and an empty operation", ["svc", "config/list", "", args]],
+    ["a list as the namespace", ["config/list", "config", "list", args]],
+    ["a set as the namespace", ["config/set", "config", "set", args]],
+    ["a slash too many", ["svc", "config", "/list", args]],
+    ["a space behind", ["svc", "config", "list ", args]],
+    ["a long name", ["svc", "config", `list${"t".repeat(1000)}`, args]],
+    ["arrays for names", ["svc", ["config"], ["list"], args]],
+    ["numbers for names", ["svc", 1, 2, args]],
+    ["nulls for names", ["svc", null, null, args]],
+    ["binary for a name", ["svc", Buffer.from("config"), "list", args]],
+    ["what objects have already", ["svc", "toString", "constructor", args]],
+    ["__proto__", ["svc", "__proto__", "__proto__", args]],
+    ["the event `error`, for which Node would throw", ["error", "config", "list", args]],
+    ["the event `message`", ["message", args]],
+  ])("%s", async (_, message) => {
+    const repo = await t.addRepository();
+    const sent = message.map(part => (part === args ? { ...args, repo } : part));
+    const reply = await t.owner.emit(...sent);
+    expect(reply).toEqual({
+      result: null,
+      errors: [expect.objectContaining({ code: 1109, name: "Unknown Operation", message: expect.any(String) })],
+    });
+    // What came is told back, but not at any length.
+    expect(JSON.stringify(reply).length).toBeLessThan(500);
+    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+  });
+});
+
+describe("arguments", () => {
+  test("too many are ignored", async () => {
+    const repo = await t.addRepository();
+    const wanted = await t.owner.call("config/list", { repo, field: "svc.timeout" });
+    const listed = await t.owner.emit(
+      "svc",
+      "config",
+      "list",
+      { repo, field: "svc.timeout" },
+      { repo: "other" },
+      [],
+      "x",
+    );
+    expect(listed).toEqual(wanted);
+  });
+
+  test("that nobody knows are ignored, except in set", async () => {
+    const repo = await t.addRepository();
+    const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout", other: [1] });
+    expect(result).toEqual({ svc: { timeout: 900 } });
+    const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": 900, dryRun: true, other: [1] });
+    expect(errors).toMatchObject([{ code: 1007, field: "other" }]);
+  });
+
+  test("of the wrong type do not stop the daemon", async () => {
+    for (const bad of [[], "now", 7, true, false]) {
+      expect((await t.owner.emit("svc", "daemon", "stop", bad)).errors).toMatchObject([{ code: 1101 }]);
+    }
+    await t.owner.call("key/self");
+    expect(stops).toBe(0);
+  });
+});
+
+/** Counts the acknowledgements that come to the client from now on. */
+function countReplies({ socket }: TestClient): () => number {
+  let replies = 0;
+  socket.io.engine.on("packet", ({ data }) => {
+    if (typeof data === "string" && /^[36]/.test(data)) replies++;
+  });
+  return () => replies;
+}
+
+describe("without a callback", () => {
+  test("an operation that succeeds is silent", async () => {
+    const id = await t.addRepository();
+    const client = await t.connect();
+    const watching = await t.connect();
+    await watching.call("config/watch", { repo: id });
+    const replies = countReplies(client);
+    client.socket.emit("svc", "config", "set", { repo: id, "svc.timeout": 5 });
+    expect((await watching.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 5 } } });
+    await client.call("key/self");
+    expect(replies()).toBe(1);
+  });
+
+  test.each<[string, unknown[]]>([
+    ["an unknown operation", ["svc", "config", "lst", {}]],
+    ["an unknown event", ["other"]],
+    ["arguments of the wrong type", ["svc", "config", "list", []]],
+    ["an argument that is missing", ["svc", "config", "set", {}]],
+    ["binary", ["svc", "config", "list", { repo: Buffer.from("x") }]],
+    ["a callback in the resource's place, which arrives as null", ["svc", () => {}, "config", "list", {}]],
+    ["a callback in the arguments' place", ["svc", "config", "list", () => {}, {}]],
+    ["a callback in the arguments", ["svc", "config", "list", { repo: "x", callback: () => {} }]],
+  ])("a failure is silent: %s", async (_, message) => {
+    const client = await t.connect();
+    const replies = countReplies(client);
+    client.socket.emit(String(message[0]), ...message.slice(1));
+    await client.call("key/self");
+    await client.call("key/self");
+    expect(replies()).toBe(2);
+    expect(client.socket.connected).toBe(true);
+  });
+});

@@ -1,0 +1,149 @@
+import { lstat, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { createDaemon, type Daemon, type DaemonOptions, preferredPort } from "../../../main/daemon/daemon.ts";
+
+async function newHome(): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), "repoconf-test-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  return home;
+}
+
+/** Without a port in the options, which the fixture always gives. */
+async function start(home: string, options: Partial<DaemonOptions> = {}): Promise<Daemon> {
+  const daemon = await createDaemon({ home, version: "1.2.3-test", logger: pino({ level: "silent" }), ...options });
+  onTestFinished(() => daemon.close());
+  return daemon;
+}
+
+/** Another program on a port (0: any); resolves with the port, also if yet another program has it already. */
+async function occupy(port: number): Promise<number> {
+  const server = createServer();
+  const listening = await new Promise<boolean>(resolve => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
+  });
+  if (!listening) return port;
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+function portOf({ url }: Daemon): number {
+  return Number(new URL(url).port);
+}
+
+async function endpointOf(home: string): Promise<Record<string, unknown>> {
+  return JSON.parse(await readFile(join(home, "daemon.json"), "utf8"));
+}
+
+describe("daemon.json", () => {
+  test("tells where the daemon is and who it is, and nothing else", async () => {
+    const home = await newHome();
+    const daemon = await start(home, { port: 0 });
+    const endpoint = await endpointOf(home);
+    expect(endpoint).toEqual({
+      protocol: 1,
+      version: "1.2.3-test",
+      pid: process.pid,
+      startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      url: daemon.url,
+      instanceId: expect.stringMatching(/^\S{16,}$/),
+      instanceSecret: expect.stringMatching(/^\S{43,}$/),
+    });
+    expect(endpoint["url"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+  });
+
+  test("is the owner's alone, whatever the umask, and leaves no temporary file", async () => {
+    const home = await newHome();
+    const umask = process.umask(0);
+    try {
+      await start(home, { port: 0 });
+    } finally {
+      process.umask(umask);
+    }
+    expect((await lstat(join(home, "daemon.json"))).mode & 0o777).toBe(0o600);
+    expect((await lstat(home)).mode & 0o777).toBe(0o700);
+    expect(await readdir(join(home, "tmp"))).toEqual([]);
+  });
+
+  test("replaces a link or a file planted in its place, and writes through neither", async () => {
+    const home = await newHome();
+    const target = join(home, "planted");
+    await writeFile(target, "as it was", { mode: 0o644 });
+    await symlink(target, join(home, "daemon.json"));
+    const daemon = await start(home, { port: 0 });
+    expect(await readFile(target, "utf8")).toBe("as it was");
+    const stats = await lstat(join(home, "daemon.json"));
+    expect(stats.isFile()).toBe(true);
+    expect(stats.mode & 0o777).toBe(0o600);
+    expect(await endpointOf(home)).toMatchObject({ url: daemon.url });
+  });
+
+  test("is gone once the daemon has closed, and the next one is another instance", async () => {
+    const home = await newHome();
+    const first = await start(home, { port: 0 });
+    const before = await endpointOf(home);
+    await first.close();
+    await expect(lstat(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(fetch(`${first.url}/livez`)).rejects.toThrow();
+    await start(home, { port: 0 });
+    const after = await endpointOf(home);
+    expect(after["instanceId"]).not.toBe(before["instanceId"]);
+    expect(after["instanceSecret"]).not.toBe(before["instanceSecret"]);
+  });
+});
+
+describe("the port", () => {
+  test("is a free one if the preferred one is taken, and that is told", async () => {
+    await occupy(preferredPort);
+    const home = await newHome();
+    const daemon = await start(home);
+    expect(portOf(daemon)).not.toBe(preferredPort);
+    expect(daemon.otherPort).toBe(true);
+    expect(await endpointOf(home)).toMatchObject({ url: daemon.url });
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+  });
+
+  test("is the settings' own, or a free one if that is taken", async () => {
+    const home = await newHome();
+    const wanted = await occupy(0);
+    await writeFile(join(home, "settings.json"), JSON.stringify({ port: wanted }));
+    const daemon = await start(home);
+    expect(portOf(daemon)).not.toBe(wanted);
+    expect(daemon.otherPort).toBe(true);
+    const free = portOf(daemon);
+    await daemon.close();
+    await writeFile(join(home, "settings.json"), JSON.stringify({ port: free }));
+    const again = await start(home);
+    expect(portOf(again)).toBe(free);
+    expect(again.otherPort).toBe(false);
+  });
+
+  test("is any free one for port 0, without being told as another", async () => {
+    const daemon = await start(await newHome(), { port: 0 });
+    expect(portOf(daemon)).toBeGreaterThan(0);
+    expect(daemon.otherPort).toBe(false);
+  });
+
+  test("that is insisted on and taken ends the start, names the port, and leaves the home free", async () => {
+    const home = await newHome();
+    const port = await occupy(0);
+    await expect(start(home, { port })).rejects.toMatchObject({
+      name: "PortTakenError",
+      message: expect.stringContaining(`Port ${port} `),
+    });
+    await expect(lstat(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
+    const daemon = await start(home, { port: 0 });
+    expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);
+  });
+
+  test("answers on loopback only", async () => {
+    const daemon = await start(await newHome(), { port: 0 });
+    // All of 127.0.0.0/8 leads here; only 127.0.0.1 is listened on.
+    await expect(fetch(`http://127.0.0.2:${portOf(daemon)}/livez`)).rejects.toThrow();
+  });
+});

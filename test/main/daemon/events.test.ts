@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import type { Grants } from "../../../shared/grants.ts";
+import type { ConfigChanged } from "../../../shared/protocol.ts";
+import { halfAFile, replaceFile } from "../../helpers/broken-file.ts";
+import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
+
+const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+
+function changesOf(client: TestClient): ConfigChanged[] {
+  return client.events.flatMap(event => (event[0] === "config" ? [event[2]] : []));
+}
+
+describe("config/watch and config/unwatch", () => {
+  test("answers the revisions of what is watched; changes before it are no events", async () => {
+    await using t = await startTestDaemon();
+    const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
+    await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
+    expect(await t.owner.call("config/watch", { repo: one })).toEqual({
+      result: { revisions: { one: 2 } },
+      errors: [],
+    });
+    const both = await t.owner.call("config/watch", { repo: [one, two, one] });
+    expect(both.result).toEqual({ revisions: { one: 2, two: 1 } });
+    expect((await t.owner.call("config/watch")).result).toEqual({ revisions: { one: 2, two: 1 } });
+    expect((await t.owner.call("config/watch", { repo: null })).result).toEqual({ revisions: { one: 2, two: 1 } });
+    expect(t.owner.events).toEqual([]);
+  });
+
+  test("only what is watched comes: one repository, several, or all that there are and will be", async () => {
+    await using t = await startTestDaemon();
+    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    const [single, several, all, none] = [await t.connect(), await t.connect(), await t.connect(), await t.connect()];
+    await single.call("config/watch", { repo: "one" });
+    await several.call("config/watch", { repo: ["one"] });
+    await several.call("config/watch", { repo: "two" });
+    await all.call("config/watch");
+    await t.addRepository("four");
+    await t.owner.call("config/set", { repo: ["one", "two", "three", "four"], "svc.timeout": 5 });
+    for (const client of [single, several, all, none]) await client.call("key/self");
+    const seen = (client: TestClient) =>
+      changesOf(client)
+        .map(({ repo }) => repo)
+        .sort();
+    expect(seen(single)).toEqual(["one"]);
+    expect(seen(several)).toEqual(["one", "two"]);
+    expect(seen(all)).toEqual(["four", "one", "three", "two"]);
+    expect(none.events).toEqual([]);
+    expect(single.events).toHaveLength(1);
+  });
+
+  test("a watch twice over brings each event once", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await t.owner.call("config/watch", { repo });
+    await t.owner.call("config/watch", { repo });
+    await t.owner.call("config/watch");
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toHaveLength(1);
+  });
+
+  test("unwatch ends the watch on what it names, and without a repository every watch", async () => {
+    await using t = await startTestDaemon();
+    for (const id of ["one", "two", "three"]) await t.addRepository(id);
+    const [named, all] = [await t.connect(), await t.connect()];
+    await named.call("config/watch", { repo: ["one", "two", "three"] });
+    await all.call("config/watch");
+    await all.call("config/watch", { repo: "one" });
+    expect(await named.call("config/unwatch", { repo: "one" })).toEqual({ result: {}, errors: [] });
+    expect(await named.call("config/unwatch", { repo: ["two", "nowhere"] })).toEqual({ result: {}, errors: [] });
+    expect(await all.call("config/unwatch")).toEqual({ result: {}, errors: [] });
+    await t.owner.call("config/set", { repo: ["one", "two", "three"], "svc.timeout": 5 });
+    await t.owner.call("repo/update", { repo: "one", name: "renamed" });
+    for (const client of [named, all]) await client.call("key/self");
+    expect(changesOf(named).map(({ repo }) => repo)).toEqual(["three"]);
+    expect(all.events).toEqual([]);
+  });
+
+  test("since the present revision begins with what comes next", async () => {
+    await using t = await startTestDaemon();
+    const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
+    await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
+    expect((await t.owner.call("config/watch", { repo: one, since: 2 })).errors).toEqual([]);
+    expect((await t.owner.call("config/watch", { since: { one: 2, two: 1 } })).errors).toEqual([]);
+    await t.owner.call("config/set", { repo: two, "svc.timeout": 5 });
+    await t.owner.call("key/self");
+    expect(changesOf(t.owner)).toMatchObject([{ repo: "two", revision: 2 }]);
+  });
+
+  test("since an older revision gives 1110 with the current one, as changes are not kept yet, and nothing is watched", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    expect(await t.owner.call("config/watch", { repo, since: 1 })).toMatchObject({
+      result: null,
+      errors: [{ code: 1110, name: "History Compacted", repo, details: { current: 2 } }],
+    });
+    await t.owner.call("config/set", { repo, "svc.timeout": 6 });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toEqual([]);
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["an unknown repository", { repo: ["one", "nowhere"] }, 1102],
+    ["a revision never made", { repo: "one", since: 99 }, 1112],
+    ["a revision never made of one of several", { repo: ["one", "two"], since: { two: 99 } }, 1112],
+    ["a revision of a repository that is not there", { since: { nowhere: 1 } }, 1102],
+    ["a number as since of several", { repo: ["one"], since: 1 }, 1101],
+    ["a number as since of all", { since: 1 }, 1101],
+    ["an object as since of one", { repo: "one", since: { one: 1 } }, 1101],
+    ["since as text", { repo: "one", since: "1" }, 1101],
+    ["a repo that is no text", { repo: 5 }, 1101],
+  ])("%s is refused, and nothing is watched", async (_title, args, code) => {
+    await using t = await startTestDaemon();
+    for (const id of ["one", "two"]) await t.addRepository(id);
+    expect(await t.owner.call("config/watch", args)).toMatchObject({ result: null, errors: [{ code }] });
+    await t.owner.call("config/set", { repo: ["one", "two"], "svc.timeout": 5 });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toEqual([]);
+  });
+});
+
+describe("config changed", () => {
+  test("holds revision, time, actor, source, reason, and effective values before and after", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await t.owner.call("config/watch", { repo });
+    await t.owner.call("config/set", { repo, reason: "slow machine", "svc.timeout": 5, "svc.domain": "d" });
+    expect(await t.owner.nextChange()).toEqual({
+      repo,
+      revision: 2,
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      actor: "owner",
+      source: "set",
+      reason: "slow machine",
+      changes: {
+        svc: {
+          timeout: { value: 5, previous: 900, stored: true },
+          domain: { value: "d", previous: "", stored: true },
+        },
+      },
+    });
+    await t.owner.call("config/set", { repo, "svc.timeout": 900, "svc.domain": "d" });
+    const again = await t.owner.nextChange();
+    expect(again.changes).toEqual({ svc: { timeout: { value: 900, previous: 5, stored: true } } });
+    expect(again).not.toHaveProperty("reason");
+    await t.owner.call("config/unset", { repo, fields: ["svc.domain"] });
+    expect(await t.owner.nextChange()).toMatchObject({
+      revision: 4,
+      source: "unset",
+      changes: { svc: { domain: { value: "", previous: "d", stored: false } } },
+    });
+  });
+
+  test("what changes nothing is no event: values already there, a dry run, a refused atomic set", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await t.owner.call("config/watch");
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await t.owner.call("config/unset", { repo, fields: ["svc.domain"] });
+    await t.owner.call("config/set", { repo, dryRun: true, "svc.timeout": 6 });
+    await t.owner.call("config/set", { repo, atomic: true, "svc.timeout": 6, "svc.nope": 1 });
+    await t.owner.call("config/set", { repo, revision: 9, "svc.timeout": 6 });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toEqual([]);
+  });
+
+  test("sets sent at once come in order, each once: one event and one revision a set, its fields together", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const watcher = await t.connect();
+    await watcher.call("config/watch", { repo });
+    const count = 40;
+    const replies = await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        t.owner.call("config/set", { repo, "svc.timeout": index, "svc.domain": `d${index}` }),
+      ),
+    );
+    await watcher.call("key/self");
+    const events = changesOf(watcher);
+    expect(events.map(({ revision }) => revision)).toEqual(Array.from({ length: count }, (_, index) => index + 2));
+    for (const [index, { changes, revision }] of events.entries()) {
+      expect(changes["svc"]?.["timeout"]).toMatchObject({ value: index, previous: index === 0 ? 900 : index - 1 });
+      expect(changes["svc"]?.["domain"]).toMatchObject({ value: `d${index}` });
+      expect(replies[index]?.result).toMatchObject([{ revision }]);
+    }
+  });
+
+  test("an atomic set of several repositories is one event for each", async () => {
+    await using t = await startTestDaemon();
+    for (const id of ["one", "two"]) await t.addRepository(id);
+    await t.owner.call("config/watch");
+    await t.owner.call("config/set", { repo: ["one", "two"], atomic: true, "svc.timeout": 5, "svc.domain": "d" });
+    await t.owner.call("key/self");
+    const seen = changesOf(t.owner).map(({ repo, revision, changes }) => [
+      repo,
+      revision,
+      Object.keys(changes["svc"] ?? {}),
+    ]);
+    expect(seen.sort()).toEqual([
+      ["one", 2, ["timeout", "domain"]],
+      ["two", 2, ["timeout", "domain"]],
+    ]);
+  });
+
+  test("actors are names to the owner; to others owner, file, this key or another key", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const ann = await t.connectWith(everything, "ann's tool");
+    const bob = await t.connectWith(everything, "bob's tool");
+    for (const client of [t.owner, ann, bob]) await client.call("config/watch", { repo });
+    await t.owner.call("config/set", { repo, "svc.timeout": 1 });
+    await ann.call("config/set", { repo, "svc.timeout": 2 });
+    await bob.call("config/unset", { repo, fields: ["svc.timeout"] });
+    const text = await t.readRepository(repo);
+    const edited = JSON.parse(text);
+    await replaceFile(t.repositoryFile(repo), JSON.stringify({ ...edited, config: { svc: { timeout: 4 } } }));
+    for (const client of [t.owner, ann, bob]) await until(() => changesOf(client).length === 4, "four changes");
+    const seen = (client: TestClient) => changesOf(client).map(({ actor, source }) => `${actor}: ${source}`);
+    expect(seen(t.owner)).toEqual(["owner: set", "ann's tool: set", "bob's tool: unset", "file: file"]);
+    expect(seen(ann)).toEqual(["owner: set", "this key: set", "another key: unset", "file: file"]);
+    expect(seen(bob)).toEqual(["owner: set", "another key: set", "this key: unset", "file: file"]);
+    expect(JSON.stringify(ann.events)).not.toContain("bob");
+  });
+});
+
+describe("repo, scope and key events", () => {
+  test("a repository added, updated, with a problem, mended and removed is told with its entry", async () => {
+    await using t = await startTestDaemon();
+    await t.owner.call("config/watch");
+    const added = await t.owner.call("repo/add", { name: "first", id: "one" });
+    const updated = await t.owner.call("repo/update", { repo: "one", name: "second" });
+    const text = await t.readRepository("one");
+    await replaceFile(t.repositoryFile("one"), halfAFile);
+    await until(() => t.owner.events.length === 3, "the problem");
+    await replaceFile(t.repositoryFile("one"), text);
+    await until(() => t.owner.events.length === 4, "the end of the problem");
+    await t.owner.call("repo/remove", { repo: "one" });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toEqual([
+      ["repo", "added", added.result],
+      ["repo", "updated", updated.result],
+      ["repo", "health", { ...updated.result, health: [expect.objectContaining({ code: 1106, line: 1 })] }],
+      ["repo", "health", updated.result],
+      ["repo", "removed", updated.result],
+    ]);
+  });
+
+  test("a file made by hand is a repository added", async () => {
+    await using t = await startTestDaemon();
+    await t.owner.call("config/watch");
+    await replaceFile(t.repositoryFile("by-hand"), '{ "name": "mine", "config": { "svc": { "timeout": 5 } } }');
+    await until(() => t.owner.events.length > 0, "the repository");
+    expect(t.owner.events).toMatchObject([
+      ["repo", "added", { id: "by-hand", name: "mine", modified: 1, revision: 1 }],
+    ]);
+  });
+
+  test("keys made and revoked are told to the owner alone", async () => {
+    await using t = await startTestDaemon();
+    const tool = await t.connectWith(everything);
+    for (const client of [t.owner, tool]) await client.call("config/watch");
+    const { result } = await t.owner.call("key/create", { name: "another", grants: [] });
+    await t.owner.call("key/revoke", { id: result.id });
+    for (const client of [t.owner, tool]) await client.call("key/self");
+    expect(t.owner.events).toEqual([
+      ["key", "changed", {}],
+      ["key", "changed", {}],
+    ]);
+    expect(tool.events).toEqual([]);
+  });
+
+  test("they need a watch without repo", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("one");
+    await t.owner.call("config/watch", { repo: "one" });
+    await t.owner.call("repo/update", { repo: "one", name: "renamed" });
+    await t.owner.call("key/create", { name: "another", grants: [] });
+    await t.owner.call("repo/remove", { repo: "one" });
+    await t.owner.call("key/self");
+    expect(t.owner.events).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+import { symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { io } from "socket.io-client";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { pollingHandshake, rawRequest, waysIn } from "../../helpers/raw-http.ts";
+
+const listed = "http://localhost:5173";
+const good = JSON.stringify({ origins: [listed] });
+
+function settingsFile(t: TestDaemon): string {
+  return join(t.homeFolder, "settings.json");
+}
+
+async function statusBy(t: TestDaemon, way: (typeof waysIn)[number], origin = listed): Promise<number> {
+  const headers = [`Host: ${new URL(t.url).host}`, `Origin: ${origin}`, ...way.headers];
+  return (await rawRequest(t.url, way.target, { headers })).status;
+}
+
+async function isLetIn(t: TestDaemon, origin = listed): Promise<boolean> {
+  return (await statusBy(t, waysIn[0], origin)) === 200;
+}
+
+async function problems(t: TestDaemon): Promise<readonly string[]> {
+  return (await t.owner.call("daemon/status")).result.problems ?? [];
+}
+
+describe("an origin in settings.json", () => {
+  test("gets in by every way once it is listed, and no longer once it is not", async () => {
+    await using t = await startTestDaemon();
+    for (const way of waysIn) expect(await statusBy(t, way)).toBe(403);
+    await writeFile(settingsFile(t), good);
+    await until(() => isLetIn(t), "the listed origin to be let in");
+    for (const way of waysIn) expect(await statusBy(t, way)).toBe(way.granted);
+    expect(await isLetIn(t, "http://localhost:5174")).toBe(false);
+    await unlink(settingsFile(t));
+    await until(async () => !(await isLetIn(t)), "the origin to be refused again");
+    for (const way of waysIn) expect(await statusBy(t, way)).toBe(403);
+  });
+
+  test("may read what polling answers, and no other origin may", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(settingsFile(t), good);
+    await until(() => isLetIn(t), "the listed origin to be let in");
+    const headers = [`Host: ${new URL(t.url).host}`, `Origin: ${listed}`];
+    const answer = await rawRequest(t.url, pollingHandshake, { headers });
+    expect(answer.headers.get("access-control-allow-origin")).toBe(listed);
+    expect(answer.headers.get("vary")).toMatch(/origin/i);
+    const preflight = await rawRequest(t.url, pollingHandshake, {
+      method: "OPTIONS",
+      headers: [
+        ...headers,
+        "Access-Control-Request-Method: POST",
+        "Access-Control-Request-Headers: authorization,content-type",
+      ],
+    });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-origin")).toBe(listed);
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
+  });
+
+  test("still needs a key, and with one can list", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await writeFile(settingsFile(t), good);
+    await until(() => isLetIn(t), "the listed origin to be let in");
+    const connect = (auth: object) =>
+      io(t.url, { auth, transports: ["polling"], extraHeaders: { origin: listed }, reconnection: false });
+    const stranger = connect({});
+    const refusal = await new Promise<Error>(resolve => stranger.once("connect_error", resolve));
+    expect(refusal).toMatchObject({ message: "Unauthorized", data: { code: 1100, name: "Unauthorized" } });
+    const page = connect({ apiKey: t.ownerKey });
+    try {
+      const reply = await page.timeout(10_000).emitWithAck("svc", "config", "list", { repo, field: "svc.timeout" });
+      expect(reply).toMatchObject({ result: { svc: { timeout: 900 } }, errors: [] });
+    } finally {
+      page.close();
+      stranger.close();
+    }
+  });
+});
+
+describe("a broken settings.json", () => {
+  test.each([
+    ["half a file", `{ "origins": ["http://loc`],
+    ["an empty file", ""],
+    ["no object", `["${listed}"]`],
+    ["null", "null"],
+    ["an unknown member", `{ "origin": ["${listed}"] }`],
+    ["origins of the wrong type", `{ "origins": "${listed}" }`],
+    ["every origin at once", `{ "origins": ["*"] }`],
+    ["the origin null", `{ "origins": ["null"] }`],
+    ["a port out of range", `{ "port": 0, "origins": [] }`],
+    ["a duplicate member", `{ "origins": [], "origins": ["http://evil.example"] }`],
+    ["a member __proto__", `{ "__proto__": { "origins": ["http://evil.example"] } }`],
+    ["invalid UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
+  ])("keeps the last good settings and is in the status until it is mended: %s", async (_, broken) => {
+    await using t = await startTestDaemon();
+    await writeFile(settingsFile(t), good);
+    await until(() => isLetIn(t), "the listed origin to be let in");
+    await writeFile(settingsFile(t), broken);
+    await until(async () => (await problems(t)).some(problem => problem.includes("settings.json")), "a problem");
+    expect(await isLetIn(t)).toBe(true);
+    expect(await isLetIn(t, "http://evil.example")).toBe(false);
+    await writeFile(settingsFile(t), "{}");
+    await until(async () => (await problems(t)).length === 0, "the problem to go");
+    expect(await isLetIn(t)).toBe(false);
+  });
+
+  test("is told with line and column", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(settingsFile(t), `{\n  "origins": ]\n}`);
+    await until(async () => (await problems(t)).some(one => one.includes("line 2, column 14")), "the place");
+    expect(t.log.some(line => line.includes("settings.json") && line.includes("line 2, column 14"))).toBe(true);
+  });
+
+  test("is a link: not followed", async () => {
+    await using t = await startTestDaemon();
+    const target = join(t.homeFolder, "elsewhere.json");
+    await writeFile(target, good);
+    await symlink(target, settingsFile(t));
+    await until(async () => (await problems(t)).length === 1, "a problem");
+    expect(await isLetIn(t)).toBe(false);
+  });
+
+  test("is mended by putting back just the text that was there before", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(settingsFile(t), good);
+    await until(() => isLetIn(t), "the listed origin to be let in");
+    await writeFile(settingsFile(t), Buffer.from([0x7b, 0xff, 0x7d]));
+    await until(async () => (await problems(t)).length === 1, "a problem");
+    await writeFile(settingsFile(t), good);
+    await until(async () => (await problems(t)).length === 0, "the problem to go");
+  });
+});

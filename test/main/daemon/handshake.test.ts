@@ -1,0 +1,189 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { io } from "socket.io-client";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+
+/** What the daemon says to a connection with this handshake: nothing if it lets it in. */
+async function knock(url: string, handshake: object, transport = "websocket"): Promise<unknown> {
+  const socket = io(url, { forceNew: true, reconnection: false, transports: [transport], ...handshake });
+  try {
+    return await new Promise(resolve => {
+      socket.once("connect", () => resolve(undefined));
+      socket.once("connect_error", error => resolve({ message: error.message, data: "data" in error && error.data }));
+    });
+  } finally {
+    socket.close();
+  }
+}
+
+const refused = { message: "Unauthorized", data: { code: 1100, name: "Unauthorized" } };
+const bearer = (key: string) => ({ extraHeaders: { Authorization: `Bearer ${key}` } });
+
+describe("the handshake", () => {
+  test("lets a key in by auth and by the Authorization header, over both transports", async () => {
+    await using t = await startTestDaemon();
+    for (const transport of ["websocket", "polling"]) {
+      expect(await knock(t.url, { auth: { apiKey: t.ownerKey } }, transport)).toBeUndefined();
+      expect(await knock(t.url, bearer(t.ownerKey), transport)).toBeUndefined();
+      expect(
+        await knock(t.url, { extraHeaders: { authorization: `bearer ${t.ownerKey}` } }, transport),
+      ).toBeUndefined();
+    }
+  });
+
+  test("every wrong key gets the same answer, 1100, by auth and by header", async () => {
+    await using t = await startTestDaemon();
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    const { key, id } = result;
+    const other = await t.owner.call("key/create", { name: "other tool", grants: [] });
+    const wrong: readonly [title: string, key: string][] = [
+      ["no key at all", "x"],
+      ["an id alone", id],
+      ["its prefix and id", `repoconf_${id}_`],
+      ["an unknown id", key.replace(id, "000000000000")],
+      ["another key's secret", key.replace(id, other.result.id)],
+      ["a named key's secret under the owner's id", key.replace(id, t.ownerKey.split("_")[1] ?? "")],
+      ["one character changed", key.slice(0, -1) + (key.endsWith("A") ? "B" : "A")],
+      ["one character fewer", key.slice(0, -1)],
+      ["one character more", `${key}A`],
+      ["other letters", key.toUpperCase()],
+      ["a line end after it", `${key}\n`],
+      ["a space before it", ` ${key}`],
+      ["the owner's caller id", "owner"],
+      ["what every object inherits", "constructor"],
+      ["a long one", "x".repeat(5000)],
+    ];
+    for (const [title, text] of wrong) {
+      expect(await knock(t.url, { auth: { apiKey: text } }), title).toEqual(refused);
+      if (/^[!-~]+$/.test(text)) expect(await knock(t.url, bearer(text)), `${title}, by header`).toEqual(refused);
+    }
+    expect(await knock(t.url, { auth: { apiKey: key } })).toBeUndefined();
+  });
+
+  test("whatever else stands in the key's place gets 1100", async () => {
+    await using t = await startTestDaemon();
+    const hash = JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8")).instanceSecret;
+    const wrong: readonly object[] = [
+      {},
+      { auth: {} },
+      { auth: { apiKey: "" } },
+      { auth: { apiKey: null } },
+      { auth: { apiKey: 5 } },
+      { auth: { apiKey: true } },
+      { auth: { apiKey: [t.ownerKey] } },
+      { auth: { apiKey: { key: t.ownerKey } } },
+      { auth: { apiKey: hash } },
+      { auth: { APIKEY: t.ownerKey } },
+      { auth: { token: t.ownerKey } },
+      { query: { apiKey: t.ownerKey } },
+      { extraHeaders: { Authorization: t.ownerKey } },
+      { extraHeaders: { Authorization: `Basic ${t.ownerKey}` } },
+      { extraHeaders: { Authorization: `Bearer ${t.ownerKey} x` } },
+      { extraHeaders: { Authorization: "Bearer " } },
+      { extraHeaders: { "X-Api-Key": t.ownerKey } },
+      { extraHeaders: { Cookie: `apiKey=${t.ownerKey}` } },
+    ];
+    for (const handshake of wrong) {
+      const title = JSON.stringify(handshake).replaceAll(t.ownerKey, "KEY");
+      expect(await knock(t.url, handshake), title).toEqual(refused);
+    }
+  });
+
+  test("a stored hash is no key", async () => {
+    await using t = await startTestDaemon();
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    const { keys } = JSON.parse(await readFile(join(t.homeFolder, "keys.json"), "utf8"));
+    for (const apiKey of [keys[0].hash, `repoconf_${result.id}_${keys[0].hash}`, keys[0].hash.slice(0, 43)]) {
+      expect(await knock(t.url, { auth: { apiKey } })).toEqual(refused);
+    }
+  });
+
+  test("a wrong key in auth is not mended by a right one in the header", async () => {
+    await using t = await startTestDaemon();
+    expect(await knock(t.url, { auth: { apiKey: "wrong" }, ...bearer(t.ownerKey) })).toEqual(refused);
+  });
+
+  test("the key text of a refused connection does not stand in the log", async () => {
+    await using t = await startTestDaemon();
+    const wrong = `repoconf_000000000000_${"s".repeat(43)}`;
+    await knock(t.url, { auth: { apiKey: wrong } });
+    await knock(t.url, bearer(wrong));
+    const { result } = await t.owner.call("daemon/status");
+    expect(result.refusals).toEqual({ key: 2 });
+    expect(t.log.join("")).toContain("without a valid key");
+    expect(t.log.join("")).not.toContain("s".repeat(43));
+  });
+});
+
+describe("a key that ends", () => {
+  test("a revoke closes its open connections, refuses its next handshake, and leaves other keys alone", async () => {
+    await using t = await startTestDaemon();
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    const [one, two] = [await t.connect(result.key), await t.connect(result.key)];
+    const bystander = await t.connectWith([]);
+    expect(await t.owner.call("key/revoke", { id: result.id })).toEqual({ result: {}, errors: [] });
+    await until(() => !one.socket.connected && !two.socket.connected, "both connections to end");
+    expect(await knock(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
+    expect((await bystander.call("key/self")).errors).toEqual([]);
+  });
+
+  test("a request sent right after the revoke gets no answer but 1100", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const { result } = await t.owner.call("key/create", {
+      name: "tool",
+      grants: [{ repos: "*", fields: ["*"], right: "write" }],
+    });
+    const tool = await t.connect(result.key);
+    const answers: unknown[] = [];
+    await t.owner.call("key/revoke", { id: result.id });
+    tool.socket.emit("svc", "config", "set", { repo, "svc.timeout": 5 }, (reply: unknown) => answers.push(reply));
+    await until(() => !tool.socket.connected, "the connection to end");
+    for (const answer of answers) expect(answer).toMatchObject({ result: [], errors: [{ code: 1100 }] });
+    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+  });
+
+  test("a revoke holds after a restart, and so does a key", async () => {
+    await using t = await startTestDaemon();
+    const gone = await t.owner.call("key/create", { name: "gone", grants: [] });
+    const kept = await t.owner.call("key/create", { name: "kept", grants: [] });
+    await t.owner.call("key/revoke", { id: gone.result.id });
+    await t.restart();
+    expect(await knock(t.url, { auth: { apiKey: gone.result.key } })).toEqual(refused);
+    const client = await t.connect(kept.result.key);
+    expect((await client.call("key/self")).result).toMatchObject({ id: kept.result.id, name: "kept" });
+  });
+
+  test("once expired, its next request gets 1100, it is sent no more events, and it cannot connect again", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const { result } = await t.owner.call("key/create", {
+      name: "soon over",
+      grants: [{ repos: "*", fields: ["*"], right: "read" }],
+      expires: new Date(Date.now() + 700).toISOString(),
+    });
+    const [asking, watching] = [await t.connect(result.key), await t.connect(result.key)];
+    await watching.call("config/watch");
+    let answer = await asking.call("key/self");
+    await until(async () => {
+      if (answer.errors.length === 0) answer = await asking.call("key/self");
+      return answer.errors.length > 0;
+    }, "the key to expire");
+    expect(answer).toMatchObject({ result: null, errors: [{ code: 1100, name: "Unauthorized" }] });
+    await until(() => !asking.socket.connected, "the connection that was told so to end");
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await until(() => !watching.socket.connected, "the watching connection to end");
+    expect(watching.events).toEqual([]);
+    expect(await knock(t.url, { auth: { apiKey: result.key } })).toEqual(refused);
+  });
+
+  test("the owner's key file deleted, the next start makes a new key and the old one has ended", async () => {
+    await using t = await startTestDaemon();
+    const old = t.ownerKey;
+    await rm(join(t.homeFolder, "owner.key"));
+    await t.restart();
+    expect(t.ownerKey).not.toBe(old);
+    expect(await knock(t.url, { auth: { apiKey: old } })).toEqual(refused);
+  });
+});

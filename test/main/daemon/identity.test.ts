@@ -1,0 +1,144 @@
+import { createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { realFileSystem } from "../../../main/daemon/store/file-system.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+
+let t: TestDaemon;
+beforeAll(async () => {
+  t = await startTestDaemon();
+});
+afterAll(() => t[Symbol.asyncDispose]());
+
+async function ask(target: string, method = "GET"): Promise<{ status: number; headers: Headers; text: string }> {
+  const response = await fetch(t.url + target, { method });
+  return { status: response.status, headers: response.headers, text: (await response.text()).trim() };
+}
+
+/** What protocol page 1 says the proof is, of what daemon.json holds. */
+async function expectedProof(nonce: string): Promise<string> {
+  const { url, instanceSecret } = JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8"));
+  return createHmac("sha256", instanceSecret).update(`repoconf identity 1\n${url}\n${nonce}`).digest("hex");
+}
+
+describe("GET /identity", () => {
+  test.each([
+    ["32 digits", "0123456789abcdef0123456789abcdef"],
+    ["an odd number of digits", "a".repeat(33)],
+    ["128 digits", "f".repeat(128)],
+    ["capital letters, taken as they are", "ABCDEF0123456789ABCDEF0123456789"],
+  ])("proves that the daemon knows the secret in daemon.json: %s", async (_, nonce) => {
+    const { status, text } = await ask(`/identity?nonce=${nonce}`);
+    expect(status).toBe(200);
+    expect(text).toBe(await expectedProof(nonce));
+  });
+
+  test("proves its own URL by whatever name it is asked", async () => {
+    const nonce = "1".repeat(32);
+    const answer = await fetch(`${t.url.replace("127.0.0.1", "localhost")}/identity?nonce=${nonce}`);
+    expect((await answer.text()).trim()).toBe(await expectedProof(nonce));
+  });
+
+  test.each([
+    ["none", ""],
+    ["empty", "?nonce="],
+    ["31 digits", `?nonce=${"a".repeat(31)}`],
+    ["129 digits", `?nonce=${"a".repeat(129)}`],
+    ["not hexadecimal", `?nonce=${"g".repeat(32)}`],
+    ["a line end behind it", `?nonce=${"a".repeat(32)}%0A`],
+    ["a line end and a second URL", `?nonce=http://evil.example%0A${"a".repeat(32)}`],
+    ["other digits of Unicode", `?nonce=${"%EF%BC%91".repeat(32)}`],
+    ["another name", `?Nonce=${"a".repeat(32)}`],
+  ])("refuses a nonce that is not 32 to 128 hexadecimal digits: %s", async (_, query) => {
+    const { status, text } = await ask(`/identity${query}`);
+    expect(status).toBe(400);
+    expect(text).toMatch(/32 to 128 hexadecimal digits/);
+  });
+
+  test("differs from one instance to the next", async () => {
+    await using other = await startTestDaemon();
+    const target = `/identity?nonce=${"2".repeat(32)}`;
+    const before = await (await fetch(other.url + target)).text();
+    await other.restart();
+    expect(await (await fetch(other.url + target)).text()).not.toBe(before);
+  });
+});
+
+describe("plain routes", () => {
+  test.each([
+    ["/livez", 200, "alive"],
+    ["/readyz", 200, "ready"],
+  ])("%s tells that all is well, and nothing else", async (target, status, text) => {
+    expect(await ask(target)).toMatchObject({ status, text });
+  });
+
+  test.each([
+    "/nothing",
+    "/livez/",
+    "/LIVEZ",
+    "/daemon.json",
+    "/owner.key",
+    "/../owner.key",
+    "/%2e%2e/owner.key",
+    "/socket.io",
+    "/socket.io.js",
+    "/socket.io/socket.io.js",
+    "/.git/config",
+    "/__proto__",
+  ])("%s is not there, and nothing of the home is told", async target => {
+    const { status, text } = await ask(target);
+    expect([400, 404]).toContain(status);
+    expect(text).not.toContain(t.homeFolder);
+    expect(text).not.toContain("repoconf_");
+  });
+
+  test.each(["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])("%s is answered with 405", async method => {
+    for (const target of ["/", "/livez", "/readyz", "/identity", "/nothing"]) {
+      expect((await ask(target, method)).status).toBe(405);
+    }
+  });
+
+  test.each(["/", "/livez", "/readyz", "/identity", "/nothing", `/identity?nonce=${"a".repeat(32)}`])(
+    "%s may not be framed, guessed at, cached or read from another origin",
+    async target => {
+      const { headers } = await ask(target);
+      expect(headers.get("content-type")).toBe("text/plain; charset=utf-8");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("access-control-allow-origin")).toBeNull();
+      expect(headers.get("set-cookie")).toBeNull();
+      expect(headers.get("x-powered-by")).toBeNull();
+    },
+  );
+
+  test("while the daemon stops it lives but is not ready", async () => {
+    let writing = false;
+    const gate = Promise.withResolvers<void>();
+    let hold = false;
+    const rename: typeof realFileSystem.rename = async (from, to) => {
+      if (hold) {
+        writing = true;
+        await gate.promise;
+      }
+      await realFileSystem.rename(from, to);
+    };
+    await using slow = await startTestDaemon({ fileSystem: { ...realFileSystem, rename } });
+    const repo = await slow.addRepository();
+    hold = true;
+    const set = slow.owner.call("config/set", { repo, "svc.timeout": 7 });
+    await until(() => writing, "the write to begin");
+    const closed = slow.daemon.close();
+    try {
+      await until(async () => (await fetch(`${slow.url}/readyz`)).status === 503, "not ready");
+      expect((await fetch(`${slow.url}/livez`)).status).toBe(200);
+    } finally {
+      gate.resolve();
+    }
+    await set;
+    await closed;
+  });
+});

@@ -1,0 +1,159 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Grants } from "../../../shared/grants.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+
+const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+
+/** For refusals, which leave nothing behind. */
+const shared = await startTestDaemon();
+afterAll(() => shared[Symbol.asyncDispose]());
+
+describe("key/create", () => {
+  test("answers the key's text once: 43 random characters after its id; the home holds its SHA-256 and not its text", async () => {
+    await using t = await startTestDaemon();
+    const grants: Grants = [{ repos: ["one"], fields: ["svc.proxy_*", "svc.timeout"], right: "read" }];
+    const { result, errors } = await t.owner.call("key/create", { name: "tool", grants });
+    expect(errors).toEqual([]);
+    expect(result).toEqual({ id: expect.any(String), name: "tool", grants, key: expect.any(String) });
+    expect(result.key).toMatch(new RegExp(`^repoconf_${result.id}_[A-Za-z0-9_-]{43}$`));
+    const file = join(t.homeFolder, "keys.json");
+    const text = await readFile(file, "utf8");
+    expect(text).toMatch(/"hash":"[0-9a-f]{64}"/);
+    expect(text).not.toContain(result.key.split("_").slice(2).join("_"));
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const list = await t.owner.call("key/list");
+    expect(JSON.stringify(list)).not.toMatch(/hash|repoconf_/);
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }]>([
+    ["no name", { grants: [] }],
+    ["an empty name", { name: "", grants: [] }],
+    ["a name too long", { name: "n".repeat(101), grants: [] }],
+    ["the owner's name", { name: "owner", grants: [] }],
+    ["a name that looks like the owner's", { name: "Owner (desktop)", grants: [] }],
+    ["the name of a hand edit", { name: "file", grants: [] }],
+    ["a name that events give to others", { name: "this key", grants: [] }],
+    ["another name that events give to others", { name: "Another key", grants: [] }],
+    ["no grants", { name: "n" }],
+    ["grants that are no array", { name: "n", grants: everything[0] }],
+    ["a grant without repos", { name: "n", grants: [{ fields: ["*"], right: "read" }] }],
+    ["a grant without fields", { name: "n", grants: [{ repos: "*", right: "read" }] }],
+    ["a grant of no field", { name: "n", grants: [{ repos: "*", fields: [], right: "read" }] }],
+    ["a grant without a right", { name: "n", grants: [{ repos: "*", fields: ["*"] }] }],
+    ["an unknown right", { name: "n", grants: [{ repos: "*", fields: ["*"], right: "admin" }] }],
+    ["an unknown member of a grant", { name: "n", grants: [{ ...everything[0], deny: ["svc.timeout"] }] }],
+    ["a repository's name with a star", { name: "n", grants: [{ repos: ["a*"], fields: ["*"], right: "read" }] }],
+    ["a star among ids", { name: "n", grants: [{ repos: ["*"], fields: ["*"], right: "read" }] }],
+    ["an id as text", { name: "n", grants: [{ repos: "one", fields: ["*"], right: "read" }] }],
+    ["a star in front", { name: "n", grants: [{ repos: "*", fields: ["*.timeout"], right: "read" }] }],
+    ["a star in the middle", { name: "n", grants: [{ repos: "*", fields: ["svc.*_url"], right: "read" }] }],
+    ["two stars", { name: "n", grants: [{ repos: "*", fields: ["svc.**"], right: "read" }] }],
+    ["an empty field", { name: "n", grants: [{ repos: "*", fields: [""], right: "read" }] }],
+    ["an expiry that is no time", { name: "n", grants: [], expires: "tomorrow" }],
+    ["an expiry that is a date alone", { name: "n", grants: [], expires: "2999-01-31" }],
+    ["an expiry without a zone, which RFC 3339 asks for", { name: "n", grants: [], expires: "2999-01-31T12:00:00" }],
+    ["an expiry on a day that there is not", { name: "no day", grants: [], expires: "2999-02-31T12:00:00Z" }],
+    ["an expiry that has passed", { name: "n", grants: [], expires: "2020-01-31T12:00:00Z" }],
+    ["an expiry that is no text", { name: "n", grants: [], expires: 32_503_680_000 }],
+  ])("%s gives 1101, and no key is made", async (_title, args) => {
+    const before = await shared.owner.call("key/list");
+    const { result, errors } = await shared.owner.call("key/create", args);
+    expect(errors.map(error => error.code)).toEqual([1101]);
+    expect(result).toBeNull();
+    expect(await shared.owner.call("key/list")).toEqual(before);
+  });
+
+  test("a name in use gives 1111, and is free again after a revoke", async () => {
+    await using t = await startTestDaemon();
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    expect(await t.owner.call("key/create", { name: "tool", grants: [] })).toMatchObject({
+      result: null,
+      errors: [{ code: 1111 }],
+    });
+    await t.owner.call("key/revoke", { id: result.id });
+    expect((await t.owner.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
+  });
+
+  test("an expiry with another zone is answered and listed in UTC with milliseconds", async () => {
+    await using t = await startTestDaemon();
+    const expires = "2999-01-31T12:00:00+02:00";
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [], expires });
+    expect(result.expires).toBe("2999-01-31T10:00:00.000Z");
+    expect((await t.owner.call("key/list")).result).toMatchObject([{ expires: "2999-01-31T10:00:00.000Z" }]);
+    const tool = await t.connect(result.key);
+    expect((await tool.call("key/self")).result.expires).toBe("2999-01-31T10:00:00.000Z");
+  });
+});
+
+describe("key/self, key/list and key/revoke", () => {
+  test("any key may ask about itself, and learns id, name and grants", async () => {
+    await using t = await startTestDaemon();
+    const grants: Grants = [{ repos: ["one"], fields: ["svc.timeout"], right: "write" }];
+    const tool = await t.connectWith(grants, "my tool");
+    const nothing = await t.connectWith([], "nothing");
+    expect(await tool.call("key/self")).toEqual({
+      result: { id: expect.stringMatching(/^[0-9a-f]{12}$/), name: "my tool", grants },
+      errors: [],
+    });
+    expect((await nothing.call("key/self")).result).toMatchObject({ name: "nothing", grants: [] });
+    expect((await t.owner.call("key/self")).result).toEqual({ id: "owner", name: "owner", grants: everything });
+  });
+
+  test("key/list pages through the keys, without the owner's", async () => {
+    await using t = await startTestDaemon();
+    const ids: string[] = [];
+    for (const name of ["a", "b", "c"]) {
+      ids.push((await t.owner.call("key/create", { name, grants: [] })).result.id);
+    }
+    ids.sort();
+    const first = await t.owner.call("key/list", { limit: 2 });
+    expect(first.result.map(({ id }) => id)).toEqual(ids.slice(0, 2));
+    expect(first.result[0]?.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const rest = await t.owner.call("key/list", { limit: 2, after: first.next });
+    expect(rest.result.map(({ id }) => id)).toEqual(ids.slice(2));
+    expect(rest).not.toHaveProperty("next");
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["an unknown id", { id: "000000000000" }, 1112],
+    ["the owner's", { id: "owner" }, 1112],
+    ["no id", {}, 1101],
+    ["an id that is no text", { id: 5 }, 1101],
+  ])("key/revoke of %s is refused", async (_title, args, code) => {
+    expect(await shared.owner.call("key/revoke", args)).toMatchObject({ result: null, errors: [{ code }] });
+    expect((await shared.owner.call("key/self")).errors).toEqual([]);
+  });
+
+  test("a key revoked a second time is not found", async () => {
+    await using t = await startTestDaemon();
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    await t.owner.call("key/revoke", { id: result.id });
+    expect(await t.owner.call("key/revoke", { id: result.id })).toMatchObject({ errors: [{ code: 1112 }] });
+  });
+});
+
+describe("what only the owner may do", async () => {
+  await shared.addRepository("one");
+  const tool = await shared.connectWith(everything);
+  test.each([
+    ["key/list", {}],
+    ["key/create", { name: "n", grants: everything }],
+    ["key/revoke", { id: "000000000000" }],
+    ["repo/add", { name: "n", id: "one" }],
+    ["repo/update", { repo: "one", name: "n" }],
+    ["repo/update", { repo: "nowhere", name: "n" }],
+    ["repo/remove", { repo: "one" }],
+    ["repo/remove", { repo: "nowhere" }],
+    ["repo/remove", {}],
+    ["daemon/stop", {}],
+  ] as const)("%s %j gets 1105 with any other key, whatever its grants, and teaches nothing", async (name, args) => {
+    const state = async () => [await shared.owner.call("key/list"), await shared.owner.call("repo/list")];
+    const before = await state();
+    const { result, errors } = await tool.call(name, args);
+    expect(result).toBeNull();
+    expect(errors).toEqual([{ code: 1105, name: "Permission Denied", message: expect.any(String) }]);
+    expect(await state()).toEqual(before);
+  });
+});

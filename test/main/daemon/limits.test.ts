@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+
+/** The numbers of protocol page 10, written down a second time: programs rely on them. */
+const nesting = 32;
+const messageBytes = 1_000_000;
+const fieldsPerSet = 256;
+const repositoriesPerSet = 1_000;
+const setWorkBytes = 16_000_000;
+const setWorkFields = 10_000;
+const valueBytes = 256 * 1024;
+const fileBytes = 4 * 1024 * 1024;
+
+let t: TestDaemon;
+let repo: string;
+beforeAll(async () => {
+  t = await startTestDaemon();
+  repo = await t.addRepository();
+});
+afterAll(() => t[Symbol.asyncDispose]());
+
+type Arguments = { readonly [name: string]: unknown };
+
+/** The error says which limit it is, in words and by its number. */
+function beyond(words: RegExp, limit: number, more: object = {}): object {
+  const message = expect.stringMatching(new RegExp(`(?=.*${words.source})(?=.*\\b${limit}\\b)`));
+  return { code: 1107, name: "Limit Exceeded", message, ...more };
+}
+
+function ids(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `r${index}`);
+}
+
+function fields(count: number): Arguments {
+  return Object.fromEntries(Array.from({ length: count }, (_, index) => [`svc.f${index}`, 1]));
+}
+
+/** The arguments with `name` lengthened until all of it is so many bytes of JSON. */
+function ofBytes(bytes: number, args: Arguments, name: string): Arguments {
+  const length = bytes - Buffer.byteLength(JSON.stringify({ ...args, [name]: "" }));
+  return { ...args, [name]: "x".repeat(length) };
+}
+
+/** So many objects in one another, the arguments being the first. */
+function nested(levels: number): Arguments {
+  let value: Arguments = {};
+  for (let level = 2; level < levels; level++) value = { a: value };
+  return { repo, field: "svc.timeout", deep: value };
+}
+
+describe("a set of more than it may hold gets 1107 and sets nothing", () => {
+  // Where the limit allows it, what is asked for is not there: 1007 shows that the limit was passed.
+  const half = setWorkFields / 100;
+  test.each<[string, RegExp, number, Arguments, Arguments]>([
+    ["fields", /fields/, fieldsPerSet, { repo: "r0", ...fields(256) }, { repo: "r0", ...fields(257) }],
+    [
+      "repositories",
+      /repositories/,
+      repositoriesPerSet,
+      { repo: ids(1_000), "svc.timeout": 1 },
+      { repo: ids(1_001), "svc.timeout": 1 },
+    ],
+    [
+      "repositories times fields",
+      /repositories times fields/,
+      setWorkFields,
+      { repo: ids(half), ...fields(100) },
+      { repo: ids(half), ...fields(101) },
+    ],
+    [
+      "repositories times bytes",
+      /repositories times.*bytes/,
+      setWorkBytes,
+      ofBytes(setWorkBytes / 100, { repo: ids(100) }, "svc.padding"),
+      ofBytes(setWorkBytes / 100 + 1, { repo: ids(100) }, "svc.padding"),
+    ],
+    [
+      "bytes in a value",
+      /bytes in a value/,
+      valueBytes,
+      { repo: "r0", "svc.padding": "x".repeat(valueBytes - 2) },
+      { repo: "r0", "svc.padding": "x".repeat(valueBytes - 1) },
+    ],
+  ])("%s", async (_, words, limit, atLimit, tooMuch) => {
+    const within = await t.owner.call("config/set", atLimit);
+    expect([...new Set(within.errors.map(error => error.code))]).toEqual([1007]);
+    const reply = await t.owner.call("config/set", tooMuch);
+    expect(reply.result).toEqual([]);
+    expect(reply.errors).toMatchObject([beyond(words, limit, { details: { limit } })]);
+    // With a repository and a field that are there the limit holds all the more.
+    const real = await t.owner.call("config/set", {
+      ...tooMuch,
+      repo: [repo, tooMuch["repo"]].flat(),
+      "svc.timeout": 1,
+    });
+    expect(real.errors).toMatchObject([{ code: 1107 }]);
+    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+  });
+
+  test("bytes in a value count as UTF-8, names the field, and at the limit the value is set", async () => {
+    const id = await t.addRepository();
+    // { "a": { "ready": "", "image": "" } } and then two bytes for each letter.
+    const service = (letters: number) => ({ a: { ready: "é".repeat(letters), image: "" } });
+    const letters = (valueBytes - JSON.stringify(service(0)).length) / 2;
+    const tooMuch = await t.owner.call("config/set", { repo: id, "svc.services": service(Math.floor(letters) + 1) });
+    expect(tooMuch.errors).toMatchObject([beyond(/bytes in a value/, valueBytes, { field: "svc.services" })]);
+    const reply = await t.owner.call("config/set", { repo: id, "svc.services": service(Math.floor(letters)) });
+    expect(reply.errors).toEqual([]);
+  });
+
+  test("an id that stands there twice counts once", async () => {
+    const reply = await t.owner.call("config/set", { repo: Array(1_001).fill("r0"), "svc.timeout": 1 });
+    expect(reply.errors).toMatchObject([{ code: 1007 }]);
+  });
+
+  test("an unset has the same limits", async () => {
+    const names = Object.keys(fields(257));
+    const reply = await t.owner.call("config/unset", { repo: "r0", fields: names });
+    expect(reply.errors).toMatchObject([beyond(/fields/, fieldsPerSet)]);
+    expect((await t.owner.call("config/unset", { repo: ids(1_001), fields: ["svc.timeout"] })).errors).toMatchObject([
+      beyond(/repositories/, repositoriesPerSet),
+    ]);
+  });
+});
+
+describe("a message", () => {
+  test("may be 1 MB and no more, whatever the operation", async () => {
+    const args = { repo, field: "svc.timeout" };
+    const within = await t.owner.call("config/list", ofBytes(messageBytes, args, "padding"));
+    expect(within).toMatchObject({ result: { svc: { timeout: 900 } }, errors: [] });
+    const reply = await t.owner.call("config/list", ofBytes(messageBytes + 1, args, "padding"));
+    expect(reply).toMatchObject({ result: {}, errors: [beyond(/bytes in a message/, messageBytes)] });
+  });
+
+  test("may be nested 32 levels and no more", async () => {
+    expect(await t.owner.call("config/list", nested(nesting))).toMatchObject({ errors: [] });
+    expect(await t.owner.call("config/list", nested(nesting + 1))).toMatchObject({
+      result: {},
+      errors: [beyond(/nested/, nesting)],
+    });
+  });
+
+  test("nested 32 levels in a value is judged by its schema, and 33 by the limit", async () => {
+    const { deep } = nested(nesting);
+    expect((await t.owner.call("config/set", { repo, "svc.timeout": deep })).errors).toMatchObject([{ code: 1103 }]);
+    const reply = await t.owner.call("config/set", { repo, "svc.timeout": { deep } });
+    expect(reply.errors).toMatchObject([beyond(/nested/, nesting)]);
+  });
+});
+
+describe("a repository file", () => {
+  /** A file of so many bytes, most of them a comment. */
+  const fileOf = (bytes: number, timeout: number) => {
+    const text = (comment: string) =>
+      `{\n  // ${comment}\n  "name": "large", "config": { "svc": { "timeout": ${timeout} } }\n}\n`;
+    return text("x".repeat(bytes - text("").length));
+  };
+
+  async function timeoutOf(id: string): Promise<unknown> {
+    return (await t.owner.call("config/list", { repo: id, field: "svc.timeout" })).result["svc"]?.["timeout"];
+  }
+
+  test("may be 4 MiB and no more after a set", async () => {
+    const id = await t.addRepository("grows");
+    await t.writeRepository(id, fileOf(fileBytes - 1, 1));
+    await until(async () => (await timeoutOf(id)) === 1, "the edit by hand");
+    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 22 })).errors).toEqual([]);
+    const before = await t.readRepository(id);
+    expect(Buffer.byteLength(before)).toBe(fileBytes);
+    const reply = await t.owner.call("config/set", { repo: id, "svc.timeout": 333 });
+    expect(reply.result).toEqual([]);
+    expect(reply.errors).toMatchObject([beyond(/repository.* file/, fileBytes, { repo: id })]);
+    expect(await timeoutOf(id)).toBe(22);
+    expect(await t.readRepository(id)).toBe(before);
+    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 4 })).errors).toEqual([]);
+  });
+
+  test("that a person makes larger keeps its last good values and is told as broken", async () => {
+    const id = await t.addRepository("too-large");
+    await t.writeRepository(id, fileOf(fileBytes, 5));
+    await until(async () => (await timeoutOf(id)) === 5, "the edit by hand");
+    await t.writeRepository(id, fileOf(fileBytes + 1, 6));
+    // Half of it may be seen first, which is broken in another way.
+    await until(async () => {
+      const { result } = await t.owner.call("repo/list");
+      const [problem] = result.find(entry => entry.id === id)?.health ?? [];
+      return problem?.code === 1106 && problem.message.includes(String(fileBytes));
+    }, "a problem that names the limit");
+    expect(await timeoutOf(id)).toBe(5);
+    expect((await t.owner.call("config/set", { repo: id, "svc.timeout": 7 })).errors).toMatchObject([{ code: 1106 }]);
+  });
+});

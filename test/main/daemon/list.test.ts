@@ -1,0 +1,197 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+import { halfAFile } from "../../helpers/broken-file.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+
+const t = await startTestDaemon();
+afterAll(() => t[Symbol.asyncDispose]());
+
+const defaults = Object.fromEntries(
+  Object.entries(svcSchema.properties).map(([field, schema]) => [field, schema.default]),
+);
+
+/** A repository with one stored value, so that stored and default are told apart. */
+async function repositoryWithTimeout(timeout: number): Promise<string> {
+  const repo = await t.addRepository();
+  await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+  return repo;
+}
+
+describe("config/list: what is asked for", () => {
+  test("spec 4.1, rule 1: without scope and field every field of every scope is returned, stored values over defaults", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const reply = await t.owner.call("config/list", { repo });
+    expect(reply).toEqual({ result: { svc: { ...defaults, timeout: 30 } }, errors: [], revision: 2 });
+  });
+
+  test("spec 4.1, rule 2: with a scope alone every field of that scope is returned", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const reply = await t.owner.call("config/list", { repo, scope: "svc" });
+    expect(reply).toEqual({ result: { svc: { ...defaults, timeout: 30 } }, errors: [], revision: 2 });
+  });
+
+  test("spec 4.1, rule 3: a field without a scope is split as <scope>.<field>", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const reply = await t.owner.call("config/list", { repo, field: "svc.timeout" });
+    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
+  });
+
+  test("spec 4.1, rule 4: with scope and field the named field in that scope is returned", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const reply = await t.owner.call("config/list", { repo, scope: "svc", field: "timeout" });
+    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
+  });
+
+  test.each([
+    ["scope null", { scope: null, field: "svc.domain" }],
+    ['scope ""', { scope: "", field: "svc.domain" }],
+    ["field null", { scope: "svc", field: null }],
+    ['field ""', { scope: "svc", field: "" }],
+    ["both null", { scope: null, field: null }],
+    ["stored and revision null", { field: "svc.domain", stored: null, revision: null }],
+  ])("%s counts as left out", async (_title, args) => {
+    const repo = await t.addRepository();
+    const { scope, field } = args as { scope?: string | null; field?: string | null };
+    const { result, errors } = await t.owner.call("config/list", { repo, ...args });
+    expect(errors).toEqual([]);
+    expect(result).toEqual({ svc: field && !scope ? { domain: "" } : defaults });
+  });
+
+  test("arguments that list does not know are ignored", async () => {
+    const repo = await t.addRepository();
+    const { result, errors } = await t.owner.call("config/list", { repo, field: "svc.domain", atomic: 5, nonsense: 1 });
+    expect({ result, errors }).toEqual({ result: { svc: { domain: "" } }, errors: [] });
+  });
+});
+
+describe("config/list: what is refused", () => {
+  test.each([
+    ["left out", {}],
+    ["null", { repo: null }],
+    ["empty", { repo: "" }],
+    ["left out beside a field", { field: "svc.timeout" }],
+    ["left out beside a field that does not exist", { field: "svc.nope" }],
+  ])("spec 4.1, rule 5 and spec 7, 1006: repo %s gives 1006 and an empty result", async (_title, args) => {
+    const reply = await t.owner.call("config/list", args);
+    expect(reply).toEqual({
+      result: {},
+      errors: [{ code: 1006, name: "No Repository ID Provided", message: expect.stringMatching(/repo/) }],
+    });
+  });
+
+  test.each([
+    ["an unknown field", { field: "svc.nope" }, "svc.nope"],
+    ["an unknown field beside its scope", { scope: "svc", field: "nope" }, "svc.nope"],
+    ["a field written with its scope beside the scope", { scope: "svc", field: "svc.timeout" }, "svc.svc.timeout"],
+    ["a field in an unknown scope", { field: "nope.timeout" }, "nope.timeout"],
+    ["an unknown scope", { scope: "nope" }, "nope"],
+    ["a field in an unknown scope beside it", { scope: "nope", field: "timeout" }, "nope.timeout"],
+    ["a field without a dot and without a scope", { field: "timeout" }, "timeout"],
+    ["a scope's name as a field", { field: "svc" }, "svc"],
+    ["a scope and an empty field", { field: "svc." }, "svc."],
+    ["an empty scope and a field", { field: ".timeout" }, ".timeout"],
+    ["a dot alone", { field: "." }, "."],
+    ["a field in other letters", { field: "svc.Timeout" }, "svc.Timeout"],
+    ["a member of a value", { field: "svc.services.web" }, "svc.services.web"],
+    ["the prototype of a scope", { field: "svc.__proto__" }, "svc.__proto__"],
+    ["what every object inherits", { field: "svc.constructor" }, "svc.constructor"],
+    ["the prototype as a scope", { scope: "__proto__" }, "__proto__"],
+    ["what every object inherits as a scope", { scope: "constructor", field: "name" }, "constructor.name"],
+  ])("spec 4.1, rule 6 and spec 7, 1011: %s gives 1011 and names the field", async (_title, args, field) => {
+    const repo = await t.addRepository();
+    const reply = await t.owner.call("config/list", { repo, ...args });
+    expect(reply).toEqual({
+      result: {},
+      errors: [{ code: 1011, name: "Unknown Configuration Field", message: expect.any(String), field }],
+    });
+  });
+
+  test.each(["nowhere", "../keys", "__proto__", "constructor", "x".repeat(500)])(
+    "an unknown repository gives 1102 and an empty result: %s",
+    async repo => {
+      const { result, errors } = await t.owner.call("config/list", { repo });
+      expect(result).toEqual({});
+      expect(errors).toMatchObject([{ code: 1102, name: "Unknown Repository", repo }]);
+    },
+  );
+
+  test.each([
+    ["1006 before 1011", { field: "svc.nope" }, 1006],
+    ["1102 before 1011", { repo: "nowhere", field: "svc.nope" }, 1102],
+    ["1011 before 1112", { repo: "known", field: "svc.nope", revision: 99 }, 1011],
+  ])("when several things are wrong, %s", async (_title, args, code) => {
+    await t.owner.call("repo/add", { name: "known", id: "known" });
+    const { errors } = await t.owner.call("config/list", args);
+    expect(errors.map(error => error.code)).toEqual([code]);
+  });
+
+  test.each([
+    ["repo", { repo: 5 }],
+    ["repo", { repo: ["one"] }],
+    ["scope", { repo: "one", scope: 5 }],
+    ["field", { repo: "one", field: ["svc.timeout"] }],
+    ["stored", { repo: "one", stored: "yes" }],
+    ["revision", { repo: "one", revision: "1" }],
+    ["revision", { repo: "one", revision: -1 }],
+    ["revision", { repo: "one", revision: 1.5 }],
+  ])("%s of the wrong type gives 1101: %j", async (name, args) => {
+    const { result, errors } = await t.owner.call("config/list", args);
+    expect(result).toEqual({});
+    expect(errors).toMatchObject([{ code: 1101, name: "Malformed Request", message: expect.stringContaining(name) }]);
+  });
+
+  test("a file that was broken from the start gives 1106 and an empty result", async () => {
+    await t.writeRepository("broken-from-the-start", halfAFile);
+    await until(async () => {
+      const { errors } = await t.owner.call("config/list", { repo: "broken-from-the-start" });
+      return errors[0]?.code !== 1102;
+    }, "the new file to be seen");
+    const { result, errors } = await t.owner.call("config/list", { repo: "broken-from-the-start" });
+    expect(result).toEqual({});
+    expect(errors).toMatchObject([{ code: 1106, name: "Repository File Broken", repo: "broken-from-the-start" }]);
+  });
+});
+
+describe("config/list: stored values and revisions", () => {
+  test("stored: true returns stored values only, also one that equals its default", async () => {
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 900, "svc.domain": "example.org" });
+    const { result, errors } = await t.owner.call("config/list", { repo, stored: true });
+    expect(errors).toEqual([]);
+    expect(result).toEqual({ svc: { timeout: 900, domain: "example.org" } });
+  });
+
+  test("stored: true of a field that is not stored is no error: the field exists, its stored value does not", async () => {
+    const repo = await t.addRepository();
+    const reply = await t.owner.call("config/list", { repo, field: "svc.timeout", stored: true });
+    expect(reply).toEqual({ result: { svc: {} }, errors: [], revision: 1 });
+  });
+
+  test("the revision it carries is the one a compare and set then needs", async () => {
+    const repo = await repositoryWithTimeout(1);
+    const { revision } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
+    const set = await t.owner.call("config/set", { repo, revision, "svc.timeout": 2 });
+    expect(set.errors).toEqual([]);
+    expect(set.result).toMatchObject([{ revision: (revision ?? 0) + 1 }]);
+  });
+
+  test("the values of the present revision are those of now", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const reply = await t.owner.call("config/list", { repo, revision: 2, field: "svc.timeout" });
+    expect(reply).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
+  });
+
+  test("a revision never made gives 1112, and says which is the newest", async () => {
+    const repo = await t.addRepository();
+    const { result, errors } = await t.owner.call("config/list", { repo, revision: 99 });
+    expect(result).toEqual({});
+    expect(errors).toMatchObject([{ code: 1112, repo, details: { current: 1 } }]);
+  });
+
+  test("an older revision gives 1110, as changes are not kept yet, and says which is the newest", async () => {
+    const repo = await repositoryWithTimeout(30);
+    const { result, errors } = await t.owner.call("config/list", { repo, revision: 1 });
+    expect(result).toEqual({});
+    expect(errors).toMatchObject([{ code: 1110, repo, details: { current: 2 } }]);
+  });
+});

@@ -1,0 +1,145 @@
+import { open, rename, unlink } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import type { Reply } from "../../../shared/protocol.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+
+describe("a message and its reply (spec 4; docs/protocol.md, message and reply)", () => {
+  test("the callback is called once, with one argument of result and errors", async () => {
+    await using t = await startTestDaemon();
+    const calls: unknown[][] = [];
+    t.owner.socket.emit("svc", "key", "self", {}, (...args: unknown[]) => void calls.push(args));
+    await t.owner.call("daemon/status");
+    await t.owner.call("daemon/status");
+    expect(calls).toHaveLength(1);
+    expect(calls[0]).toHaveLength(1);
+    expect(Object.keys(calls[0]?.[0] as Reply).sort()).toEqual(["errors", "result"]);
+  });
+
+  test("without a callback the operation runs all the same", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    t.owner.socket.emit("svc", "config", "set", { repo, "svc.timeout": 5 });
+    await until(async () => {
+      const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
+      return result["svc"]?.["timeout"] === 5;
+    }, "the value that no reply told of");
+  });
+
+  test("arguments left out or null count as {}", async () => {
+    await using t = await startTestDaemon();
+    expect(await t.owner.emit("svc", "key", "self")).toMatchObject({ result: { name: "owner" }, errors: [] });
+    expect(await t.owner.emit("svc", "key", "self", null)).toMatchObject({ result: { name: "owner" }, errors: [] });
+    expect(await t.owner.emit("svc", "config", "list")).toMatchObject({ result: {}, errors: [{ code: 1006 }] });
+    expect(await t.owner.emit("svc", "config", "set")).toMatchObject({ result: [], errors: [{ code: 1006 }] });
+  });
+
+  test("a message that names no operation gets 1109, arguments of the wrong type 1101, and neither ends the connection", async () => {
+    await using t = await startTestDaemon();
+    const nameless: readonly unknown[][] = [
+      ["svc"],
+      ["svc", "config"],
+      ["svc", "config", "nope", {}],
+      ["svc", "nope", "list", {}],
+      ["svc", "config/list", "", {}],
+      ["svc", "__proto__", "constructor", {}],
+      ["svc", 5, null, {}],
+      ["svc", { resource: "config" }, ["list"], {}],
+      ["cfg", "config", "list", {}],
+    ];
+    for (const message of nameless) {
+      expect(await t.owner.emit(...message), JSON.stringify(message)).toMatchObject({
+        result: null,
+        errors: [{ code: 1109, name: "Unknown Operation" }],
+      });
+    }
+    for (const args of ["text", 5, true, ["repo"]]) {
+      expect(await t.owner.emit("svc", "key", "self", args), JSON.stringify(args)).toMatchObject({
+        result: null,
+        errors: [{ code: 1101, name: "Malformed Request" }],
+      });
+    }
+    expect((await t.owner.call("key/self")).errors).toEqual([]);
+    expect(t.owner.socket.connected).toBe(true);
+  });
+
+  test("what is not an error has no trace of one, and an error says its code, its name and what to do", async () => {
+    await using t = await startTestDaemon();
+    const { errors } = await t.owner.call("repo/update", { repo: "nowhere", name: "x" });
+    expect(errors).toEqual([
+      { code: 1102, name: "Unknown Repository", message: expect.stringContaining("repo/list"), repo: "nowhere" },
+    ]);
+  });
+});
+
+describe("daemon/status", () => {
+  test("tells the owner what the daemon and its machine look like, and counts refusals", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository();
+    await expect(t.connect("wrong")).rejects.toThrow("Unauthorized");
+    const { result, errors } = await t.owner.call("daemon/status");
+    expect(errors).toEqual([]);
+    expect(result).toEqual({
+      version: "0.0.0-test",
+      protocol: 1,
+      startedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      home: t.homeFolder,
+      url: t.url,
+      pid: process.pid,
+      repositories: 1,
+      sockets: 1,
+      refusals: { key: 1 },
+      problems: [],
+    });
+  });
+
+  test("tells another key no more than version, protocol and start", async () => {
+    await using t = await startTestDaemon();
+    const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+    const { result, errors } = await tool.call("daemon/status");
+    expect(errors).toEqual([]);
+    expect(Object.keys(result).sort()).toEqual(["protocol", "startedAt", "version"]);
+  });
+});
+
+describe("daemon/stop", () => {
+  test("answers {} to the owner and asks for the end once; another key gets 1105 and nothing ends", async () => {
+    let stops = 0;
+    await using t = await startTestDaemon({ onStop: () => void stops++ });
+    const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+    expect(await tool.call("daemon/stop")).toMatchObject({ result: null, errors: [{ code: 1105 }] });
+    await t.owner.call("key/self");
+    expect(stops).toBe(0);
+    expect(await t.owner.call("daemon/stop")).toEqual({ result: {}, errors: [] });
+    await until(() => stops === 1, "the daemon to ask for its end");
+  });
+
+  test("while it stops, what is being written is finished and answered, and a new request gets 1113", async () => {
+    const gate = Promise.withResolvers<void>();
+    let held = false;
+    let holding = false;
+    await using t = await startTestDaemon({
+      fileSystem: {
+        open,
+        unlink,
+        rename: async (from, to) => {
+          if (holding) {
+            held = true;
+            await gate.promise;
+          }
+          return rename(from, to);
+        },
+      },
+    });
+    const repo = await t.addRepository();
+    holding = true;
+    const set = t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await until(() => held, "the write to begin");
+    const closing = t.daemon.close();
+    expect(await t.owner.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1113 }] });
+    holding = false;
+    gate.resolve();
+    expect(await set).toMatchObject({ result: [{ repo, revision: 2 }], errors: [] });
+    await closing;
+    expect(JSON.parse(await t.readRepository(repo))).toMatchObject({ config: { svc: { timeout: 5 } } });
+  });
+});

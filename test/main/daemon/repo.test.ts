@@ -1,0 +1,242 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { replaceFile } from "../../helpers/broken-file.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+
+const t = await startTestDaemon();
+const trees = await mkdtemp(join(tmpdir(), "repoconf-trees-"));
+afterAll(async () => {
+  await t[Symbol.asyncDispose]();
+  await rm(trees, { recursive: true, force: true });
+});
+
+async function tree(name: string): Promise<string> {
+  const folder = join(trees, name);
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+describe("repo/add", () => {
+  test("answers the entry, with a new id of 24 hexadecimal digits, and writes a file for people", async () => {
+    const { result, errors } = await t.owner.call("repo/add", { name: "Über die Brücke" });
+    expect(errors).toEqual([]);
+    expect(result).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{24}$/),
+      name: "Über die Brücke",
+      inTree: false,
+      revision: 1,
+      modified: 0,
+      health: [],
+    });
+    expect(JSON.parse(await t.readRepository(result.id))).toEqual({
+      $schema: "../repository.schema.json",
+      name: "Über die Brücke",
+      config: {},
+    });
+  });
+
+  test("takes an id and a path, and resolves the path", async () => {
+    const { result } = await t.owner.call("repo/add", { name: "a", id: "Mine-1_x", path: `${trees}/x/../resolved/` });
+    expect(result).toMatchObject({ id: "Mine-1_x", path: join(trees, "resolved"), inTree: false });
+    expect(JSON.parse(await t.readRepository("Mine-1_x"))).toMatchObject({ path: join(trees, "resolved") });
+  });
+
+  test("in-tree leaves a pointer in the home, and the values in the work tree and nothing else", async () => {
+    const path = await tree("in-tree");
+    const { result } = await t.owner.call("repo/add", { name: "in-tree", path, inTree: true });
+    expect(result).toMatchObject({ path, inTree: true, health: [] });
+    expect(await readdir(path)).toEqual([]);
+    await t.owner.call("config/set", { repo: result.id, "svc.timeout": 5 });
+    expect(JSON.parse(await readFile(join(path, ".repoconf.json"), "utf8"))).toEqual({
+      config: { svc: { timeout: 5 } },
+    });
+    expect(JSON.parse(await t.readRepository(result.id))).toEqual({ name: "in-tree", path, inTree: true });
+  });
+
+  test.each([
+    ["no name", {}],
+    ["an empty name", { name: "" }],
+    ["a name too long", { name: "n".repeat(201) }],
+    ["a name that is no text", { name: 5 }],
+    ["a relative path", { name: "n", path: "work/tree" }],
+    ["a path with NUL", { name: "n", path: "/tmp/\0" }],
+    ["in-tree without a path", { name: "n", inTree: true }],
+    ["in-tree at a folder that is not there", { name: "n", path: "/no/such/folder", inTree: true }],
+    ["an id that leaves the folder", { name: "n", id: "../x" }],
+    ["an id with a dot", { name: "n", id: "a.b" }],
+    ["an id that begins with a dash", { name: "n", id: "-a" }],
+    ["an id too long", { name: "n", id: "i".repeat(65) }],
+    ["an id that is a device", { name: "n", id: "CON" }],
+    ["an id like a prototype", { name: "n", id: "__proto__" }],
+  ])("%s gives 1101", async (_title, args) => {
+    expect(await t.owner.call("repo/add", args)).toMatchObject({ result: null, errors: [{ code: 1101 }] });
+  });
+
+  test("an id in use gives 1111, also in other letters, as a file system may not tell them apart", async () => {
+    const id = await t.addRepository("In-use");
+    for (const taken of [id, "in-USE"]) {
+      expect(await t.owner.call("repo/add", { name: "n", id: taken })).toMatchObject({
+        result: null,
+        errors: [{ code: 1111, name: "Already Exists" }],
+      });
+    }
+  });
+
+  test("an in-tree path in use gives 1111, also by a link; a path that is not in-tree may be shared", async () => {
+    const path = await tree("claimed");
+    const link = join(trees, "link-to-claimed");
+    await symlink(path, link);
+    const first = await t.owner.call("repo/add", { name: "first", path, inTree: true });
+    expect(first.errors).toEqual([]);
+    for (const taken of [path, link]) {
+      const reply = await t.owner.call("repo/add", { name: "second", path: taken, inTree: true });
+      expect(reply).toMatchObject({ result: null, errors: [{ code: 1111 }] });
+    }
+    expect((await t.owner.call("repo/add", { name: "third", path })).errors).toEqual([]);
+  });
+
+  test("of many at once with the same id exactly one wins", async () => {
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => t.owner.call("repo/add", { name: "n", id: "contested" })),
+    );
+    expect(replies.filter(({ errors }) => errors.length === 0)).toHaveLength(1);
+    expect(replies.filter(({ errors }) => errors[0]?.code === 1111)).toHaveLength(9);
+  });
+});
+
+describe("repo/update", () => {
+  test("changes name or path or both, answers the entry, and leaves values and revision alone", async () => {
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    const named = await t.owner.call("repo/update", { repo, name: "renamed" });
+    expect(named).toMatchObject({ result: { id: repo, name: "renamed", revision: 2, modified: 1 }, errors: [] });
+    expect(named.result).not.toHaveProperty("path");
+    const moved = await t.owner.call("repo/update", { repo, path: `${trees}/moved/` });
+    expect(moved.result).toMatchObject({ name: "renamed", path: join(trees, "moved"), revision: 2 });
+    expect(JSON.parse(await t.readRepository(repo))).toMatchObject({
+      name: "renamed",
+      path: join(trees, "moved"),
+      config: { svc: { timeout: 5 } },
+    });
+  });
+
+  test("a new path of an in-tree repository brings that branch's values", async () => {
+    const [from, to] = [await tree("from"), await tree("to")];
+    const { result } = await t.owner.call("repo/add", { name: "moving", path: from, inTree: true });
+    await t.owner.call("config/set", { repo: result.id, "svc.timeout": 5 });
+    await t.owner.call("repo/update", { repo: result.id, path: to });
+    const list = await t.owner.call("config/list", { repo: result.id, field: "svc.timeout" });
+    expect(list.result).toEqual({ svc: { timeout: 900 } });
+    const claimed = await t.owner.call("repo/add", { name: "other", path: to, inTree: true });
+    expect(claimed).toMatchObject({ errors: [{ code: 1111 }] });
+    expect((await t.owner.call("repo/add", { name: "other", path: from, inTree: true })).errors).toEqual([]);
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["no repo", { name: "n" }, 1006],
+    ["an empty repo", { repo: "", name: "n" }, 1006],
+    ["an unknown repository", { repo: "nowhere", name: "n" }, 1102],
+    ["neither name nor path", { repo: "updated" }, 1101],
+    ["an empty name", { repo: "updated", name: "" }, 1101],
+    ["a relative path", { repo: "updated", path: "x" }, 1101],
+  ])("%s is refused", async (_title, args, code) => {
+    await t.owner.call("repo/add", { name: "updated", id: "updated" });
+    expect(await t.owner.call("repo/update", args)).toMatchObject({ result: null, errors: [{ code }] });
+  });
+});
+
+describe("repo/remove", () => {
+  test("moves the file aside as it was, and the repository is gone", async () => {
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    const text = await t.readRepository(repo);
+    const { result, errors } = await t.owner.call("repo/remove", { repo });
+    expect(errors).toEqual([]);
+    expect(await readFile(result.movedTo, "utf8")).toBe(text);
+    await expect(t.readRepository(repo)).rejects.toThrow("ENOENT");
+    expect(await t.owner.call("config/list", { repo })).toMatchObject({ result: {}, errors: [{ code: 1102 }] });
+    expect(await t.owner.call("config/set", { repo, "svc.timeout": 6 })).toMatchObject({ errors: [{ code: 1007 }] });
+    const list = await t.owner.call("repo/list", { limit: 1000 });
+    expect(list.result.map(({ id }) => id)).not.toContain(repo);
+  });
+
+  test("its id is free again, and nothing of it comes back", async () => {
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    await t.owner.call("repo/remove", { repo });
+    await t.addRepository(repo);
+    expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({});
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["no repo", {}, 1006],
+    ["a repo null", { repo: null }, 1006],
+    ["an unknown repository", { repo: "nowhere" }, 1102],
+    ["a repo that is no text", { repo: ["a"] }, 1101],
+  ])("%s is refused", async (_title, args, code) => {
+    expect(await t.owner.call("repo/remove", args)).toMatchObject({ result: null, errors: [{ code }] });
+  });
+});
+
+describe("repo/list", () => {
+  test("counts the stored fields, and tells what is wrong with a file, where", async () => {
+    const repo = await t.addRepository();
+    await t.owner.call("config/set", { repo, "svc.timeout": 5, "svc.domain": "d" });
+    await replaceFile(
+      t.repositoryFile(repo),
+      `{\n  "name": "n",\n  "config": { "svc": { "timeout": "x", "domain": "d" } }\n}\n`,
+    );
+    await until(async () => (await entryOf(repo))?.name === "n", "the hand edit");
+    expect(await entryOf(repo)).toMatchObject({
+      modified: 2,
+      health: [{ code: 1103, field: "svc.timeout", line: 3, column: expect.any(Number), message: expect.any(String) }],
+    });
+  });
+
+  test("path asks for the repository whose folder is nearest above it, links resolved", async () => {
+    await using own = await startTestDaemon();
+    const [outer, inner] = [await tree("outer"), await tree("outer/inner")];
+    const deep = await tree("outer/inner/deep");
+    await tree("outer/inner-not");
+    const link = join(trees, "link-to-deep");
+    await symlink(deep, link);
+    for (const path of [outer, inner]) await own.owner.call("repo/add", { name: path, path });
+    await own.addRepository();
+    const nearest = async (path: string) =>
+      (await own.owner.call("repo/list", { path })).result.map(({ name }) => name);
+    expect(await nearest(deep)).toEqual([inner]);
+    expect(await nearest(inner)).toEqual([inner]);
+    expect(await nearest(link)).toEqual([inner]);
+    expect(await nearest(join(deep, "not/there"))).toEqual([inner]);
+    expect(await nearest(join(outer, "inner-not"))).toEqual([outer]);
+    expect(await nearest(trees)).toEqual([]);
+    expect(await own.owner.call("repo/list", { path: "relative" })).toMatchObject({ errors: [{ code: 1101 }] });
+  });
+
+  test("limit and after page through all, 100 unless said otherwise, and next stands there while there is more", async () => {
+    await using own = await startTestDaemon();
+    const ids = Array.from({ length: 101 }, (_, index) => `r${String(index).padStart(3, "0")}`);
+    await Promise.all(ids.map(id => own.addRepository(id)));
+    const first = await own.owner.call("repo/list");
+    expect(first.result.map(({ id }) => id)).toEqual(ids.slice(0, 100));
+    const rest = await own.owner.call("repo/list", { after: first.next });
+    expect(rest.result.map(({ id }) => id)).toEqual(ids.slice(100));
+    expect(rest).not.toHaveProperty("next");
+    const exact = await own.owner.call("repo/list", { limit: 101 });
+    expect(exact.result).toHaveLength(101);
+    expect(exact).not.toHaveProperty("next");
+    const page = await own.owner.call("repo/list", { limit: 2, after: "r004x" });
+    expect(page).toMatchObject({ result: [{ id: "r005" }, { id: "r006" }], next: "r006" });
+    expect((await own.owner.call("repo/list", { after: "r100" })).result).toEqual([]);
+    for (const limit of [0, 1001, 1.5, "2"]) {
+      expect(await own.owner.call("repo/list", { limit })).toMatchObject({ result: null, errors: [{ code: 1101 }] });
+    }
+  });
+});
+
+async function entryOf(repo: string) {
+  const { result } = await t.owner.call("repo/list", { limit: 1000 });
+  return result.find(({ id }) => id === repo);
+}

@@ -1,0 +1,216 @@
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+
+const deploy = {
+  type: "object",
+  title: "Deploy",
+  properties: {
+    color: { type: "string", enum: ["red", "green"], default: "red", description: "The colour that is live." },
+    "net.timeout": { type: "integer", default: 7 },
+    secret: { $ref: "#/$defs/text", default: "" },
+  },
+  required: ["secret"],
+  $defs: { text: { type: "string" } },
+};
+
+const fileOf = (t: TestDaemon, scope: string) => join(t.homeFolder, "scopes", `${scope}.schema.json`);
+const put = (t: TestDaemon, scope: string, schema: unknown) =>
+  replaceFile(fileOf(t, scope), typeof schema === "string" ? schema : JSON.stringify(schema));
+
+async function scopeNames(t: TestDaemon): Promise<string[]> {
+  return (await t.owner.call("scope/list")).result.map(({ scope }) => scope);
+}
+const untilScopes = (t: TestDaemon, ...names: string[]) =>
+  until(async () => (await scopeNames(t)).join() === names.join(), `the scopes ${names.join()}`);
+async function problemsOf(t: TestDaemon): Promise<readonly string[]> {
+  return (await t.owner.call("daemon/status")).result.problems ?? [];
+}
+
+describe("a scope's file", () => {
+  test("is picked up while the daemon runs: its fields are listed, set and checked like those of svc", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    expect(await scopeNames(t)).toEqual(["svc"]);
+    await t.owner.call("config/watch");
+    await put(t, "deploy", `// how it is deployed\n${JSON.stringify(deploy)}`);
+    await untilScopes(t, "svc", "deploy");
+    expect((await t.owner.call("scope/list")).result).toEqual([
+      { scope: "svc", schema: svcSchema },
+      { scope: "deploy", schema: deploy },
+    ]);
+    await until(() => t.owner.events.length > 0, "the event of the scope");
+    expect(t.owner.events).toEqual([["scope", "changed", { scope: "deploy" }]]);
+
+    const list = await t.owner.call("config/list", { repo });
+    expect(Object.keys(list.result)).toEqual(["svc", "deploy"]);
+    expect(list.result["deploy"]).toEqual({ color: "red", "net.timeout": 7, secret: "" });
+    const set = { repo, "deploy.color": "green", "deploy.net.timeout": 8, "deploy.secret": 5, "svc.timeout": 5 };
+    const { result, errors } = await t.owner.call("config/set", set);
+    expect(errors).toMatchObject([{ code: 1103, field: "deploy.secret" }]);
+    expect(result[0]?.config).toMatchObject({
+      deploy: { color: { value: "green", description: "The colour that is live." }, "net.timeout": { value: 8 } },
+      svc: { timeout: { value: 5 } },
+    });
+  });
+
+  test("spec 4.1, rule 3: a field whose name has a dot is split at the first dot alone", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    const expected = { deploy: { "net.timeout": 7 } };
+    expect((await t.owner.call("config/list", { repo, field: "deploy.net.timeout" })).result).toEqual(expected);
+    const whole = await t.owner.call("config/list", { repo, scope: "deploy", field: "net.timeout" });
+    expect(whole.result).toEqual(expected);
+  });
+
+  test("there from the start is used from the start, and known to editors", async () => {
+    await using t = await startTestDaemon();
+    await put(t, "deploy", deploy);
+    await t.restart();
+    expect(await scopeNames(t)).toEqual(["svc", "deploy"]);
+    const editors = JSON.parse(await readFile(join(t.homeFolder, "repository.schema.json"), "utf8"));
+    expect(Object.keys(editors.properties.config.properties)).toEqual(["svc", "deploy"]);
+  });
+
+  test("reduced to what a key may read names no other field, not even by required", async () => {
+    await using t = await startTestDaemon();
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    const tool = await t.connectWith([{ repos: "*", fields: ["deploy.color"], right: "read" }]);
+    const { result } = await tool.call("scope/list");
+    expect(result).toMatchObject([{ scope: "deploy", schema: { title: "Deploy", properties: { color: {} } } }]);
+    expect(JSON.stringify(result)).not.toMatch(/secret|net\.timeout/);
+  });
+
+  test("its event goes to keys that may read something in the scope", async () => {
+    await using t = await startTestDaemon();
+    const reader = await t.connectWith([{ repos: "*", fields: ["deploy.color"], right: "read" }]);
+    const other = await t.connectWith([{ repos: "*", fields: ["svc.*"], right: "write" }]);
+    for (const client of [reader, other]) await client.call("config/watch");
+    await put(t, "deploy", deploy);
+    await until(() => reader.events.length > 0, "the event of the scope");
+    await other.call("key/self");
+    expect(reader.events).toEqual([["scope", "changed", { scope: "deploy" }]]);
+    expect(other.events).toEqual([]);
+  });
+
+  test("gone, its values stay in the repository's file through further sets, and come back with it", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    await t.owner.call("config/set", { repo, "deploy.color": "green" });
+    await rm(fileOf(t, "deploy"));
+    await untilScopes(t, "svc");
+    await untilHealth(t, repo, health => health.length === 1);
+    const [entry] = (await t.owner.call("repo/list")).result;
+    expect(entry?.health).toMatchObject([{ code: 1011, field: "deploy", line: expect.any(Number) }]);
+    expect(entry?.modified).toBe(0);
+    expect(Object.keys((await t.owner.call("config/list", { repo })).result)).toEqual(["svc"]);
+    expect(await t.owner.call("config/list", { repo, scope: "deploy" })).toMatchObject({ errors: [{ code: 1011 }] });
+    expect(await t.owner.call("config/set", { repo, "deploy.color": "red" })).toMatchObject({
+      errors: [{ code: 1007 }],
+    });
+    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    expect(JSON.parse(await t.readRepository(repo)).config).toEqual({
+      deploy: { color: "green" },
+      svc: { timeout: 5 },
+    });
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    await untilHealth(t, repo, health => health.length === 0);
+    const back = await t.owner.call("config/list", { repo, field: "deploy.color" });
+    expect(back.result).toEqual({ deploy: { color: "green" } });
+  });
+
+  test("changed, it judges what is stored anew: a new default serves, a value it now refuses does not", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    await t.owner.call("config/set", { repo, "deploy.color": "green" });
+    const color = { ...deploy.properties.color, enum: ["red", "blue"], default: "blue" };
+    const timeout = { type: "integer", default: 9 };
+    await put(t, "deploy", { type: "object", properties: { color, "net.timeout": timeout } });
+    await untilHealth(t, repo, health => health[0]?.code === 1103);
+    const { result } = await t.owner.call("config/list", { repo, scope: "deploy" });
+    expect(result).toEqual({ deploy: { color: "blue", "net.timeout": 9 } });
+    const [entry] = (await t.owner.call("repo/list")).result;
+    expect(entry?.health).toMatchObject([{ code: 1103, field: "deploy.color" }]);
+    expect(JSON.parse(await t.readRepository(repo)).config.deploy.color).toBe("green");
+  });
+});
+
+describe("a scope's file that cannot be used", async () => {
+  const shared = await startTestDaemon();
+  afterAll(() => shared[Symbol.asyncDispose]());
+  afterEach(async () => {
+    for (const name of await readdir(join(shared.homeFolder, "scopes")))
+      await rm(join(shared.homeFolder, "scopes", name));
+    await until(async () => (await problemsOf(shared)).length === 0, "the end of the report");
+    await untilScopes(shared, "svc");
+  });
+  const withField = (field: unknown, name = "a") => ({ type: "object", properties: { [name]: field } });
+  test.each<[title: string, name: string, schema: unknown]>([
+    ["no JSON", "broken", '{ "type": "object", '],
+    ["no object", "broken", "[]"],
+    ["no properties", "broken", { type: "object" }],
+    ["another type", "broken", { type: "array", properties: {} }],
+    ["a field without a default", "broken", withField({ type: "string" })],
+    ["a default that its schema refuses", "broken", withField({ type: "string", default: 5 })],
+    ["a default that is no key as x-keyOf asks", "broken", withField({ type: "string", default: "x", "x-keyOf": "a" })],
+    ["x-keyOf of a field that is not there", "broken", withField({ type: "string", default: "", "x-keyOf": "b" })],
+    ["a field that is no schema", "broken", withField(true)],
+    ["an unknown type", "broken", withField({ type: "text", default: "" })],
+    ["a pattern that is none", "broken", withField({ type: "string", pattern: "(", default: "" })],
+    ["a $ref to the web", "broken", withField({ $ref: "https://example.com/a.json", default: "" })],
+    ["a $ref to another file", "broken", withField({ $ref: "../keys.json", default: "" })],
+    ["a $ref to another scope", "broken", withField({ $ref: "svc.schema.json#/properties/timeout", default: 5 })],
+    ["a $ref inside a field", "broken", withField({ type: "array", items: { $ref: "file:///etc/a" }, default: [] })],
+    [
+      "a $ref to a schema that is not its own but known to every validator",
+      "broken",
+      withField({ $ref: svcSchema.$schema, default: {} }),
+    ],
+    ["a $ref to nothing", "broken", withField({ $ref: "#/$defs/none", default: "" })],
+    ["a field called __proto__", "broken", '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }'],
+    ["a field's name with a space", "broken", withField({ type: "string", default: "" }, "a b")],
+    ["a name that is no scope's", "9broken", withField({ type: "string", default: "" })],
+    ["a name with a dot", "bro.ken", withField({ type: "string", default: "" })],
+    ["the name of the built-in scope", "svc", withField({ type: "string", default: "" })],
+  ])("%s is reported with its path, and not used", async (_title, name, schema) => {
+    await put(shared, name, schema);
+    // Both are seen by the same reading of the folder.
+    await put(shared, "marker", withField({ type: "string", default: "" }));
+    await until(async () => (await scopeNames(shared)).includes("marker"), "the marker");
+    expect(await problemsOf(shared)).toEqual([expect.stringContaining(fileOf(shared, name))]);
+    expect(shared.log.join("")).toContain(`${name}.schema.json`);
+    const { result } = await shared.owner.call("scope/list");
+    expect(result.map(({ scope }) => scope)).toEqual(["svc", "marker"]);
+    expect(result[0]?.schema).toEqual(svcSchema);
+  });
+
+  test("a report of broken JSON names line and column", async () => {
+    await using t = await startTestDaemon();
+    await put(t, "broken", '{\n  "type": nonsense\n}');
+    await until(async () => (await problemsOf(t)).length > 0, "the report");
+    expect(await problemsOf(t)).toEqual([expect.stringMatching(/broken\.schema\.json, line 2, column 11: /)]);
+    await put(t, "broken", deploy);
+    await untilScopes(t, "svc", "broken");
+    expect(await problemsOf(t)).toEqual([]);
+  });
+
+  test("files with another ending are none of its business", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(join(t.homeFolder, "scopes", "notes.json"), JSON.stringify(deploy));
+    await writeFile(join(t.homeFolder, "scopes", "deploy.schema.json~"), "no JSON");
+    await put(t, "marker", deploy);
+    await untilScopes(t, "svc", "marker");
+    expect(await problemsOf(t)).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+import { io } from "socket.io-client";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { pollingHandshake, rawRequest } from "../../helpers/raw-http.ts";
+import { openRawWebSocket } from "../../helpers/raw-websocket.ts";
+
+const transportBytes = 4_000_000;
+const sockets = 1_000;
+
+/** A neighbour that asks all the while; `finish` tells how often it was answered. Fails if it is ever cut off. */
+async function startNeighbour(t: TestDaemon): Promise<{ finish(): Promise<number> }> {
+  const { socket, call } = await t.connect();
+  let answers = 0;
+  let done = false;
+  const asking = (async () => {
+    while (!done) {
+      expect((await call("key/self")).errors).toEqual([]);
+      answers++;
+    }
+  })();
+  return {
+    finish: async () => {
+      done = true;
+      await asking;
+      expect(socket.connected).toBe(true);
+      return answers;
+    },
+  };
+}
+
+/** The text of an event of exactly so many bytes, with its packet types and an id of one digit before it. */
+function eventOf(bytes: number): string {
+  const event = (padding: string) => `["svc","config","list",{"padding":"${padding}"}]`;
+  return event("x".repeat(bytes - event("").length - "421".length));
+}
+
+describe("a packet", () => {
+  test("of 4 MB is still answered (1107), and one byte more ends that connection and only that", async () => {
+    await using t = await startTestDaemon();
+    const neighbour = await startNeighbour(t);
+    using large = await openRawWebSocket(t.url, t.ownerKey);
+    expect(await large.ask(eventOf(transportBytes))).toMatchObject({ errors: [{ code: 1107 }] });
+    using tooLarge = await openRawWebSocket(t.url, t.ownerKey);
+    await expect(tooLarge.ask(eventOf(transportBytes + 1))).rejects.toThrow("the connection ended");
+    expect(large.closed).toBe(false);
+    expect(await neighbour.finish()).toBeGreaterThan(0);
+  });
+
+  test("of more than 4 MB does not keep its client from coming back by itself", async () => {
+    await using t = await startTestDaemon();
+    const neighbour = await startNeighbour(t);
+    const client = io(t.url, { auth: { apiKey: t.ownerKey }, reconnectionDelay: 10, transports: ["websocket"] });
+    try {
+      const connections: (string | undefined)[] = [];
+      client.on("connect", () => void connections.push(client.id));
+      await until(() => connections.length === 1, "the first connection");
+      client.emit("svc", "config", "list", { padding: "x".repeat(transportBytes) });
+      await until(() => connections.length === 2, "the client to come back");
+      expect((await client.timeout(10_000).emitWithAck("svc", "key", "self")).errors).toEqual([]);
+    } finally {
+      client.close();
+    }
+    expect(await neighbour.finish()).toBeGreaterThan(0);
+  });
+
+  test("of more than 4 MB is refused by polling too", async () => {
+    await using t = await startTestDaemon();
+    const host = `Host: ${new URL(t.url).host}`;
+    const { sid } = await openPolling(t.url);
+    const body = `4${"x".repeat(transportBytes)}`;
+    const headers = [host, "Content-Type: text/plain;charset=UTF-8"];
+    const { status } = await rawRequest(t.url, `${pollingHandshake}&sid=${sid}`, { method: "POST", headers, body });
+    expect(status).toBe(413);
+    expect((await t.owner.call("key/self")).errors).toEqual([]);
+  });
+});
+
+describe("1,000,000 levels of [", () => {
+  const levels = 1_000_000;
+  const deep = "[".repeat(levels) + "]".repeat(levels);
+
+  test.each([
+    [
+      "in the arguments get 1107, naming the limit",
+      `["svc","config","list",{"repo":"a","deep":${deep}}]`,
+      1107,
+      /\b32\b/,
+    ],
+    ["as the arguments get 1107", `["svc","config","set",${deep}]`, 1107, /\b32\b/],
+    ["in the operation's place get 1109", `["svc","config",${deep},{}]`, 1109, /./],
+  ])("%s", async (_, event, code, words) => {
+    await using t = await startTestDaemon();
+    using client = await openRawWebSocket(t.url, t.ownerKey);
+    expect(await client.ask(event)).toMatchObject({ errors: [{ code, message: expect.stringMatching(words) }] });
+    expect(await client.ask(`["svc","key","self"]`)).toMatchObject({ result: { name: "owner" }, errors: [] });
+  });
+
+  test.each<[string, ...(string | Uint8Array<ArrayBuffer>)[]]>([
+    ["never closed", `421["svc","config","list",${"[".repeat(levels)}`],
+    ["around an attachment", `451-["svc","config","list",${deep}]`, new Uint8Array([1])],
+    ["in a second CONNECT", `40{"apiKey":${deep}}`],
+    ["as an answer to nothing", `431${deep}`],
+  ])("harm at most the connection that sends them: %s", async (_, ...packets) => {
+    await using t = await startTestDaemon();
+    const neighbour = await startNeighbour(t);
+    using hostile = await openRawWebSocket(t.url, t.ownerKey);
+    for (const packet of packets) hostile.socket.send(packet);
+    // The next packet is looked at only after these.
+    hostile.socket.send(`421["svc","key","self"]`);
+    await until(() => hostile.closed || hostile.received.some(packet => packet.startsWith("431[")), "the end of it");
+    expect(await neighbour.finish()).toBeGreaterThan(0);
+    expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
+  });
+});
+
+/** A session by polling; with a key one that has come in. */
+async function openPolling(url: string, key?: string): Promise<{ sid: string; close(): Promise<unknown> }> {
+  const opened = await (await fetch(url + pollingHandshake)).text();
+  const { sid }: { sid: string } = JSON.parse(opened.slice(1));
+  const post = (body: string) => fetch(`${url}${pollingHandshake}&sid=${sid}`, { method: "POST", body });
+  if (key !== undefined) await (await post(`40${JSON.stringify({ apiKey: key })}`)).text();
+  return { sid, close: async () => (await post("1")).text() };
+}
+
+test("1,000 sockets get in, the next one gets 1107 with the number, is counted, and gets in once one has gone", async () => {
+  await using t = await startTestDaemon();
+  const { url, ownerKey } = t;
+  const others: Awaited<ReturnType<typeof openPolling>>[] = [];
+  // The fixture's own client is the first, and the last is to be a real one.
+  const open = async () => {
+    while (others.length + waiting < sockets - 2) {
+      waiting++;
+      others.push(await openPolling(url, ownerKey));
+      waiting--;
+    }
+  };
+  let waiting = 0;
+  await Promise.all(Array.from({ length: 20 }, open));
+  await t.connect();
+  expect((await t.owner.call("daemon/status")).result.sockets).toBe(sockets);
+  await expect(t.connect()).rejects.toMatchObject({
+    message: expect.stringMatching(/\b1000\b/),
+    data: { code: 1107, name: "Limit Exceeded" },
+  });
+  expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ limit: 1 });
+  await others.pop()?.close();
+  await until(async () => (await t.owner.call("daemon/status")).result.sockets === sockets - 1, "one to go");
+  // The one that was refused may still be on its way out.
+  await until(
+    () =>
+      t.connect().then(
+        () => true,
+        () => false,
+      ),
+    "a newcomer to get in",
+  );
+});

@@ -1,0 +1,111 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+
+const t = await startTestDaemon();
+afterAll(() => t[Symbol.asyncDispose]());
+
+const { timeout } = svcSchema.properties;
+
+async function repositoryWith(fields: { readonly [field: string]: unknown }): Promise<string> {
+  const repo = await t.addRepository();
+  await t.owner.call("config/set", { repo, ...fields });
+  return repo;
+}
+
+async function storedValues(repo: string): Promise<unknown> {
+  return (await t.owner.call("config/list", { repo, stored: true })).result["svc"] ?? {};
+}
+
+describe("config/unset", () => {
+  test("removes stored values, and answers as set does with the default as value", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d", "svc.provider": "p" });
+    const reply = await t.owner.call("config/unset", { repo, fields: ["svc.timeout", "svc.domain"] });
+    expect(reply).toEqual({
+      result: [
+        {
+          repo,
+          revision: 3,
+          config: {
+            svc: {
+              timeout: { value: 900, description: timeout.description },
+              domain: { value: "", description: expect.any(String) },
+            },
+          },
+        },
+      ],
+      errors: [],
+    });
+    expect(await storedValues(repo)).toEqual({ provider: "p" });
+    expect(JSON.parse(await t.readRepository(repo))).toMatchObject({ config: { svc: { provider: "p" } } });
+  });
+
+  test("a stored value equal to the default goes too, and that is a new revision", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 900 });
+    const { result } = await t.owner.call("config/unset", { repo, fields: ["svc.timeout"] });
+    expect(result).toMatchObject([{ revision: 3 }]);
+    expect(await storedValues(repo)).toEqual({});
+  });
+
+  test("of a field that is not stored is success and no new revision", async () => {
+    const repo = await t.addRepository();
+    const text = await t.readRepository(repo);
+    const { result, errors } = await t.owner.call("config/unset", { repo, fields: ["svc.timeout"] });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ repo, revision: 1, config: { svc: { timeout: { value: 900 } } } }]);
+    expect(await t.readRepository(repo)).toBe(text);
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["no repo", { fields: ["svc.timeout"] }, 1006],
+    ["an empty array of repositories", { repo: [], fields: ["svc.timeout"] }, 1006],
+    ["no repo and no fields", {}, 1006],
+    ["no fields", { repo: "a" }, 1008],
+    ["fields null", { repo: "a", fields: null }, 1008],
+    ["an empty array of fields", { repo: "a", fields: [] }, 1008],
+    ["fields as text", { repo: "a", fields: "svc.timeout" }, 1101],
+    ["a field that is no text", { repo: "a", fields: [5] }, 1101],
+    ["too many fields", { repo: "a", fields: Array.from({ length: 257 }, (_, index) => `svc.f${index}`) }, 1107],
+    ["an unknown repository", { repo: "nowhere", fields: ["svc.timeout"] }, 1007],
+  ])("%s gives its code and an empty result", async (_title, args, code) => {
+    const { result, errors } = await t.owner.call("config/unset", args);
+    expect(result).toEqual([]);
+    expect(errors.map(error => error.code)).toEqual([code]);
+  });
+
+  test("spec 7, 1007: a field that does not exist is told beside what was unset", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5 });
+    const { result, errors } = await t.owner.call("config/unset", { repo, fields: ["svc.nope", "svc.timeout"] });
+    expect(errors).toMatchObject([{ code: 1007, field: "svc.nope" }]);
+    expect(result).toMatchObject([{ repo, revision: 3, config: { svc: { timeout: { value: 900 } } } }]);
+  });
+
+  test("arguments that unset does not know are ignored, also one that looks like a field", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
+    const args = { repo, fields: ["svc.timeout"], nonsense: 1, "svc.domain": "e" };
+    expect((await t.owner.call("config/unset", args)).errors).toEqual([]);
+    expect(await storedValues(repo)).toEqual({ domain: "d" });
+  });
+
+  test("rules across fields hold: a named service stays, unless its name goes in the same request", async () => {
+    const services = { web: { ready: "true", image: "web:1" } };
+    const repo = await repositoryWith({ "svc.services": services, "svc.default": "web" });
+    const refused = await t.owner.call("config/unset", { repo, fields: ["svc.services"] });
+    expect(refused).toMatchObject({ result: [], errors: [{ code: 1103, repo, field: "svc.services" }] });
+    const taken = await t.owner.call("config/unset", { repo, fields: ["svc.services", "svc.default"] });
+    expect(taken).toMatchObject({ result: [{ revision: 3 }], errors: [] });
+    expect(await storedValues(repo)).toEqual({});
+  });
+
+  test("takes the options of set: revision, atomic, dryRun, and several repositories", async () => {
+    const [one, two] = [await repositoryWith({ "svc.timeout": 1 }), await repositoryWith({ "svc.timeout": 2 })];
+    const all = { repo: [one, two], fields: ["svc.timeout"] };
+    const conflict = await t.owner.call("config/unset", { ...all, atomic: true, revision: { [one]: 2, [two]: 1 } });
+    expect(conflict).toMatchObject({ result: [], errors: [{ code: 1104, repo: two, details: { current: 2 } }] });
+    const dry = await t.owner.call("config/unset", { ...all, dryRun: true });
+    expect(dry).toMatchObject({ result: [{ revision: 3 }, { revision: 3 }], errors: [] });
+    expect([await storedValues(one), await storedValues(two)]).toEqual([{ timeout: 1 }, { timeout: 2 }]);
+    expect(await t.owner.call("config/unset", all)).toEqual(dry);
+    expect([await storedValues(one), await storedValues(two)]).toEqual([{}, {}]);
+  });
+});

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import type { Config } from "../../shared/config.ts";
+import { diffConfigs, type StoredDifference } from "../../shared/config-diff.ts";
+
+const parse = (text: string): Config => JSON.parse(text);
+
+test.each<[title: string, before: Config, after: Config, expected: readonly StoredDifference[]]>([
+  ["two empty configurations do not differ", {}, {}, []],
+  ["an empty scope is no difference", { svc: {} }, {}, []],
+  [
+    "a field that comes has nothing before",
+    {},
+    { svc: { timeout: 5 } },
+    [{ scope: "svc", field: "timeout", before: undefined, after: 5 }],
+  ],
+  [
+    "a field that goes has nothing after",
+    { svc: { timeout: 5 } },
+    { svc: {} },
+    [{ scope: "svc", field: "timeout", before: 5, after: undefined }],
+  ],
+  [
+    "a scope that goes takes each of its fields along",
+    { svc: { timeout: 5, domain: "d" } },
+    {},
+    [
+      { scope: "svc", field: "timeout", before: 5, after: undefined },
+      { scope: "svc", field: "domain", before: "d", after: undefined },
+    ],
+  ],
+  [
+    "a field that changes has both, and its neighbour is left out",
+    { svc: { timeout: 5, domain: "d" } },
+    { svc: { timeout: 6, domain: "d" } },
+    [{ scope: "svc", field: "timeout", before: 5, after: 6 }],
+  ],
+  ["the order of members makes no difference", { s: { a: { x: 1, y: 2 } } }, { s: { a: { y: 2, x: 1 } } }, []],
+  [
+    "the order of items makes one",
+    { s: { a: ["x", "y"] } },
+    { s: { a: ["y", "x"] } },
+    [{ scope: "s", field: "a", before: ["x", "y"], after: ["y", "x"] }],
+  ],
+  [
+    "falsy values are values",
+    { s: { a: null, b: 0, c: "" } },
+    { s: { a: false, b: false, c: null } },
+    [
+      { scope: "s", field: "a", before: null, after: false },
+      { scope: "s", field: "b", before: 0, after: false },
+      { scope: "s", field: "c", before: "", after: null },
+    ],
+  ],
+  [
+    "what holds comes first, what no longer holds after it",
+    { s: { gone: 1, stays: 2 } },
+    { s: { stays: 3, comes: 4 } },
+    [
+      { scope: "s", field: "stays", before: 2, after: 3 },
+      { scope: "s", field: "comes", before: undefined, after: 4 },
+      { scope: "s", field: "gone", before: 1, after: undefined },
+    ],
+  ],
+  [
+    "a field called as something every object inherits is a field like any other",
+    { s: {} },
+    { s: { constructor: "x" } },
+    [{ scope: "s", field: "constructor", before: undefined, after: "x" }],
+  ],
+  [
+    "members that every object inherits are not taken for equal",
+    { s: { a: parse('{"valueOf":{}}') } },
+    { s: { a: parse('{"toString":{}}') } },
+    [{ scope: "s", field: "a", before: { valueOf: {} } as never, after: { toString: {} } as never }],
+  ],
+])("%s", (_title, before, after, expected) => {
+  expect(diffConfigs(before, after)).toEqual(expected);
+});
+
+test("a configuration does not differ from itself", () => {
+  const config = { svc: { timeout: 5 } };
+  expect(diffConfigs(config, config)).toEqual([]);
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from "vitest";
+import { type ErrorCode, errorNames, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import { protocolCodes } from "../helpers/protocol-table.ts";
+
+const codes = Object.keys(protocolCodes).map(Number) as ErrorCode[];
+
+describe("the table of codes", () => {
+  test.each(codes)("%i has the protocol's name, alone and on the wire", code => {
+    expect(errorNames[code]).toBe(protocolCodes[code]);
+    expect(new RepoconfError(code, "what to do").toEntry()).toEqual({
+      code,
+      name: protocolCodes[code],
+      message: "what to do",
+    });
+  });
+
+  test("no two codes share a name", () => {
+    const names = Object.values(errorNames);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});
+
+describe("an expected error", () => {
+  test("goes over the wire with repo, field and details, and without its cause or stack", () => {
+    const context = { repo: "a", field: "svc.timeout", details: { current: 3 } };
+    const error = new RepoconfError(1104, "decide anew", context, new Error("/secret/path"));
+    const entry = { code: 1104, name: "Revision Conflict", message: "decide anew", ...context };
+    expect(JSON.parse(JSON.stringify(error.toEntry()))).toEqual(entry);
+  });
+
+  test("said of a repository keeps all else", () => {
+    const error = new RepoconfError(1103, "no", { field: "svc.timeout", details: { rule: "type" } }, "cause");
+    const said = error.inRepository("b");
+    expect(said.toEntry()).toEqual({ ...error.toEntry(), repo: "b" });
+    expect(said.cause).toBe("cause");
+    expect(error.repo).toBeUndefined();
+  });
+
+  test("stays the one it is", () => {
+    const error = new RepoconfError(1011, "no such field");
+    expect(toRepoconfError(error)).toBe(error);
+  });
+});
+
+class ErrorWithToString extends Error {
+  override toString(): never {
+    throw new Error("toString was called");
+  }
+}
+
+const hostile = {
+  get message(): never {
+    throw new Error("message was read");
+  },
+};
+
+describe("a surprise", () => {
+  test.each([
+    ["an Error", new Error("ENOENT /home/me/secret")],
+    ["a TypeError", new TypeError("secret is undefined")],
+    ["an error of the system", Object.assign(new Error("secret"), { code: "EACCES", path: "/secret" })],
+    ["an error with a code of ours", Object.assign(new Error("secret"), { code: 1006, name: errorNames[1006] })],
+    ["an object that looks like ours", { code: 1006, message: "secret", toEntry: () => ({ code: 1006 }) }],
+    ["an error that cannot be made text", new ErrorWithToString("secret")],
+    ["an object that cannot be read", hostile],
+    ["an object without a prototype", Object.create(null)],
+    ["a text", "secret"],
+    ["a number", 1006],
+    ["a symbol", Symbol("secret")],
+    ["null", null],
+    ["undefined", undefined],
+  ])("becomes 1500 and tells nothing of itself: %s", (_, thrown) => {
+    const error = toRepoconfError(thrown);
+    expect(error.code).toBe(1500);
+    expect(error.cause).toBe(thrown);
+    const entry = error.toEntry();
+    expect(Object.keys(entry).sort()).toEqual(["code", "message", "name"]);
+    expect(entry.name).toBe("Internal Error");
+    expect(JSON.stringify(entry)).not.toContain("secret");
+  });
+});
