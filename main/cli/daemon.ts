@@ -56,7 +56,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   });
   process.once("SIGINT", stop);
   process.once("SIGTERM", stop);
-  process.stdout.write(greeting(daemon, version));
+  process.stdout.write(greeting(daemon, version, homeFolder(undefined, {})));
   await stopAsked;
   await daemon.close();
   // Everything is on the disk. What is left is Engine.IO, which would wait half a minute for a client that polls no more.
@@ -69,7 +69,11 @@ interface Greeted {
   readonly otherPort: boolean;
 }
 
-function greeting({ url, home, otherPort }: Greeted, version: string): string {
+function greeting({ url, home, otherPort }: Greeted, version: string, defaultHome: string): string {
+  // npx finds the command only in the project's own folder, which is where npm runs its scripts.
+  const fromProject = process.env["npm_lifecycle_event"] === "start";
+  const command = fromProject ? "npx repoconf" : "repoconf";
+  const option = home.folder === defaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
   const lines = [
     `Repoconf ${version} is running. Ctrl+C stops it.`,
     "",
@@ -77,8 +81,10 @@ function greeting({ url, home, otherPort }: Greeted, version: string): string {
     `  Home   ${home.folder}`,
     `  Key    ${home.ownerKeyFile}`,
     "",
-    "Try it in another terminal, from the project's folder:",
-    `  npx node examples/tool.ts ${home.folder}`,
+    `Try it in another terminal, in ${fromProject ? "this folder" : "the folder of a git repository"}:`,
+    `  ${command} repo add${option}`,
+    `  ${command} set svc.timeout=30${option}`,
+    `  ${command} list${option}`,
     "",
   ];
   return `${lines.join("\n")}\n`;

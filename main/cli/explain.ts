@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { describeProblem } from "../../shared/health.ts";
 import type { Explanation } from "../../shared/protocol.ts";
 import {
   addJsonOption,
@@ -40,7 +41,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     print(`  comes from  ${describeOrigin(explanation)}`);
     print(`  default     ${show(explanation.default)}`);
     for (const problem of repository.health) {
-      if (problem.field === undefined || problem.field === field) print(`  problem     ${problem.message}`);
+      if (problem.field === undefined || problem.field === field) print(`  problem     ${describeProblem(problem)}`);
     }
   });
 }

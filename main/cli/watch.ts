@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { WatchMessage } from "../../shared/client/client.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import { describeProblem } from "../../shared/health.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -61,10 +62,7 @@ function describe(message: WatchMessage, fields: Fields, options: WatchOptions):
     }
     case "repo": {
       const [, event, { id, name, health }] = message;
-      const problems = health.map(
-        ({ message: text, line, column }) =>
-          `  ${text}${line === undefined ? "" : ` (line ${line}, column ${column ?? 1})`}`,
-      );
+      const problems = health.map(problem => `  ${describeProblem(problem)}`);
       return event === "health"
         ? [`${id} ${visible(name)}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems]
         : [`${id} ${visible(name)}: ${event}`];

@@ -3,6 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
 import { sameJson } from "../../shared/json.ts";
+import { describeProblem } from "../../shared/health.ts";
 import type { ConfigChanged, Explanation, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";
@@ -151,7 +152,8 @@ function unknownField({ scope, field, text }: RequestedPath): RepoconfError {
 }
 
 function brokenFile({ id, broken }: RepositoryState): RepoconfError {
-  const message = `The file of this repository cannot be used (${broken?.message ?? "it is broken"}), and no good values of it are known. Mend it.`;
+  const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
+  const message = `The file of this repository cannot be used, and no good values of it are known. Mend it: ${what}`;
   return new RepoconfError(1106, message, { repo: id });
 }
 

@@ -1,6 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Scopes } from "../scopes.ts";
@@ -394,8 +395,8 @@ export class Repository {
   #notWritable(): RepoconfError {
     if (this.#removed) return new RepoconfError(1102, `There is no repository ${this.id}.`, { repo: this.id });
     const { broken } = this.#state;
-    const place = broken?.line === undefined ? "" : `, line ${broken.line}, column ${broken.column ?? 1}`;
-    const message = `The file of this repository cannot be used (${broken?.message ?? "it is broken"}${place}). Mend it, then set again.`;
+    const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
+    const message = `The file of this repository cannot be used. Mend it, then try again: ${what}`;
     return new RepoconfError(1106, message, { repo: this.id });
   }
 
