@@ -54,11 +54,14 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     ...(options.port !== undefined && { port: options.port }),
     ...(background && !options.stay && { idleTimeout }),
   });
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
-  process.stdout.write(greeting(daemon, version, homeFolder(undefined, {})));
-  await stopAsked;
-  await daemon.close();
+  try {
+    process.once("SIGINT", stop);
+    process.once("SIGTERM", stop);
+    process.stdout.write(greeting(daemon, version, homeFolder(undefined, {})));
+    await stopAsked;
+  } finally {
+    await daemon.close();
+  }
   // Everything is on the disk. What is left is Engine.IO, which would wait half a minute for a client that polls no more.
   process.exit(0);
 }

@@ -39,7 +39,8 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
   const file = join(home.path, "repos/shop.json");
   await mkdir(join(home.path, "repos"));
   await writeFile(file, text);
-  const t = await startTestDaemon({ home: home.path, ...options });
+  // What is seen is seen by the watch alone, unless a test asks for sweeps.
+  const t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000, ...options });
   await t.owner.call("config/watch", { repo: "shop" });
   return {
     t,

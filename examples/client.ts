@@ -1,0 +1,20 @@
+/**
+ * A local tool on the typed client: no key to find, no reply to take apart, and a value of the wrong type does not compile.
+ *
+ *   node examples/client.ts REPOSITORY
+ */
+import { connect, RepoconfError } from "repoconf/client";
+
+const [repo = ""] = process.argv.slice(2);
+try {
+  // Finds the running daemon, makes sure that it is the right one, and shows it your key.
+  using client = await connect();
+  await client.set(repo, { "svc.timeout": 30, "svc.proxy_aliases": ["a.test"] }, { reason: "the database is slow" });
+  const timeout = await client.get(repo, "svc.timeout"); // a number
+  const { svc } = await client.list(repo);
+  console.log(`${timeout} seconds, reached as ${svc.proxy_aliases.join(", ")}`);
+} catch (error) {
+  if (!(error instanceof RepoconfError)) throw error;
+  console.error(`${error.code} ${error.message}`);
+  process.exitCode = 1;
+}
