@@ -2,8 +2,8 @@ import { type Config, configValue, countConfigFields } from "../../shared/config
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
-import { sameJson } from "../../shared/json.ts";
 import { describeProblem } from "../../shared/health.ts";
+import { sameJson } from "../../shared/json.ts";
 import type { ConfigChanged, Explanation, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";

@@ -245,6 +245,8 @@ export class FileStore implements RepositoryStore {
       indexed: this.#indexed.get(id),
       nextRevision: indexed => this.#nextRevision(indexed),
       publish: event => this.#publish(event),
+      onError: (error, repo) =>
+        this.#options.onProblem("a repository's files could not be looked at", { repo, error: String(error) }),
     });
     this.#repositories.set(id, repository);
     return repository;

@@ -60,6 +60,8 @@ export interface RepositoryOptions {
   /** The revision of a repository whose files are not as the index knew them. */
   nextRevision(indexed: number | undefined): number;
   publish(event: StoreEvent): void;
+  /** Something failed that should not have. */
+  onError(error: unknown, id: string): void;
 }
 
 /**
@@ -212,7 +214,7 @@ export class Repository {
       if (!this.#loaded || this.#looks.length > 0) {
         const looks = this.#looks;
         this.#looks = [];
-        await this.#look("file");
+        await this.#look("file").catch(error => this.#giveUpLoading(error));
         for (const resolve of looks) resolve();
       } else if (head === undefined) {
         return;
@@ -222,10 +224,21 @@ export class Repository {
       } else {
         const end = this.#queue.findIndex(waiting => waiting.kind === "exclusive");
         const batch = this.#queue.splice(0, end === -1 ? this.#queue.length : end);
-        const written = await this.#write(batch.filter(waiting => waiting.kind === "change"));
-        written.finish();
+        const changes = batch.filter(waiting => waiting.kind === "change");
+        try {
+          (await this.#write(changes)).finish();
+        } catch (error) {
+          // A bug must not leave its callers without an answer, nor the queue standing still.
+          for (const { settle } of changes) settle({ error });
+        }
       }
     }
+  }
+
+  /** A look that failed by a bug says nothing of the files: what is known stays. */
+  #giveUpLoading(error: unknown): void {
+    this.#loaded = true;
+    this.#options.onError(error, this.id);
   }
 
   async #look(source: "file" | "merge"): Promise<void> {
