@@ -29,10 +29,11 @@ export function addWatchCommand(program: Command): void {
 
 async function watch(options: WatchOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
-  const { chooseRepository } = await import("./repositories.ts");
+  const { chooseRepository, listRepositories } = await import("./repositories.ts");
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
     const fields = await listFields(client);
+    const names = new Map((await listRepositories(client)).map(({ id, name }) => [id, name]));
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // Whoever reads our output may leave first, as head does.
@@ -41,16 +42,24 @@ async function watch(options: WatchOptions): Promise<void> {
     if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
     for await (const message of client.watch(repository?.id, stop.signal)) {
       if (options.json) print(JSON.stringify({ resource: message[0], event: message[1], payload: message[2] }));
-      else for (const line of describe(message, fields, options)) print(line);
+      else for (const line of describe(message, fields, names, options)) print(line);
     }
   });
 }
 
-function describe(message: WatchMessage, fields: Fields, options: WatchOptions): string[] {
+function describe(
+  message: WatchMessage,
+  fields: Fields,
+  names: ReadonlyMap<string, string>,
+  options: WatchOptions,
+): string[] {
   switch (message[0]) {
     case "config": {
       const { repo, revision, time, actor, source, reason, changes } = message[2];
-      const head = `${time} ${repo} revision ${revision} by ${actor} (${source}${reason === undefined ? "" : `: ${visible(reason)}`})`;
+      // A hand edit is said as one; `merge` is one that a set found on its way.
+      const by = actor === "file" ? "by hand" : `by ${visible(actor)} (${source})`;
+      const why = reason === undefined ? "" : `: ${visible(reason)}`;
+      const head = `${time}  ${visible(names.get(repo) ?? repo)}  revision ${revision}  ${by}${why}`;
       const lines = Object.entries(changes).flatMap(([scope, values]) =>
         Object.entries(values).map(([field, { value, previous, stored }]) => {
           const path = joinConfigPath(scope, field);
