@@ -1,11 +1,16 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { addBackupCommand } from "./backup.ts";
+import { addCompletionCommand } from "./completion.ts";
 import { addDaemonCommand } from "./daemon.ts";
 import { addDescribeCommand } from "./describe.ts";
+import { addDoctorCommand } from "./doctor.ts";
 import { addEndpointCommand } from "./endpoint.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
+import { addExportCommand } from "./export.ts";
 import { addGetCommand } from "./get.ts";
+import { addImportCommand } from "./import.ts";
 import { addKeyCommand } from "./key.ts";
 import { addListCommand } from "./list.ts";
 import { addRepoCommand } from "./repo.ts";
@@ -32,6 +37,9 @@ export function createProgram(): Command {
   addExplainCommand(program);
   addDescribeCommand(program);
   addWatchCommand(program);
+  addExportCommand(program);
+  addImportCommand(program);
+  addBackupCommand(program);
   addRepoCommand(program);
   addScopeCommand(program);
   addKeyCommand(program);
@@ -41,6 +49,8 @@ export function createProgram(): Command {
   addRestartCommand(program);
   addEndpointCommand(program);
   addSettingsCommand(program);
+  addDoctorCommand(program);
+  addCompletionCommand(program);
   return program;
 }
 

@@ -13,7 +13,7 @@ import { Connections } from "./connections.ts";
 import { createDispatch, type Dispatch } from "./dispatch.ts";
 import { newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
-import { HomeError, makeHomeFolder, prepareHome } from "./home.ts";
+import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome } from "./home.ts";
 import { Keys } from "./keys/keys.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { configOperations } from "./operations/config.ts";
@@ -67,6 +67,7 @@ export class HomeInUseError extends HomeError {}
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = homeAt(options.home);
+  await assertKnownFormat(home);
   await makeHomeFolder(home);
   const lock = await lockHome(home);
   try {
@@ -81,7 +82,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
   const { logger, version } = options;
   const startedAt = new Date();
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
-  await prepareHome(home);
+  const newHome = await prepareHome(home);
   // An endpoint file still there was left by a daemon that did not end in order.
   const afterCrash = (await readEndpoint(home)) !== undefined;
 
@@ -97,6 +98,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
     scopes,
     afterCrash,
+    newHome,
     onProblem: problem,
     ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
     ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
@@ -200,7 +202,7 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
   });
   watcher.add(home.scopes, () => void reloadScopes());
   // What changed before the watch began.
-  void watcher.ready.then(() => Promise.all([reloadSettings(), reloadScopes()]));
+  void watcher.ready().then(() => Promise.all([reloadSettings(), reloadScopes()]));
 
   let idleTimer: NodeJS.Timeout | undefined;
   function watchIdleness(clients: number): void {

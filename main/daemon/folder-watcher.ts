@@ -1,7 +1,13 @@
-import { dirname } from "node:path";
 import { type FSWatcher, watch } from "chokidar";
 
 export type FolderListener = (name: string | undefined) => void;
+
+interface WatchedFolder {
+  readonly listener: FolderListener;
+  readonly watcher: FSWatcher;
+  /** Settled when the folder is watched, or no longer to be. */
+  readonly ready: PromiseWithResolvers<void>;
+}
 
 /**
  * Hints that something in a folder changed, by the name of the entry (undefined: unknown which). Only hints: whoever
@@ -10,50 +16,51 @@ export type FolderListener = (name: string | undefined) => void;
  * every new name; its `raw` event still tells.
  */
 export class FolderWatcher {
-  readonly #listeners = new Map<string, FolderListener>();
-  readonly #watcher: FSWatcher;
-  /** Resolves when the folders added first are watched. */
-  readonly ready: Promise<void>;
+  readonly #watched = new Map<string, WatchedFolder>();
+  readonly #onError: (error: unknown) => void;
 
   constructor(onError: (error: unknown) => void) {
-    this.#watcher = watch([], {
+    this.#onError = onError;
+  }
+
+  /** Resolves when the folders added so far are watched. */
+  async ready(): Promise<void> {
+    await Promise.all([...this.#watched.values()].map(({ ready }) => ready.promise));
+  }
+
+  add(folder: string, listener: FolderListener): void {
+    // One of chokidar's watchers for each: `unwatch` of a folder would deafen it for those below, for good.
+    const watcher = watch(folder, {
       ignoreInitial: true,
       atomic: false,
       awaitWriteFinish: false,
       followSymlinks: false,
-      ignored: path => !this.#listeners.has(path) && this.#listeners.has(dirname(path)),
+      ignored: path => path !== folder,
     });
-    this.#watcher.on("raw", (_event, name, details) => {
-      const folder = watchedFolder(details);
-      if (folder !== undefined) this.#listeners.get(folder)?.(name ?? undefined);
-    });
-    this.#watcher.on("error", onError);
-    this.ready = new Promise(resolve => this.#watcher.once("ready", resolve));
+    watcher.on("raw", (_event, name) => listener(name ?? undefined));
+    watcher.on("error", this.#onError);
+    const ready = Promise.withResolvers<void>();
+    watcher.once("ready", ready.resolve);
+    this.#watched.set(folder, { listener, watcher, ready });
   }
 
-  add(folder: string, listener: FolderListener): void {
-    this.#listeners.set(folder, listener);
-    this.#watcher.add(folder);
-  }
-
-  remove(folder: string): void {
-    if (this.#listeners.delete(folder)) this.#watcher.unwatch(folder);
+  async remove(folder: string): Promise<void> {
+    const watched = this.#watched.get(folder);
+    this.#watched.delete(folder);
+    // Closed before it is ready, chokidar never says that it is.
+    watched?.ready.resolve();
+    await watched?.watcher.close();
   }
 
   /** Watches a folder again that was removed and made anew: the old watch is deaf. */
-  renew(folder: string): void {
-    if (!this.#listeners.has(folder)) return;
-    this.#watcher.unwatch(folder);
-    this.#watcher.add(folder);
+  async renew(folder: string): Promise<void> {
+    const watched = this.#watched.get(folder);
+    if (watched === undefined) return;
+    await this.remove(folder);
+    this.add(folder, watched.listener);
   }
 
   async close(): Promise<void> {
-    this.#listeners.clear();
-    await this.#watcher.close();
+    await Promise.all([...this.#watched.keys()].map(folder => this.remove(folder)));
   }
-}
-
-function watchedFolder(details: unknown): string | undefined {
-  if (typeof details !== "object" || details === null || !("watchedPath" in details)) return undefined;
-  return typeof details.watchedPath === "string" ? details.watchedPath : undefined;
 }

@@ -5,7 +5,7 @@ import { DurableTextFile } from "./store/durable-text-file.ts";
 import { systemErrorCode } from "./store/file-system.ts";
 
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. */
-const homeFormat = 1;
+export const homeFormat = 1;
 
 /** A home that cannot be used; `message` says what to do. */
 export class HomeError extends Error {
@@ -17,17 +17,22 @@ export async function makeHomeFolder(home: Home): Promise<void> {
   await makePrivateFolder(home.folder);
 }
 
-/** Makes or checks what is inside, the lock being held. Throws HomeError for a home of a newer version, which stays untouched. */
-export async function prepareHome(home: Home): Promise<void> {
+/** Throws HomeError for a home of a newer version, which stays untouched. */
+export async function assertKnownFormat(home: Home): Promise<void> {
   const format = await readFormat(home);
-  if (format !== undefined && format > homeFormat) {
-    throw new HomeError(
-      `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
-    );
-  }
+  if (format === undefined || format <= homeFormat) return;
+  throw new HomeError(
+    `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
+  );
+}
+
+/** Makes what is inside, as far as it is missing; the lock is held and the format known. Tells whether the home is new. */
+export async function prepareHome(home: Home): Promise<boolean> {
   for (const folder of [home.repositories, home.removed, home.scopes, home.temporary]) await makePrivateFolder(folder);
   for (const name of await readdir(home.temporary)) await unlink(join(home.temporary, name)).catch(() => {});
-  if (format === undefined) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
+  if ((await readFormat(home)) !== undefined) return false;
+  await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
+  return true;
 }
 
 /** A file of the home, for its owner alone, written durably. */

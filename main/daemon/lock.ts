@@ -1,4 +1,4 @@
-import { closeSync, lstatSync, openSync } from "node:fs";
+import { closeSync, fchmodSync, lstatSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { HomeError } from "./home.ts";
 
@@ -16,7 +16,9 @@ export function takeLock(path: string): Lock | undefined {
     throw new HomeError(`${path} is a symbolic link. Remove it and start again.`);
   }
   // SQLite would make it readable to all.
-  closeSync(openSync(path, "a", 0o600));
+  const handle = openSync(path, "a", 0o600);
+  fchmodSync(handle, 0o600);
+  closeSync(handle);
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(path);

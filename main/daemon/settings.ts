@@ -85,5 +85,9 @@ export function parseSettings(text: string): SettingsValues {
   const ajv = new Ajv2020({ allErrors: true });
   const validate = ajv.compile<SettingsValues>(settingsSchema);
   if (validate(value)) return value;
-  throw new SettingsError(ajv.errorsText(validate.errors, { dataVar: "settings", separator: "; " }));
+  const problems = (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    const member = params["additionalProperty"];
+    return member === undefined ? `${instancePath.slice(1)} ${message}` : `there is no setting "${member}"`;
+  });
+  throw new SettingsError(problems.join("; "));
 }

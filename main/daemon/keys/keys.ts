@@ -53,9 +53,11 @@ export class Keys {
 
   /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
   static async open(home: Home, now: () => number = Date.now): Promise<Keys> {
-    const low = new Low<KeysData>(new JsonFile(privateFile(home, home.keysFile), parseKeys), { keys: [] });
+    const file = privateFile(home, home.keysFile);
+    const low = new Low<KeysData>(new JsonFile(file, parseKeys), { keys: [] });
     try {
       await low.read();
+      await file.makePrivate();
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);
       throw new HomeError(

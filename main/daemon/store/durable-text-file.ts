@@ -25,7 +25,7 @@ export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefin
 
 export interface DurableTextFileOptions {
   readonly path: string;
-  /** The temporary file's path, on the same file system and in no watched folder's list of names. One writer at a time may use it. */
+  /** The temporary file's path, on the same file system. One writer at a time may use it. */
   readonly temporaryPath: string;
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
@@ -35,7 +35,7 @@ export interface DurableTextFileOptions {
 
 /** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
 const writers = pLimit(64);
-/** How long a rename or removal that another process blocks (antivirus, indexer, an editor on Windows) is tried again. */
+/** How long a call that another process blocks (antivirus, indexer, an editor on Windows) is tried again, in milliseconds. */
 const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 // A link is reported, never followed, and a pipe must not block. Windows knows neither flag.
@@ -51,6 +51,8 @@ export class DurableTextFile implements Adapter<string> {
   readonly #fileSystem: FileSystem;
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
+  /** What the file held when last read or written; null if there was none. */
+  #text: string | null = null;
 
   constructor(options: DurableTextFileOptions) {
     this.path = options.path;
@@ -75,6 +77,7 @@ export class DurableTextFile implements Adapter<string> {
       switch (systemErrorCode(error)) {
         case "ENOENT":
           this.#stamp = undefined;
+          this.#text = null;
           return null;
         case "ELOOP":
         case "EMLINK":
@@ -99,7 +102,8 @@ export class DurableTextFile implements Adapter<string> {
       this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
       this.#fileMode = stats.mode & 0o777;
       try {
-        return utf8.decode(bytes);
+        this.#text = utf8.decode(bytes);
+        return this.#text;
       } catch {
         throw new UnreadableFileError("it is not UTF-8 text");
       }
@@ -113,7 +117,48 @@ export class DurableTextFile implements Adapter<string> {
    * throws, the file stays as it is. Throws the system's error; no temporary file is left behind.
    */
   async write(text: string, lastLook?: () => Promise<void>): Promise<void> {
-    await writers(() => this.#replace(text, lastLook));
+    const { temporaryPath } = this.#options;
+    const stamp = await writers(() => this.#writeTemporary(text));
+    try {
+      await lastLook?.();
+      await retryBlocked(() => this.#fileSystem.rename(temporaryPath, this.path));
+    } catch (error) {
+      await this.#removeTemporary();
+      throw error;
+    }
+    try {
+      await this.#syncFolder();
+    } catch (error) {
+      // It is not sure to stay, so it may not be taken as written; and what is told as not written may not be there.
+      await this.#putBack();
+      throw error;
+    }
+    this.#stamp = stamp;
+    this.#text = text;
+  }
+
+  /** Removes the file, durably. */
+  async remove(): Promise<void> {
+    await retryBlocked(() => this.#fileSystem.unlink(this.path));
+    await this.#syncFolder();
+    this.#stamp = undefined;
+    this.#text = null;
+  }
+
+  /** Makes the file hold again what it held before the write that failed, as far as the disk lets us. */
+  async #putBack(): Promise<void> {
+    const { temporaryPath } = this.#options;
+    try {
+      if (this.#text === null) {
+        await this.#fileSystem.unlink(this.path);
+        return;
+      }
+      this.#stamp = await this.#writeTemporary(this.#text);
+      await this.#fileSystem.rename(temporaryPath, this.path);
+    } catch {
+      // The disk refuses this too. Whoever reads next finds the new text, and it becomes a change like an edit by hand.
+      await this.#removeTemporary().catch(() => {});
+    }
   }
 
   /** Takes from an existing file every right that its options' mode does not give. */
@@ -127,20 +172,6 @@ export class DurableTextFile implements Adapter<string> {
     } finally {
       await handle.close();
     }
-  }
-
-  async #replace(text: string, lastLook: (() => Promise<void>) | undefined): Promise<void> {
-    const { temporaryPath } = this.#options;
-    const stamp = await this.#writeTemporary(text);
-    try {
-      await lastLook?.();
-      await retryBlocked(() => this.#fileSystem.rename(temporaryPath, this.path));
-    } catch (error) {
-      await this.#removeTemporary();
-      throw error;
-    }
-    await this.#syncFolder();
-    this.#stamp = stamp;
   }
 
   async #writeTemporary(text: string): Promise<FileStamp> {
@@ -175,12 +206,14 @@ export class DurableTextFile implements Adapter<string> {
   async #syncFolder(): Promise<void> {
     // Windows has no handle on a folder; NTFS journals the rename itself.
     if (process.platform === "win32") return;
-    const handle = await this.#fileSystem.open(dirname(this.path), "r");
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await retryBlocked(async () => {
+      const handle = await this.#fileSystem.open(dirname(this.path), "r");
+      try {
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    });
   }
 }
 

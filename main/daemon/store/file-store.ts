@@ -31,6 +31,8 @@ export interface FileStoreOptions {
   readonly schemaReference: string;
   /** The last run did not end in order, so the index may be behind what was acknowledged. */
   readonly afterCrash: boolean;
+  /** No daemon ran on this home before, so there is no index to miss. */
+  readonly newHome: boolean;
   readonly fileSystem?: FileSystem;
   /** Milliseconds between two comparisons of the folder with what is known. */
   readonly sweepInterval?: number;
@@ -57,9 +59,9 @@ export class FileStore implements RepositoryStore {
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
   readonly #roster = pLimit(1);
-  /** What a sweep last saw of each repository's files. */
-  readonly #swept = new Map<string, FileStamps>();
   readonly #folderInodes = new Map<string, number>();
+  /** Revisions may have been given out that the index does not know of. */
+  #revisionsUncertain: boolean;
   #reconciled: Promise<void> = Promise.resolve();
   #sweepTimer: NodeJS.Timeout | undefined;
   #indexTimer: NodeJS.Timeout | undefined;
@@ -67,6 +69,7 @@ export class FileStore implements RepositoryStore {
 
   private constructor(options: FileStoreOptions) {
     this.#options = options;
+    this.#revisionsUncertain = options.afterCrash;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     const temporaryPath = join(options.folders.temporary, "index.json");
     this.#index = new RepositoryIndex(options.indexPath, temporaryPath, this.#fileSystem);
@@ -78,8 +81,9 @@ export class FileStore implements RepositoryStore {
   /** Reads the index and the folder's listing, and no repository's file: those that differ are read right after. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
     const store = new FileStore(options);
-    const { repositories, damaged } = await store.#index.read();
-    if (damaged !== undefined) options.onProblem("the index is damaged and is made anew", { cause: damaged });
+    const { repositories, unknown } = await store.#index.read();
+    if (unknown === "damaged") options.onProblem("the index is damaged and is made anew", {});
+    store.#revisionsUncertain ||= unknown === "damaged" || (unknown === "missing" && !options.newHome);
     for (const entry of repositories.values()) {
       store.#indexed.set(entry.id, entry);
       store.#open(entry.id);
@@ -87,7 +91,7 @@ export class FileStore implements RepositoryStore {
     }
     for (const id of await store.#listIds()) if (!store.has(id)) store.#open(id);
     store.#watcher.add(options.folders.repositories, name => store.#hint(name));
-    store.#reconciled = store.#watcher.ready.then(() => store.#sweep());
+    store.#reconciled = store.#watcher.ready().then(() => store.#sweep());
     store.#reconciled.catch(error =>
       options.onProblem("the folder cannot be compared with the index", { error: String(error) }),
     );
@@ -171,7 +175,10 @@ export class FileStore implements RepositoryStore {
       } catch (error) {
         throw storageFailure(id, error);
       }
-      const added = this.#repositories.get(id) ?? this.#open(id, files);
+      // One of this id was removed before: its revisions go on, or an old number would be right again.
+      const removedNames = await readdir(this.#options.folders.removed);
+      const again = removedNames.some(name => name.startsWith(`${id}.`));
+      const added = this.#repositories.get(id) ?? this.#open(id, files, again || this.#revisionsUncertain);
       await added.look();
       this.#publish({ kind: "added", state: added.state });
       return this.#summarise(added);
@@ -205,8 +212,9 @@ export class FileStore implements RepositoryStore {
         repository.markRemoved();
         this.#repositories.delete(id);
         this.#indexed.delete(id);
-        this.#swept.delete(id);
         this.#followTree(repository.state, false);
+        // Or the next start after a crash would take it for one whose file was deleted by hand.
+        await this.#saveIndex();
         this.#publish({ kind: "removed", state: repository.state });
         return movedTo;
       });
@@ -237,13 +245,17 @@ export class FileStore implements RepositoryStore {
     return repository;
   }
 
-  #open(id: string, files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem)): Repository {
+  #open(
+    id: string,
+    files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem),
+    uncertain = this.#revisionsUncertain,
+  ): Repository {
     const repository = new Repository({
       id,
       files,
       scopes: this.#options.scopes,
       indexed: this.#indexed.get(id),
-      nextRevision: indexed => this.#nextRevision(indexed),
+      nextRevision: indexed => this.#nextRevision(indexed, uncertain),
       publish: event => this.#publish(event),
       onError: (error, repo) =>
         this.#options.onProblem("a repository's files could not be looked at", { repo, error: String(error) }),
@@ -253,13 +265,13 @@ export class FileStore implements RepositoryStore {
   }
 
   /**
-   * The revision of a repository whose files changed while no daemon looked. After a crash the index may be behind
-   * revisions that were already given out; seconds since 1970 are ahead of all of them, so no number ever means two states.
+   * The revision of a repository that is new, or whose files changed while no daemon looked. Where revisions may have been
+   * given out that the index does not know of, the microseconds since 1970 are ahead of all of them, so that no number
+   * ever means two states.
    */
-  #nextRevision(indexed: number | undefined): number {
-    if (indexed === undefined && !this.#options.afterCrash) return 1;
+  #nextRevision(indexed: number | undefined, uncertain: boolean): number {
     const next = (indexed ?? 0) + 1;
-    return this.#options.afterCrash ? Math.max(next, Math.floor(Date.now() / 1000)) : next;
+    return uncertain ? Math.max(next, Date.now() * 1_000) : next;
   }
 
   #publish(event: StoreEvent): void {
@@ -319,7 +331,7 @@ export class FileStore implements RepositoryStore {
     for (const [folder, id] of this.#treeFolders) {
       if (id !== state.id || folder === wanted) continue;
       this.#treeFolders.delete(folder);
-      this.#watcher.remove(folder);
+      void this.#watcher.remove(folder);
     }
     if (wanted !== undefined) this.#watchTree(state.id, wanted);
   }
@@ -389,11 +401,8 @@ export class FileStore implements RepositoryStore {
       tree: (treePath && (await stampOf(treePath))) || undefined,
     };
     const known = loaded ? files.stamps : indexed?.stamps;
-    const swept = this.#swept.get(repository.id);
-    this.#swept.set(repository.id, found);
     if (known !== undefined && sameStamp(found.home, known.home) && sameStamp(found.tree, known.tree)) return;
-    // A file that cannot be read never gets a stamp: looked at once for each change of it.
-    if (loaded && swept !== undefined && sameStamp(found.home, swept.home) && sameStamp(found.tree, swept.tree)) return;
+    // One that cannot be read has no stamp known, and so is tried again at every sweep.
     await repository.look();
   }
 
@@ -405,7 +414,7 @@ export class FileStore implements RepositoryStore {
       const known = this.#folderInodes.get(folder);
       if (inode === undefined) this.#folderInodes.set(folder, -1);
       else this.#folderInodes.set(folder, inode);
-      if (known !== undefined && inode !== undefined && known !== inode) this.#watcher.renew(folder);
+      if (known !== undefined && inode !== undefined && known !== inode) await this.#watcher.renew(folder);
     }
   }
 

@@ -26,6 +26,11 @@ export class DocumentTooLargeError extends Error {
   override readonly name = "DocumentTooLargeError";
 }
 
+interface Found {
+  readonly text: string | null | undefined;
+  readonly status: DocumentStatus;
+}
+
 /** Waits before a file found gone or broken is believed: an editor may be between two steps of a save (250 ms in all). */
 const settleDelays = [5, 15, 40, 90, 100];
 
@@ -37,7 +42,8 @@ export class JsonDocument {
   readonly #file: DurableTextFile;
   readonly #maximumBytes: number;
   readonly #low: Low<JsonObject>;
-  /** The text last seen: null when there was no file, undefined before the first look. */
+  #looked = false;
+  /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "gone" };
 
@@ -73,14 +79,14 @@ export class JsonDocument {
    * 250 ms before that is believed.
    */
   async look(): Promise<boolean> {
-    const first = this.#text === undefined;
-    let found = await this.#lookOnce();
-    for (const milliseconds of first ? [] : settleDelays) {
+    let found = await this.#lookOnce(undefined);
+    for (const milliseconds of this.#looked ? settleDelays : []) {
       if (found === undefined || found.status.kind === "good") break;
       await delay(milliseconds);
-      found = await this.#lookOnce();
+      found = await this.#lookOnce(found);
     }
     if (found === undefined) return false;
+    this.#looked = true;
     this.#text = found.text;
     this.#status = found.status;
     // Low.read keeps what it had when there is nothing to read.
@@ -104,13 +110,35 @@ export class JsonDocument {
     }
   }
 
+  /** The text last seen or written; null if there was no file. */
+  get text(): string | null {
+    return this.#text ?? null;
+  }
+
+  /**
+   * Makes the file hold the text that it had before a write of ours, byte for byte; null removes it. Throws
+   * ForeignEditError or the system's error.
+   */
+  async restore(text: string | null): Promise<void> {
+    if (text === null) {
+      await this.#assertUntouched();
+      await this.#file.remove();
+    } else {
+      await this.#file.write(text, () => this.#assertUntouched());
+    }
+    this.#text = text;
+    this.#status = text === null ? { kind: "gone" } : { kind: "good", json: parseJsonText(text) };
+    this.#low.data = this.#status.kind === "good" ? this.#status.json.value : {};
+  }
+
+  async #assertUntouched(): Promise<void> {
+    if ((await this.#readText()) !== this.text) throw new ForeignEditError();
+  }
+
   async #replace(value: JsonObject): Promise<void> {
     const text = this.#status.kind === "good" ? rewriteJsonText(this.#status.json, value) : formatJsonText(value);
     if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
-    const known = this.#text ?? null;
-    await this.#file.write(text, async () => {
-      if ((await this.#readText()) !== known) throw new ForeignEditError();
-    });
+    await this.#file.write(text, () => this.#assertUntouched());
     this.#text = text;
     this.#status = { kind: "good", json: parseJsonText(text) };
   }
@@ -125,22 +153,22 @@ export class JsonDocument {
     }
   }
 
-  /** Undefined: the very text that is known, or no way to tell now. */
-  async #lookOnce(): Promise<{ text: string | null; status: DocumentStatus } | undefined> {
+  /** Undefined: what is known already, or no way to tell now. `last` is what a moment ago was found. */
+  async #lookOnce(last: Found | undefined): Promise<Found | undefined> {
     let text: string | null | UnreadableFileError;
     try {
       text = await this.#readText();
     } catch (error) {
       // No file handle left: what is known stays, and a later look will tell.
-      if (this.#text !== undefined) return undefined;
+      if (this.#looked) return undefined;
       text = new UnreadableFileError(`it cannot be read now (${systemErrorCode(error) ?? String(error)})`);
     }
     if (text instanceof UnreadableFileError) {
-      // It has no text to be known by; the empty one is broken too.
-      const known = this.#status.kind === "broken" && this.#status.message === text.message;
-      return known ? undefined : { text: "", status: { kind: "broken", message: text.message } };
+      const known = this.#status.kind === "broken" && this.#text === undefined && this.#status.message === text.message;
+      return known ? undefined : { text: undefined, status: { kind: "broken", message: text.message } };
     }
-    if (text === this.#text) return undefined;
+    if (this.#looked && text === this.#text) return undefined;
+    if (last !== undefined && last.text === text) return last;
     if (text === null) return { text, status: { kind: "gone" } };
     try {
       return { text, status: { kind: "good", json: parseJsonText(text) } };

@@ -7,10 +7,10 @@ import type { DurableTextFile } from "./durable-text-file.ts";
  */
 export class JsonFile<Data> implements Adapter<Data> {
   readonly #file: DurableTextFile;
-  readonly #parse: (value: unknown) => Data | null;
+  readonly #parse: (value: unknown) => Data;
 
-  /** `parse` takes what the file holds and gives it its type, or null if it is not of the expected shape. */
-  constructor(file: DurableTextFile, parse: (value: unknown) => Data | null) {
+  /** `parse` takes what the file holds and gives it its type; it throws SyntaxError if that is not of the expected shape. */
+  constructor(file: DurableTextFile, parse: (value: unknown) => Data) {
     this.#file = file;
     this.#parse = parse;
   }

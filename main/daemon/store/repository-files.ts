@@ -1,4 +1,6 @@
-import { basename, join } from "node:path";
+import { randomBytes } from "node:crypto";
+import { readdir, unlink } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
@@ -86,14 +88,21 @@ export class RepositoryFiles {
     const { status } = this.home;
     if (status.kind !== "good") return { kind: "broken", problem: describeProblem(this.home) };
     const head = readHead(this.#id, this.home.value);
+    if (this.home.value["inTree"] === true && !head.inTree) {
+      return {
+        kind: "broken",
+        head,
+        problem: describeShape(this.home, "path", "must be the absolute path of the work tree"),
+      };
+    }
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", head, problem: describeProblem(this.values) };
     const { config = {} } = this.values.value;
-    if (!isJsonObject(config)) return { kind: "broken", head, problem: describeShape(this.values, ["config"]) };
+    if (!isJsonObject(config)) return { kind: "broken", head, problem: describeShape(this.values, "config") };
     for (const [scope, fields] of Object.entries(config)) {
       if (!isJsonObject(fields))
-        return { kind: "broken", head, problem: describeShape(this.values, ["config", scope]) };
+        return { kind: "broken", head, problem: describeShape(this.values, `config.${scope}`) };
     }
     return { kind: "good", head, config: config as Config };
   }
@@ -104,13 +113,14 @@ export class RepositoryFiles {
     const head = readHead(this.#id, this.home.value);
     const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
+    if (path !== undefined) void removeLeftovers(path);
     this.#tree =
       path === undefined
         ? undefined
         : new JsonDocument({
             path,
-            // Beside it, as a rename cannot cross file systems.
-            temporaryPath: `${path}.tmp`,
+            // Beside it, as a rename cannot cross file systems; and by a name that nobody else has there.
+            temporaryPath: `${path}.${randomBytes(6).toString("hex")}.tmp`,
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
             fileSystem: this.#fileSystem,
@@ -131,9 +141,16 @@ function describeProblem(document: JsonDocument): HealthProblem {
   };
 }
 
-function describeShape(document: JsonDocument, path: readonly string[]): HealthProblem {
-  const place = document.status.kind === "good" ? document.status.json.locate(path) : undefined;
-  return { code: 1106, message: `${basename(document.path)}: "${path.join(".")}" must be an object`, ...place };
+function describeShape(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
+  const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
+  return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
+}
+
+/** Takes away the temporary files that a crash left beside an in-tree file. */
+async function removeLeftovers(path: string): Promise<void> {
+  const ours = /^\.repoconf\.json\.[0-9a-f]{12}\.tmp$/;
+  const names = await readdir(dirname(path)).catch(() => []);
+  for (const name of names) if (ours.test(name)) await unlink(join(dirname(path), name)).catch(() => {});
 }
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
@@ -141,7 +158,7 @@ function readHead(id: string, value: JsonObject): RepositoryHead {
   const { name, path, inTree } = value;
   return {
     name: typeof name === "string" && name !== "" ? name : id,
-    ...(typeof path === "string" && path !== "" && { path }),
-    inTree: inTree === true && typeof path === "string" && path !== "",
+    ...(typeof path === "string" && isAbsolute(path) && { path }),
+    inTree: inTree === true && typeof path === "string" && isAbsolute(path),
   };
 }

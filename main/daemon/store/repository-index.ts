@@ -24,13 +24,14 @@ export class RepositoryIndex {
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 
-  /** By id; empty, and `damaged` says why, if there is nothing that can be used. */
-  async read(): Promise<{ repositories: ReadonlyMap<string, IndexedRepository>; damaged?: string }> {
+  /** By id; empty, and `unknown` says why, if there is nothing that can be used. */
+  async read(): Promise<{ repositories: ReadonlyMap<string, IndexedRepository>; unknown?: "missing" | "damaged" }> {
     try {
       await this.#low.read();
-    } catch (error) {
-      return { repositories: new Map(), damaged: error instanceof Error ? error.message : String(error) };
+    } catch {
+      return { repositories: new Map(), unknown: "damaged" };
     }
+    if (this.#low.data === empty) return { repositories: new Map(), unknown: "missing" };
     return { repositories: new Map(Object.entries(this.#low.data.repositories)) };
   }
 
@@ -40,8 +41,9 @@ export class RepositoryIndex {
   }
 }
 
-function parseIndex(value: unknown): IndexData | null {
-  if (!isJsonObject(value) || value["format"] !== 1 || !isJsonObject(value["repositories"])) return null;
+function parseIndex(value: unknown): IndexData {
+  if (!isJsonObject(value) || value["format"] !== 1 || !isJsonObject(value["repositories"]))
+    throw new SyntaxError("it is no index");
   const wellFormed = Object.entries(value["repositories"]).every(
     ([id, entry]) =>
       isJsonObject(entry) &&
@@ -53,6 +55,7 @@ function parseIndex(value: unknown): IndexData | null {
       Array.isArray(entry["health"]) &&
       isJsonObject(entry["stamps"]),
   );
+  if (!wellFormed) throw new SyntaxError("one of its entries is not of the right form");
   // Every member that is used has been checked.
-  return wellFormed ? (value as unknown as IndexData) : null;
+  return value as unknown as IndexData;
 }

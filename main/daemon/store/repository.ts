@@ -242,6 +242,7 @@ export class Repository {
   }
 
   async #look(source: "file" | "merge"): Promise<void> {
+    if (this.#removed) return;
     const changed = await this.files.look();
     if (changed || !this.#loaded) this.#absorb(source);
     else if (this.#interpretAnew) this.#judgeAnew();
@@ -310,10 +311,10 @@ export class Repository {
       const { decided, config } = this.#decide(batch, content.config);
       if (config === content.config) return this.#written(decided, async () => {});
       const document = this.files.values;
-      const before = document.value;
+      const { text } = document;
       try {
-        await document.write({ ...before, config });
-        return this.#written(decided, () => document.write(before));
+        await document.write({ ...document.value, config });
+        return this.#written(decided, () => document.restore(text));
       } catch (error) {
         if (error instanceof ForeignEditError) {
           await this.#look("merge");

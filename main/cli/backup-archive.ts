@@ -1,0 +1,214 @@
+import { createWriteStream } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createGzip } from "node:zlib";
+import { extract, Header, list, type ReadEntry } from "tar";
+import packageJson from "../../package.json" with { type: "json" };
+import { isRepositoryId } from "../../shared/repository-id.ts";
+import { homeFormat } from "../daemon/home.ts";
+import { systemErrorCode } from "../daemon/store/file-system.ts";
+import { parseJsonText } from "../daemon/store/json-text.ts";
+import type { Home } from "../home.ts";
+import { CommandError } from "./exit-codes.ts";
+import { visible } from "./terminal.ts";
+
+/** In this order: a repository that is removed while they are read stands in `removed` then. */
+export const folders = ["scopes", "repos", "removed"] as const;
+const singleFiles = ["format", "settings.json"];
+const manifestName = "manifest.json";
+
+export interface SavedHome {
+  readonly repositories: number;
+  /** Names of the repositories whose values stand in their work trees. */
+  readonly inTree: readonly string[];
+  /** What stood in the home's folders and is no file of ours. */
+  readonly leftOut: readonly string[];
+}
+
+export interface ArchiveContent {
+  /** RFC 3339, UTC. */
+  readonly createdAt: string;
+  readonly repositories: number;
+}
+
+interface SavedFile {
+  readonly content: Buffer;
+  readonly modified: Date;
+}
+
+/**
+ * Writes the home's files into a new .tar.gz. A daemon may run: it replaces files whole, and one that is gone by the time
+ * it is read is left out. Throws CommandError if there is no home, or one of a newer version.
+ */
+export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
+  const format = await readRegularFile(home.formatFile);
+  if (format === undefined) throw new CommandError(`${home.folder} is no home of Repoconf: there is nothing to save.`);
+  refuseNewerFormat(Number(format.content.toString()), home.folder);
+  const inTree: string[] = [];
+  const leftOut: string[] = [];
+  let repositories = 0;
+  async function* entries() {
+    const manifest = { format: homeFormat, createdAt: new Date().toISOString(), version: packageJson.version };
+    const content = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+    yield entryOf(manifestName, { content, modified: new Date() });
+    let count = 0;
+    for await (const name of knownFiles(home, leftOut)) {
+      const saved = await readRegularFile(join(home.folder, name));
+      if (saved === undefined) continue;
+      yield entryOf(name, saved);
+      count += 1;
+      if (count % 100 === 0) showProgress(`${count} files`);
+      if (!name.startsWith("repos/")) continue;
+      repositories += 1;
+      const inTreeName = nameIfInTree(saved.content.toString());
+      if (inTreeName !== undefined) inTree.push(inTreeName);
+    }
+    // Two empty blocks are the end.
+    yield Buffer.alloc(1024);
+  }
+  await pipeline(entries, createGzip(), createWriteStream(file, { flags: "wx", mode: 0o600, flush: true }));
+  return { repositories, inTree, leftOut };
+}
+
+/**
+ * Reads an archive through and writes nothing. Throws CommandError unless it is a backup that this version knows, with
+ * nothing in it but the files that belong there.
+ */
+export async function checkArchive(file: string): Promise<ArchiveContent> {
+  const names = new Set<string>();
+  const texts = new Map<string, string>();
+  const problems: string[] = [];
+  const look = (entry: ReadEntry) => {
+    const problem = names.has(entry.path) ? "stands in it twice" : problemOf(entry);
+    names.add(entry.path);
+    if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
+    else if ((entry.path === manifestName || entry.path === "format") && entry.size < 65_536) {
+      entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
+    }
+  };
+  await reading(file, () => list({ file, strict: true, onReadEntry: look }));
+  if (problems.length > 0) {
+    const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
+    throw new CommandError([`${file} is no backup that can be restored:`, ...shown].join("\n  "));
+  }
+  const { format, createdAt } = parseManifest(texts.get(manifestName), file);
+  refuseNewerFormat(format, file);
+  refuseNewerFormat(Number(texts.get("format")), file);
+  return {
+    createdAt: visible(createdAt),
+    repositories: [...names].filter(name => name.startsWith("repos/") && name !== "repos/").length,
+  };
+}
+
+/** Puts the files of a checked archive into the folder, without the manifest and the format. Returns their names. */
+export async function extractArchive(file: string, folder: string): Promise<readonly string[]> {
+  const names: string[] = [];
+  const filter = (path: string, entry: object) => {
+    const wanted = "type" in entry && entry.type === "File" && path !== "format" && isKnownFile(path);
+    if (wanted) names.push(path);
+    if (wanted && names.length % 100 === 0) showProgress(`${names.length} files`);
+    return wanted;
+  };
+  await reading(file, () => extract({ file, cwd: folder, strict: true, preserveOwner: false, filter }));
+  return names;
+}
+
+/** Undefined if the entry may be in a backup. */
+function problemOf({ path, type }: ReadEntry): string | undefined {
+  if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
+  if (type !== "File") return `is a ${type}, and only files belong into a backup`;
+  if (path !== manifestName && !isKnownFile(path)) return "is no file of Repoconf";
+  return undefined;
+}
+
+function isKnownFile(path: string): boolean {
+  if (singleFiles.includes(path)) return true;
+  const [folder, name = "", ...deeper] = path.split("/");
+  return deeper.length === 0 && folders.some(known => known === folder) && isKnownName(folder, name);
+}
+
+/** The names that files in the home's folders have; all of them good on every system. */
+function isKnownName(folder: string | undefined, name: string): boolean {
+  const id = /^(.+)\.json$/.exec(name)?.[1];
+  if (id === undefined) return false;
+  return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,94}$/.test(id);
+}
+
+/** Each folder is listed when its turn has come; what is no file of ours is added to `leftOut`. */
+async function* knownFiles(home: Home, leftOut: string[]): AsyncGenerator<string> {
+  yield* singleFiles;
+  for (const folder of folders) {
+    for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
+      const name = `${folder}/${entry.name}`;
+      if (entry.isFile() && isKnownFile(name)) yield name;
+      // Of files that begin with a dot, people know nothing.
+      else if (!entry.name.startsWith(".")) leftOut.push(name);
+    }
+  }
+}
+
+/** Undefined if there is none. */
+async function readRegularFile(path: string): Promise<SavedFile | undefined> {
+  try {
+    await using handle = await open(path, "r");
+    const { mtime } = await handle.stat();
+    return { content: await handle.readFile(), modified: mtime };
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw new CommandError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** A file as tar has it: header, content, and zeros up to a whole number of blocks. */
+function entryOf(path: string, { content, modified: mtime }: SavedFile): Buffer {
+  const block = Buffer.alloc(512);
+  new Header({ path, type: "File", mode: 0o600, uid: 0, gid: 0, size: content.length, mtime }).encode(block);
+  return Buffer.concat([block, content, Buffer.alloc(-content.length & 511)]);
+}
+
+function nameIfInTree(text: string): string | undefined {
+  try {
+    const { value } = parseJsonText(text);
+    return value["inTree"] === true ? String(value["name"]) : undefined;
+  } catch {
+    // A broken file is saved as it is.
+    return undefined;
+  }
+}
+
+function parseManifest(text: string | undefined, file: string): { format: number; createdAt: string } {
+  try {
+    const { format, createdAt } = parseJsonText(text ?? "").value;
+    if (typeof format === "number" && typeof createdAt === "string") return { format, createdAt };
+  } catch {
+    // Said below.
+  }
+  throw new CommandError(`${file} is no backup of Repoconf: it holds no ${manifestName} that can be read.`);
+}
+
+function refuseNewerFormat(format: number, place: string): void {
+  if (Number.isSafeInteger(format) && format > 0 && format <= homeFormat) return;
+  throw new CommandError(
+    `${place} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Install the newer version.`,
+  );
+}
+
+async function reading(file: string, read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    throw new CommandError(
+      `${file} cannot be read as a backup: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+export function countOf(repositories: number): string {
+  return repositories === 1 ? "1 repository" : `${repositories} repositories`;
+}
+
+/** One line that is written over, for people who wait. */
+export function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import type { Home } from "../home.ts";
+import { addHomeOption } from "./command-options.ts";
+
+interface BackupOptions {
+  readonly home?: string;
+  readonly force?: boolean;
+  readonly restore?: string;
+  readonly yes?: boolean;
+}
+
+/** `repoconf backup FILE` and `repoconf backup --restore FILE`: a whole home but its keys, in one archive. */
+export function addBackupCommand(program: Command): void {
+  addHomeOption(program.command("backup"))
+    .argument("[file]", "the archive to write, such as repoconf.tar.gz")
+    .description("save repositories, scopes and settings in one archive, or bring them back; API keys are never in it")
+    .option("--force", "replace the archive if it is there")
+    .option("--restore <file>", "put what this archive holds in place of what is in the home")
+    .option("--yes", "do not ask before a restore")
+    .action(backup);
+}
+
+async function backup(file: string | undefined, options: BackupOptions): Promise<void> {
+  const { homeOf } = await import("./session.ts");
+  const { CommandError, exitCodes } = await import("./exit-codes.ts");
+  if ((file === undefined) === (options.restore === undefined)) {
+    const message =
+      "Name the file to write: repoconf backup FILE. Or the one to bring back: repoconf backup --restore FILE";
+    throw new CommandError(message, exitCodes.usage);
+  }
+  const home = homeOf(options);
+  if (options.restore !== undefined) {
+    const { restoreBackup } = await import("./restore.ts");
+    return restoreBackup(home, options.restore, options.yes === true);
+  }
+  if (file !== undefined) await saveHome(home, file, options.force === true);
+}
+
+async function saveHome(home: Home, file: string, force: boolean): Promise<void> {
+  const { countOf, showProgress, writeArchive } = await import("./backup-archive.ts");
+  const { makeOutputFile } = await import("./output-file.ts");
+  const { print, printNote, visible } = await import("./terminal.ts");
+  await makeOutputFile(file, force, async temporaryFile => {
+    const { repositories, inTree, leftOut } = await writeArchive(home, temporaryFile);
+    showProgress("");
+    print(`Saved ${countOf(repositories)} of ${home.folder} in ${file}. API keys are not in it.`);
+    if (inTree.length > 0) {
+      const values = "Not in it either: the values of in-tree repositories, which stand in their work trees";
+      print(`${values} (${inTree.map(visible).join(", ")}).`);
+    }
+    if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.map(visible).join(", ")}`);
+  });
+}

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Argument, type Command, type Option } from "commander";
+import { scripts } from "./completion-scripts.ts";
+import { exitCodes } from "./exit-codes.ts";
+import { print } from "./terminal.ts";
+
+const installation = `print a script that completes commands, options, fields and repositories in your shell
+
+  bash, in ~/.bashrc:
+    source <(repoconf completion bash)
+  zsh, in ~/.zshrc:
+    source <(repoconf completion zsh)
+  fish, once:
+    repoconf completion fish > ~/.config/fish/completions/repoconf.fish
+
+Names of fields and repositories come from a daemon that runs; none is started for them.`;
+
+/** Milliseconds that a daemon may take to name its fields or repositories. */
+const daemonTimeout = 800;
+
+/** `repoconf completion SHELL`, and the hidden `repoconf complete -- WORDS...` that its scripts call. */
+export function addCompletionCommand(program: Command): void {
+  const shell = new Argument("<shell>", "the shell to complete in").choices(Object.keys(scripts));
+  program
+    .command("completion")
+    .addArgument(shell)
+    .summary("print a script that completes commands in your shell")
+    .description(installation)
+    .action((name: keyof typeof scripts) => print(scripts[name]));
+  program
+    .command("complete", { hidden: true })
+    .argument("[words...]", "what was typed after the command's name; the last one is to be completed")
+    .action((words: readonly string[]) => complete(program, words));
+}
+
+/** Prints what the last word can become, one to a line; nothing on any failure. */
+async function complete(program: Command, words: readonly string[]): Promise<never> {
+  const candidates = await Promise.race([
+    findCandidates(program, words).catch(() => []),
+    delay<string[]>(daemonTimeout, []),
+  ]);
+  const printable = candidates.filter(candidate => !/\p{Cc}/u.test(candidate));
+  // A daemon that does not answer must not keep the shell waiting, so no connection is waited for.
+  await new Promise(resolve => process.stdout.write(printable.map(candidate => `${candidate}\n`).join(""), resolve));
+  process.exit(exitCodes.done);
+}
+
+async function findCandidates(program: Command, words: readonly string[]): Promise<string[]> {
+  const typed = words.at(-1) ?? "";
+  const { command, position, option, values, optionsEnded } = readWords(program, words.slice(0, -1));
+  const assigned = optionsEnded ? null : /^(--[^=]+)=(.*)$/.exec(typed);
+  if (assigned !== null) {
+    const [, flag = "", part = ""] = assigned;
+    const valued = command.options.find(({ long }) => long === flag);
+    return (await valuesFor(valued, part, values)).map(value => `${flag}=${value}`);
+  }
+  if (option !== undefined) return valuesFor(option, typed, values);
+  const help = program.createHelp();
+  if (typed.startsWith("-") && !optionsEnded) {
+    const flags = help.visibleOptions(command).map(({ long, short }) => long ?? short ?? "");
+    return flags.filter(flag => flag.startsWith(typed));
+  }
+  const names = help.visibleCommands(command).map(sub => sub.name());
+  if (names.length > 0) return names.filter(name => name.startsWith(typed));
+  const { registeredArguments } = command;
+  const last = registeredArguments.at(-1);
+  return valuesFor(registeredArguments[position] ?? (last?.variadic ? last : undefined), typed, values);
+}
+
+interface ReadWords {
+  readonly command: Command;
+  /** Arguments before the word to complete. */
+  readonly position: number;
+  /** The option whose value the word to complete is. */
+  readonly option?: Option;
+  /** Values of options, by long flag. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly optionsEnded: boolean;
+}
+
+/** What commander would make of the words so far. */
+function readWords(program: Command, words: readonly string[]): ReadWords {
+  const values = new Map<string, string>();
+  let command = program;
+  let position = 0;
+  let option: Option | undefined;
+  let given = 0;
+  for (const [index, word] of words.entries()) {
+    if (word === "--") return { command, position: position + words.length - index - 1, values, optionsEnded: true };
+    if (option !== undefined && (given === 0 || !word.startsWith("-"))) {
+      values.set(option.long ?? "", word);
+      given += 1;
+      if (!option.variadic) option = undefined;
+    } else if (word.startsWith("-")) {
+      const [flag, value] = word.split(/=(.*)/s, 2);
+      const found = command.options.find(({ long, short }) => long === flag || short === flag);
+      if (value !== undefined) values.set(flag ?? "", value);
+      option = value === undefined && (found?.required || found?.optional) ? found : undefined;
+      given = 0;
+    } else {
+      option = undefined;
+      const sub = command.commands.find(one => one.name() === word || one.aliases().includes(word));
+      if (sub === undefined) position += 1;
+      else command = sub;
+    }
+  }
+  // A variadic option that has a value may take more, and an argument may follow as well: its values are the likelier.
+  return { command, position, values, optionsEnded: false, ...(option !== undefined && { option }) };
+}
+
+/** What an argument or an option's value can be, beginning with what was typed. */
+async function valuesFor(
+  taker: Argument | Option | undefined,
+  typed: string,
+  values: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  if (taker === undefined) return [];
+  const starting = (candidates: Iterable<string>) => [...candidates].filter(candidate => candidate.startsWith(typed));
+  if (taker.argChoices !== undefined) return starting(taker.argChoices);
+  const name = "flags" in taker ? (/[<[](.+?)(\.\.\.)?[>\]]/.exec(taker.flags)?.[1] ?? "") : taker.name();
+  switch (name) {
+    case "field":
+    case "field|scope":
+    case "pattern":
+      return starting(await fieldNames(values));
+    case "field=value":
+      return typed.includes("=") ? [] : starting((await fieldNames(values)).map(field => `${field}=`));
+    case "repository": {
+      const repositories = await repositoryNames(values);
+      const named = starting(repositories.names);
+      return named.length > 0 ? named : starting(repositories.ids);
+    }
+    default:
+      return [];
+  }
+}
+
+async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]> {
+  const { listFields } = await import("./fields.ts");
+  using client = await connectToRunning(values);
+  return [...(await listFields(client)).keys()];
+}
+
+/** A name that several have says nothing: of those the ids. */
+async function repositoryNames(values: ReadonlyMap<string, string>) {
+  const { listRepositories } = await import("./repositories.ts");
+  using client = await connectToRunning(values);
+  const entries = await listRepositories(client);
+  const byName = Map.groupBy(entries, ({ name }) => name);
+  const names = entries.map(({ id, name }) => (byName.get(name)?.length === 1 ? name : id));
+  return { names, ids: entries.map(({ id }) => id) };
+}
+
+async function connectToRunning(values: ReadonlyMap<string, string>) {
+  const { connect } = await import("../client/client.ts");
+  const [home, keyFile] = [values.get("--home"), values.get("--key-file")];
+  return connect({ timeout: daemonTimeout, ...(home && { home }), ...(keyFile && { keyFile }) });
+}

@@ -1,0 +1,100 @@
+import type { Command } from "commander";
+import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
+import type { Finding } from "./doctor/finding.ts";
+import { exitCodes } from "./exit-codes.ts";
+
+interface DoctorOptions extends OutputOptions {
+  readonly home?: string;
+  readonly rewrite?: string;
+}
+
+/** `repoconf doctor`: what is wrong with the home, and what to do. Starts no daemon and changes nothing. */
+export function addDoctorCommand(program: Command): void {
+  addJsonOption(addHomeOption(program.command("doctor")))
+    .summary("look for what is wrong with the home, and say what to do")
+    .description(
+      "Look for what is wrong with the home, and say what to do. Works with or without a daemon, starts none and changes nothing. Leaves with 0 if there is no problem (notes are none), else with 1.",
+    )
+    .option(
+      "--rewrite <repository>",
+      "only write the file of this repository again, if it is gone, from what a running daemon still serves",
+    )
+    .action(doctor);
+}
+
+async function doctor(options: DoctorOptions): Promise<void> {
+  const { print, printJson } = await import("./terminal.ts");
+  if (options.rewrite !== undefined) {
+    const { rewriteRepository } = await import("./doctor/rewrite.ts");
+    const done = await rewriteRepository(options.rewrite, options);
+    return options.json ? printJson({ done }) : print(done);
+  }
+  const findings = await examine(options);
+  const problems = findings.filter(({ result }) => result === "problem").length;
+  const notes = findings.filter(({ result }) => result === "note").length;
+  if (options.json) printJson({ problems, notes, findings });
+  else await printFindings(findings, problems, notes);
+  if (problems > 0) process.exitCode = exitCodes.failed;
+}
+
+async function examine(options: DoctorOptions): Promise<Finding[]> {
+  const [{ homeOf }, homeCheck, daemonCheck, fileCheck, repositoriesCheck, { checkWatching }] = await Promise.all([
+    import("./session.ts"),
+    import("./doctor/home-check.ts"),
+    import("./doctor/daemon-check.ts"),
+    import("./doctor/home-files-check.ts"),
+    import("./doctor/repositories-check.ts"),
+    import("./doctor/watch-check.ts"),
+  ]);
+  const home = homeOf(options);
+  const { there, finding } = await homeCheck.checkHome(home);
+  if (!there) return [finding];
+  const rights = await homeCheck.checkRights(home);
+  const keys = await homeCheck.checkKeys(home);
+  const daemon = await daemonCheck.checkDaemon(home);
+  const settings = await fileCheck.checkSettings(home);
+  const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
+  const { findings: scopeFindings, scopes } = await fileCheck.checkScopes(home);
+  // A key that is no longer good was told of, and without what it would open the index has to do.
+  const served = daemon.endpoint && (await daemonCheck.listServed(home).catch(() => undefined));
+  const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, { scopes, served, onProgress });
+  progress("");
+  const watching = await checkWatching(home, treeFolders);
+  const own = [finding, ...rights, ...keys, daemon.finding, port, settings.finding];
+  return [...own, ...scopeFindings, ...findings, watching];
+}
+
+function onProgress(done: number, all: number): void {
+  if (done % 100 === 0) progress(`${done} of ${all} repositories`);
+}
+
+/** One line that is written over, for people who wait. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}
+
+async function printFindings(findings: readonly Finding[], problems: number, notes: number): Promise<void> {
+  const { isTerminal, print, printTable, style, visible } = await import("./terminal.ts");
+  const { counted } = await import("./doctor/finding.ts");
+  const colours = { good: "green", note: "yellow", problem: "red" } as const;
+  if (isTerminal()) {
+    const indent = " ".repeat(9);
+    for (const finding of findings) {
+      const { check, result, action } = finding;
+      print(`${style(colours[result], result.padEnd(7))}  ${style("bold", check)}  ${visible(sentence(finding))}`);
+      if (action !== undefined) print(`${indent}${visible(action)}`);
+    }
+  } else {
+    const rows = findings.map(finding => [finding.result, finding.check, sentence(finding), finding.action ?? ""]);
+    printTable([], rows);
+  }
+  const counts = [problems > 0 ? counted(problems, "problem") : "", notes > 0 ? counted(notes, "note") : ""];
+  const told = counts.filter(count => count !== "").join(", ");
+  print(problems > 0 ? `${told}.` : `All is well${told === "" ? "" : ` (${told})`}.`);
+}
+
+/** With its place before it, as compilers do: editors and terminals make links of those. */
+function sentence({ file, line, column, message }: Finding): string {
+  if (file === undefined) return message;
+  return `${file}${line === undefined ? "" : `:${line}:${column ?? 1}`}: ${message}`;
+}

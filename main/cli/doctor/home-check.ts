@@ -1,0 +1,121 @@
+import type { Stats } from "node:fs";
+import { lstat, readFile } from "node:fs/promises";
+import { isJsonObject } from "../../../shared/json.ts";
+import { homeFormat } from "../../daemon/home.ts";
+import { keyIdOf } from "../../daemon/keys/key-text.ts";
+import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import type { Home } from "../../home.ts";
+import { type Finding, good, messageOf, note, problem } from "./finding.ts";
+
+/** The home's folder and its format. `there` is false if there is nothing to look into. */
+export async function checkHome(home: Home): Promise<{ readonly there: boolean; readonly finding: Finding }> {
+  const check = "home";
+  const { folder, formatFile } = home;
+  const stats = await statsOf(folder);
+  if (stats === undefined) {
+    const action = "Nothing, if this is new: the first command that needs a daemon makes it. Else name it with --home.";
+    return { there: false, finding: note(check, `${folder} is not there`, action) };
+  }
+  if (!stats.isDirectory()) {
+    const message = `${folder} is ${kindOf(stats)}, not a folder of its own`;
+    return { there: false, finding: problem(check, message, "Name the folder itself with --home or REPOCONF_HOME.") };
+  }
+  const text = await readFile(formatFile, "utf8").catch(error =>
+    systemErrorCode(error) === "ENOENT" ? undefined : messageOf(error),
+  );
+  if (text === undefined) {
+    const action = "Nothing, if this is to be the home: the next start of the daemon makes the rest.";
+    return { there: true, finding: note(check, `${folder} holds no format number`, action) };
+  }
+  const format = Number(text.trim());
+  if (Number.isSafeInteger(format) && format > homeFormat) {
+    const message = `${folder} has format ${format}, and this version knows formats up to ${homeFormat}`;
+    return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
+  }
+  if (format !== homeFormat) {
+    const action = `Put "${homeFormat}" there if this home is Repoconf's.`;
+    return { there: true, finding: problem(check, `${formatFile} does not hold a format number`, action) };
+  }
+  return { there: true, finding: good(check, `${folder}, format ${format}`) };
+}
+
+/** That what is private is: own folders and regular files, no links, closed to other users. */
+export async function checkRights(home: Home): Promise<Finding[]> {
+  const secrets = [home.lockFile, home.endpointFile, home.ownerKeyFile, home.keysFile];
+  const folders = [home.repositories, home.removed, home.scopes, home.temporary];
+  const found = await Promise.all([
+    checkEntry(home.folder, { folder: true, mode: 0o700 }),
+    ...secrets.map(path => checkEntry(path, { folder: false, mode: 0o600 })),
+    // What they hold is out of reach by the home's own mode.
+    ...folders.map(path => checkEntry(path, { folder: true })),
+  ]);
+  const findings = found.filter(finding => finding !== undefined);
+  if (findings.length > 0) return findings;
+  return [good("rights", process.platform === "win32" ? "no links (modes: not on Windows)" : "only you can read it")];
+}
+
+async function checkEntry(
+  path: string,
+  wanted: { readonly folder: boolean; readonly mode?: number },
+): Promise<Finding | undefined> {
+  const check = "rights";
+  const stats = await statsOf(path);
+  if (stats === undefined) return undefined;
+  const place = { file: path };
+  if (stats.isSymbolicLink()) {
+    return problem(check, "it is a link, and links are not followed", "Put there what it leads to.", place);
+  }
+  if (wanted.folder !== stats.isDirectory() || (!wanted.folder && !stats.isFile())) {
+    const message = `it is ${kindOf(stats)}, and ${wanted.folder ? "a folder" : "a regular file"} belongs there`;
+    return problem(check, message, "Move it away.", place);
+  }
+  if (process.platform === "win32") return undefined;
+  if (stats.uid !== process.getuid?.()) {
+    return problem(check, "it belongs to another user", "Make it yours, or use a home of your own (--home).", place);
+  }
+  if (wanted.mode === undefined || (stats.mode & 0o077) === 0) return undefined;
+  const message = `other users may open it (mode ${(stats.mode & 0o777).toString(8)})`;
+  return problem(check, message, `Close it: chmod ${wanted.mode.toString(8)} ${path}`, place);
+}
+
+/** That the files of keys hold keys: else the daemon does not start. */
+export async function checkKeys(home: Home): Promise<Finding[]> {
+  const check = "keys";
+  const findings: Finding[] = [];
+  const owner = await readFile(home.ownerKeyFile, "utf8").catch((error: unknown) => ({ error }));
+  if (typeof owner === "string" && keyIdOf(owner.trim()) === undefined) {
+    const action = "Remove the file: the next start of the daemon makes a new key.";
+    findings.push(problem(check, "it does not hold a key", action, { file: home.ownerKeyFile }));
+  } else if (typeof owner !== "string" && systemErrorCode(owner.error) === "ENOENT") {
+    const action = "Nothing: the next start of the daemon makes a new one.";
+    findings.push(note(check, "there is no owner's key", action, { file: home.ownerKeyFile }));
+  } else if (typeof owner !== "string") {
+    const action = "Make it readable to you, or remove it: the next start of the daemon makes a new key.";
+    findings.push(problem(check, messageOf(owner.error), action, { file: home.ownerKeyFile }));
+  }
+  try {
+    const named: unknown = JSON.parse(await readFile(home.keysFile, "utf8"));
+    if (!isJsonObject(named) || !Array.isArray(named["keys"])) throw new SyntaxError('it is not { "keys": [...] }');
+  } catch (error) {
+    const action = "Mend it, or move it away: then every named key has ended.";
+    if (systemErrorCode(error) !== "ENOENT")
+      findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
+  }
+  return findings.length > 0 ? findings : [good(check, "they can be read")];
+}
+
+/** Undefined if nothing is there. */
+async function statsOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isSymbolicLink()) return "a link";
+  if (stats.isDirectory()) return "a folder";
+  return stats.isFile() ? "a file" : "no file";
+}

@@ -1,0 +1,44 @@
+import { readdir } from "node:fs/promises";
+import { privateFile } from "../../daemon/home.ts";
+import { ScopeFiles } from "../../daemon/scope-files.ts";
+import { Scopes } from "../../daemon/scopes.ts";
+import { parseSettings } from "../../daemon/settings.ts";
+import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import { JsonTextError } from "../../daemon/store/json-text.ts";
+import type { Home } from "../../home.ts";
+import { counted, type Finding, good, messageOf, problem } from "./finding.ts";
+
+/** `settings.json`, and the port that it prefers. */
+export async function checkSettings(home: Home): Promise<{ readonly finding: Finding; readonly port?: number }> {
+  const check = "settings";
+  const { settingsFile } = home;
+  try {
+    const text = await privateFile(home, settingsFile).read();
+    if (text === null) return { finding: good(check, "none are set") };
+    const settings = parseSettings(text);
+    const finding = good(check, `${settingsFile} can be read`);
+    return settings.port === undefined ? { finding } : { finding, port: settings.port };
+  } catch (error) {
+    const { line, column } = error instanceof JsonTextError ? error : {};
+    const place = { file: settingsFile, ...(line !== undefined && column !== undefined && { line, column }) };
+    const action = "Mend it in an editor; until then a daemon that runs keeps the last good settings.";
+    return { finding: problem(check, messageOf(error), action, place) };
+  }
+}
+
+/** The schema files that people added, and the scopes that can be used. */
+export async function checkScopes(home: Home): Promise<{ readonly findings: Finding[]; readonly scopes: Scopes }> {
+  const check = "scopes";
+  const scopes = new Scopes();
+  const files = new ScopeFiles(home, scopes, () => {});
+  const there = await readdir(home.scopes).then(
+    () => true,
+    error => systemErrorCode(error) !== "ENOENT",
+  );
+  if (there) await files.reload();
+  const action = "Mend it in an editor; until then its values are kept and not used.";
+  const findings = files.problems.map(text => problem(check, text, action));
+  if (findings.length > 0) return { findings, scopes };
+  const names = [...scopes.all()].map(({ name }) => name);
+  return { findings: [good(check, `${counted(names.length, "scope")}: ${names.join(", ")}`)], scopes };
+}

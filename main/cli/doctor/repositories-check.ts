@@ -1,0 +1,134 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import pLimit from "p-limit";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
+import type { Scopes } from "../../daemon/scopes.ts";
+import { realFileSystem, systemErrorCode } from "../../daemon/store/file-system.ts";
+import type { IndexedRepository } from "../../daemon/store/repository.ts";
+import { sameStamps } from "../../daemon/store/repository-files.ts";
+import { RepositoryIndex } from "../../daemon/store/repository-index.ts";
+import type { Home } from "../../home.ts";
+import { counted, type Finding, good, note, problem } from "./finding.ts";
+import { type CheckedRepository, checkRepository } from "./repository-check.ts";
+
+const check = "repositories";
+const ending = ".json";
+/** Files read side by side: enough to keep the disk busy, too few to run out of handles. */
+const width = 32;
+
+interface Options {
+  readonly scopes: Scopes;
+  /** Ids of the repositories of the daemon that runs, if one does: it is ahead of the index. */
+  readonly served: readonly string[] | undefined;
+  onProgress(done: number, all: number): void;
+}
+
+/** Every repository by itself, all of them together, and the index against them. */
+export async function checkRepositories(
+  home: Home,
+  options: Options,
+): Promise<{ readonly findings: Finding[]; readonly treeFolders: number }> {
+  const names = (await namesIn(home.repositories)).filter(name => name.endsWith(ending));
+  const [ids, strangers] = [[] as string[], [] as Finding[]];
+  for (const name of names) {
+    const id = name.slice(0, -ending.length);
+    if (isRepositoryId(id)) ids.push(id);
+    else strangers.push(describeStranger(join(home.repositories, name)));
+  }
+  let done = 0;
+  const limit = pLimit(width);
+  const checked = await Promise.all(
+    ids.map(id =>
+      limit(async () => {
+        const result = await checkRepository(id, home, options.scopes);
+        done += 1;
+        options.onProgress(done, ids.length);
+        return result;
+      }),
+    ),
+  );
+  const running = options.served !== undefined;
+  const { indexed, finding } = await checkIndex(home, checked, running);
+  const gone = await findGone(home, options.served ?? indexed.keys(), new Set(ids), running);
+  const findings = [...strangers, ...checked.flatMap(one => one.findings), ...findTwins(home, checked), ...gone];
+  const well = good(check, `${counted(ids.length, "file")}, each as it should be`);
+  return {
+    findings: [...(findings.length === 0 ? [well] : findings), finding],
+    treeFolders: new Set(checked.filter(({ head }) => head?.inTree).map(({ head }) => head?.path)).size,
+  };
+}
+
+function describeStranger(file: string): Finding {
+  const action = "Name the file by letters, digits, - and _ if it is a repository's, else move it away.";
+  return note(check, "this name cannot be a repository's, so the file is not used", action, { file });
+}
+
+/** Repositories with one name, which commands cannot tell apart by it, and in-tree ones with one file. */
+function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[] {
+  const findings: Finding[] = [];
+  const byName = Map.groupBy(checked, ({ id, head }) => head?.name ?? id);
+  for (const [name, twins] of byName) {
+    const [first, second] = twins;
+    if (first === undefined || second === undefined) continue;
+    const message = `${twins.length} are called "${name}": ${twins.map(({ id }) => id).join(", ")}`;
+    findings.push(
+      note(check, message, `Name them by id, or give one another name: repoconf repo rename ${second.id} NAME`),
+    );
+  }
+  const inTree = checked.filter(({ head }) => head?.inTree);
+  for (const [path, twins] of Map.groupBy(inTree, ({ head }) => head?.path)) {
+    const [first, second] = twins;
+    if (first === undefined || second === undefined) continue;
+    const message = `the in-tree file of ${path} belongs to ${twins.map(({ id }) => id).join(" and ")}`;
+    const place = { repo: second.id, file: join(home.repositories, `${second.id}${ending}`) };
+    findings.push(problem(check, message, `Take one out: repoconf repo remove ${second.id}`, place));
+  }
+  return findings;
+}
+
+/** The index is a cache: what is wrong with it is mended by the next start. */
+async function checkIndex(
+  home: Home,
+  checked: readonly CheckedRepository[],
+  running: boolean,
+): Promise<{ readonly indexed: ReadonlyMap<string, IndexedRepository>; readonly finding: Finding }> {
+  const action = "Nothing: the next start of the daemon makes it anew.";
+  const place = { file: home.indexFile };
+  const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem);
+  const { repositories: indexed, unknown } = await index.read();
+  if (unknown === "damaged") return { indexed, finding: note("index", "it is damaged", action, place) };
+  // While a daemon runs it writes the index some seconds after a change.
+  if (running) return { indexed, finding: good("index", "kept by the daemon that runs") };
+  const differing = checked.filter(({ id, stamps }) => {
+    const known = indexed.get(id);
+    return known === undefined || !sameStamps(known.stamps, stamps);
+  });
+  if (differing.length === 0) return { indexed, finding: good("index", "agrees with the files") };
+  const message = `${counted(differing.length, "file")} differ from what it knows`;
+  return { indexed, finding: note("index", message, "Nothing: the next start of the daemon reads them.", place) };
+}
+
+/** Repositories that are known and whose file is not there. */
+async function findGone(home: Home, known: Iterable<string>, there: ReadonlySet<string>, running: boolean) {
+  const gone = [...known].filter(id => !there.has(id));
+  const removed = gone.length === 0 ? [] : (await namesIn(home.removed)).sort();
+  return gone.map(id => {
+    const aside = removed.findLast(name => name.startsWith(`${id}.`));
+    const ways = [
+      ...(running ? [`repoconf doctor --rewrite ${id} writes it again from what the daemon still serves`] : []),
+      ...(aside === undefined ? [] : [`${join(home.removed, aside)} is how it was when it was removed once`]),
+      "a backup may have it",
+    ];
+    const action = `To have it back: ${ways.join("; ")}. To let it go: repoconf repo remove ${id}`;
+    return problem(check, "the file is gone", action, { repo: id, file: join(home.repositories, `${id}${ending}`) });
+  });
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}

@@ -1,0 +1,141 @@
+import { stat } from "node:fs/promises";
+import { basename, isAbsolute } from "node:path";
+import type { Scopes } from "../../daemon/scopes.ts";
+import { realFileSystem } from "../../daemon/store/file-system.ts";
+import { interpretConfig } from "../../daemon/store/interpret.ts";
+import type { JsonDocument } from "../../daemon/store/json-document.ts";
+import {
+  type FileStamps,
+  inTreeFileName,
+  type RepositoryContent,
+  RepositoryFiles,
+  type RepositoryHead,
+  type StoreFolders,
+} from "../../daemon/store/repository-files.ts";
+import { type Finding, note, problem } from "./finding.ts";
+
+const check = "repositories";
+const homeMembers = ["$schema", "name", "path", "inTree", "config"];
+
+/** One repository's files as they are now. */
+export interface CheckedRepository {
+  readonly id: string;
+  readonly findings: readonly Finding[];
+  /** Undefined if its file in the home cannot be read. */
+  readonly head?: RepositoryHead;
+  /** What an index that is up to date has of them. */
+  readonly stamps: FileStamps;
+}
+
+/** Reads a repository's files as the daemon does at its start, and changes nothing. */
+export async function checkRepository(id: string, folders: StoreFolders, scopes: Scopes): Promise<CheckedRepository> {
+  const { home, tree, content } = await readFiles(id, folders);
+  const values = tree ?? home;
+  const stamps = { home: home.stamp, tree: tree?.stamp };
+  if (content.kind === "broken") {
+    const { message, line, column } = content.problem;
+    const broken = home.status.kind === "good" && message.startsWith(`${inTreeFileName}: `) ? values : home;
+    const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
+    // The file is told by the place.
+    const reason = message.replace(/^\S+\.json: /, "");
+    const mend = line === undefined ? "Put a file there that can be read" : "Mend it in an editor";
+    const action = `${mend}; or take the repository out: repoconf repo remove ${id}`;
+    const finding = problem(check, reason, action, place);
+    return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
+  }
+  const { head, config } = content;
+  const { health } = interpretConfig(config, undefined, scopes, path => locate(values, ["config", ...path]));
+  const findings = health.map(({ code, message, line, column }) => {
+    const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
+    // Which value serves instead, only the daemon can tell.
+    const reason = message.replace(/; its (default|last good value) is used\.$/, ".");
+    return code === 1011
+      ? note(check, reason, "Nothing if its scope comes back or another version knows it, else take it out.", place)
+      : problem(check, reason, "Mend it in an editor, or with repoconf set or unset.", place);
+  });
+  return {
+    id,
+    head,
+    stamps,
+    findings: [...checkShape(id, home, tree), ...(await checkFolder(id, home, head)), ...findings],
+  };
+}
+
+interface ReadFiles {
+  readonly home: JsonDocument;
+  /** The work tree's file of an in-tree repository. */
+  readonly tree?: JsonDocument;
+  readonly content: RepositoryContent;
+}
+
+/**
+ * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.look` is for the one process that
+ * holds the lock, as it tidies up in the work tree.
+ */
+async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
+  const files = new RepositoryFiles(id, folders, realFileSystem);
+  const { home } = files;
+  await home.look();
+  const { content } = files;
+  if (content.kind === "broken" || !content.head.inTree || content.head.path === undefined) return { home, content };
+  const { head } = content;
+  const treeId = basename(inTreeFileName, ".json");
+  const treeFiles = new RepositoryFiles(treeId, { ...folders, repositories: content.head.path }, realFileSystem);
+  const tree = treeFiles.home;
+  await tree.look();
+  // A branch without the file has no stored values.
+  if (tree.status.kind === "gone") return { home, tree, content: { kind: "good", head, config: {} } };
+  return { home, tree, content: { ...treeFiles.content, head } };
+}
+
+/** What a file may lack or have too much of and yet be used. */
+function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefined): Finding[] {
+  const findings: Finding[] = [];
+  const tell = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
+    findings.push(make(check, message, action, placeIn(id, document, locate(document, [member]))));
+  const { name, path, inTree } = home.value;
+  if (typeof name !== "string" || name === "") {
+    tell(home, "name", "it has no name, so its id serves", `Give it one: repoconf repo rename ${id} NAME`);
+  }
+  if (path !== undefined && (typeof path !== "string" || !isAbsolute(path))) {
+    tell(home, "path", `"path" is no absolute path`, "Write the folder's whole path there.", problem);
+  }
+  if (inTree !== undefined && typeof inTree !== "boolean") {
+    tell(home, "inTree", `"inTree" is neither true nor false, and counts as false`, "Mend it in an editor.", problem);
+  }
+  for (const member of Object.keys(home.value)) {
+    if (!homeMembers.includes(member)) tell(home, member, `"${member}" is not used`, "Take it out, or mend its name.");
+    if (member !== "config" || tree === undefined) continue;
+    tell(home, member, `these values are not used: those in ${tree.path} are`, "Take them out.");
+  }
+  for (const member of Object.keys(tree?.value ?? {})) {
+    if (tree === undefined || ["config", "$schema"].includes(member)) continue;
+    tell(tree, member, `"${member}" is not used`, "Take it out, or mend its name.");
+  }
+  return findings;
+}
+
+async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryHead): Promise<Finding[]> {
+  if (path === undefined || !isAbsolute(path)) return [];
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) return [];
+  const place = placeIn(id, home, locate(home, ["path"]));
+  const action = `If it has moved, mend "path" in an editor; or take the repository out: repoconf repo remove ${id}`;
+  const message = `there is no folder ${path}`;
+  return [
+    inTree
+      ? problem(check, `${message}, so its values are out of reach`, action, place)
+      : note(check, message, action, place),
+  ];
+}
+
+function locate(document: JsonDocument, path: readonly string[]) {
+  return document.status.kind === "good" ? document.status.json.locate(path) : undefined;
+}
+
+function placeIn(
+  id: string,
+  document: JsonDocument,
+  place: { readonly line: number; readonly column: number } | undefined,
+) {
+  return { repo: id, file: document.path, ...place };
+}

@@ -1,0 +1,49 @@
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { countConfigFields } from "../../../shared/config.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import { formatJsonText } from "../../daemon/store/json-text.ts";
+import { CommandError, exitCodes } from "../exit-codes.ts";
+import { chooseRepository } from "../repositories.ts";
+import { homeOf, openSession } from "../session.ts";
+import { counted, messageOf } from "./finding.ts";
+
+/**
+ * Writes the file of a repository again that is gone from the home, from the stored values that the running daemon
+ * still serves. Returns what it did, in words. Throws CommandError if no daemon runs, it knows no values, or there is a
+ * file, which is never replaced.
+ */
+export async function rewriteRepository(named: string, options: { readonly home?: string }): Promise<string> {
+  const home = homeOf(options);
+  // The owner's key, whatever the environment names: with any other some values might not show, and would be lost.
+  using session = await openSession({ home: home.folder, keyFile: home.ownerKeyFile, start: false }).catch(error => {
+    if (!(error instanceof RepoconfError) || error.code !== 1200) throw error;
+    const message = `No daemon runs on ${home.folder}, and only one that has run since before the file went knows its values. Look into ${home.removed} and your backups.`;
+    throw new CommandError(message, exitCodes.noDaemon);
+  });
+  const { client } = session;
+  const { id, name, path, inTree } = await chooseRepository(client, named);
+  const file = join(home.repositories, `${id}.json`);
+  const head = { name, ...(path !== undefined && { path }) };
+  let text: string;
+  let told: string;
+  if (inTree) {
+    text = formatJsonText({ ...head, inTree: true });
+    told = "its values stand in its work tree";
+  } else {
+    const config = await client.run("config/list", { repo: id, stored: true }).catch(error => {
+      throw new CommandError(`The daemon knows no values of ${id}: ${messageOf(error)} Nothing was written.`);
+    });
+    text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
+    told = `${counted(countConfigFields(config), "value")}; comments, and values that were not in use, are not in it`;
+  }
+  try {
+    // "wx": only if nothing is there.
+    await writeFile(file, text, { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    if (systemErrorCode(error) !== "EEXIST") throw error;
+    throw new CommandError(`${file} is there, and a file is never replaced. Nothing was written.`);
+  }
+  return `Wrote ${file}: ${told}.`;
+}

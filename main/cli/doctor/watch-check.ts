@@ -1,0 +1,56 @@
+import { watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import type { Home } from "../../home.ts";
+import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
+
+const check = "watching";
+/** What the daemon watches of every home: itself, its repositories, its scopes. */
+const homeFolders = 3;
+
+/** Whether the system lets the daemon watch the home and `treeFolders` folders of in-tree repositories. */
+export async function checkWatching(home: Home, treeFolders: number): Promise<Finding> {
+  if (process.platform !== "linux") return good(check, "skipped: only Linux has limits on watching folders");
+  try {
+    watch(home.folder).close();
+  } catch (error) {
+    return describeFailure(error);
+  }
+  const [watches, instances] = await Promise.all([readLimit("max_user_watches"), readLimit("max_user_instances")]);
+  if (watches === undefined || instances === undefined) return good(check, "skipped: the system tells no limits");
+  return judgeWatchLimits(watches, instances, homeFolders + treeFolders);
+}
+
+/** `watches` and `instances` are the user's limits, shared with every other program of the user. */
+export function judgeWatchLimits(watches: number, instances: number, needed: number): Finding {
+  const told = `${counted(needed, "folder")} to watch, fs.inotify.max_user_watches is ${watches}, max_user_instances ${instances}`;
+  if (instances < 1) return problem(check, told, raise("max_user_instances", 128));
+  if (watches < needed) return problem(check, told, raise("max_user_watches", needed + 65_536));
+  if (watches < needed * 2)
+    return note(check, `${told}, shared with other programs`, raise("max_user_watches", needed + 65_536));
+  return good(check, told);
+}
+
+function describeFailure(error: unknown): Finding {
+  switch (systemErrorCode(error)) {
+    case "ENOSPC":
+      return problem(check, "all watches are in use (fs.inotify.max_user_watches)", raise("max_user_watches", 524_288));
+    case "EMFILE":
+      return problem(
+        check,
+        "no program can watch more (fs.inotify.max_user_instances)",
+        raise("max_user_instances", 512),
+      );
+    default:
+      return problem(check, `the home cannot be watched: ${messageOf(error)}`, "Edits by hand may be noticed late.");
+  }
+}
+
+function raise(name: string, value: number): string {
+  return `Edits by hand may be noticed late. Raise it: sudo sysctl fs.inotify.${name}=${value}, and in /etc/sysctl.d/ to keep it.`;
+}
+
+async function readLimit(name: string): Promise<number | undefined> {
+  const text = await readFile(`/proc/sys/fs/inotify/${name}`, "utf8").catch(() => "");
+  return /^\d+$/.test(text.trim()) ? Number(text) : undefined;
+}

@@ -1,0 +1,78 @@
+import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Command, Option } from "commander";
+import { configEntries } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+
+export type ValuesFormat = "json" | "env";
+
+interface ExportOptions extends SessionOptions, RepositoryOptions {
+  readonly allFields?: boolean;
+  readonly format?: ValuesFormat;
+  readonly output?: string;
+  readonly force?: boolean;
+}
+
+/** `repoconf export`: the values of a repository as a file that `import` reads again. */
+export function addExportCommand(program: Command): void {
+  addFormatOption(addRepositoryOption(addSessionOptions(program.command("export"))))
+    .description("write the stored values of a repository as JSON or as environment variables; nothing is masked")
+    .option("--all-fields", "every field, those that have their default too")
+    .option("--output <file>", "write this file, readable by you alone, instead of standard output")
+    .option("--force", "replace the file if it is there")
+    .action(exportValues);
+}
+
+/** What `export` and `import` share. */
+export function addFormatOption(command: Command): Command {
+  return command.addOption(
+    new Option("--format <format>", "json or env (default: by the file's name, else json)").choices(["json", "env"]),
+  );
+}
+
+/** The format that a file's name tells: `.env`, `.env.local` and `shop.env` are env files. */
+export function formatOfFile(file: string): ValuesFormat {
+  return /^\.env(\..+)?$|\.env$/i.test(basename(file)) && !/\.json$/i.test(file) ? "env" : "json";
+}
+
+async function exportValues(options: ExportOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { isTerminal, printNote } = await import("./terminal.ts");
+  const { output, allFields = false, force = false } = options;
+  const format = options.format ?? (output === undefined ? "json" : formatOfFile(output));
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, options.repo);
+    const config = await client.run("config/list", { repo: id, ...(!allFields && { stored: true }) });
+    const values = new Map(
+      [...configEntries(config)].map(({ scope, field, value }) => [joinConfigPath(scope, field), value]),
+    );
+    const text = format === "json" ? `${JSON.stringify(config, null, 2)}\n` : await environmentText();
+    if (output === undefined) process.stdout.write(text);
+    else {
+      const { makeOutputFile } = await import("./output-file.ts");
+      await makeOutputFile(output, force, file => writeFile(file, text, { mode: 0o600, flag: "wx" }));
+    }
+    if (isTerminal() && (output !== undefined || values.size === 0)) {
+      const count = `${values.size} ${values.size === 1 ? "field" : "fields"} of ${name}`;
+      const hint = values.size === 0 ? " Nothing is stored; with --all-fields the defaults are exported too." : "";
+      printNote(`Exported ${count}${output === undefined ? "" : ` to ${output}`}.${hint}`);
+    }
+
+    async function environmentText(): Promise<string> {
+      const { formatEnvironment } = await import("./env-format.ts");
+      const { listFields } = await import("./fields.ts");
+      const { CommandError, exitCodes } = await import("./exit-codes.ts");
+      const { text: lines, problems } = formatEnvironment(values, await listFields(client));
+      if (problems.length === 0) return lines;
+      const message = `${name} cannot be exported as env; JSON can hold it: --format json`;
+      throw new CommandError([message, ...problems].join("\n  "), exitCodes.refused);
+    }
+  });
+}

@@ -1,0 +1,148 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import type { Command } from "commander";
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { configValue } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { OperationArguments, Reply, RepositoryEntry } from "../../shared/protocol.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import type { ReadValues } from "./env-format.ts";
+import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
+import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
+import { type Fields, listFields, showValue } from "./fields.ts";
+import { chooseRepository } from "./repositories.ts";
+import { confirm, print, printJson, visible } from "./terminal.ts";
+
+interface ImportOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly format?: ValuesFormat;
+  readonly dryRun?: boolean;
+  readonly ignoreUnknown?: boolean;
+  readonly yes?: boolean;
+}
+
+interface Change {
+  readonly field: string;
+  /** Left out where nothing is stored. */
+  readonly previous?: JsonValue;
+  readonly value: JsonValue;
+}
+
+/** `repoconf import FILE`: sets what a file holds, all of it in one revision or nothing. */
+export function addImportCommand(program: Command): void {
+  addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
+    .argument("<file>", "what repoconf export wrote, or a file like it; - is standard input")
+    .description("set the values that a file holds, after showing what would change")
+    .option("--dry-run", "only show what would change")
+    .option("--ignore-unknown", "leave out what is no field here")
+    .option("--yes", "do not ask")
+    .action(importValues);
+}
+
+async function importValues(file: string, options: ImportOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const content = await readInput(file);
+  await withSession(options, async ({ client }) => {
+    const repository = await chooseRepository(client, options.repo);
+    const fields = await listFields(client);
+    const format = options.format ?? formatOfFile(file);
+    const read =
+      format === "env"
+        ? (await import("./env-format.ts")).readEnvironment
+        : (await import("./json-format.ts")).readJson;
+    const wanted = read(content, fields, options.ignoreUnknown === true);
+    const stored = await client.request("config/list", { repo: repository.id, stored: true });
+    failOnError(stored);
+    const { revision = repository.revision } = stored;
+    const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true };
+    await refuseUnlessGood(client, file, wanted, set);
+
+    const changes: Change[] = [];
+    for (const [field, value] of wanted.values) {
+      const { scope, field: name } = splitConfigPath(field) ?? { scope: "", field };
+      const previous = configValue(stored.result, scope, name);
+      if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
+    }
+    if (!options.json) printPreview(changes, fields);
+    if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, options);
+    // Where standard input was the file, nobody is left to answer.
+    if (!options.yes && (file === "-" || !(await confirm(`Set this in ${repository.name}?`)))) {
+      throw new CommandError("Nothing was changed. Say yes at the question, or give --yes.");
+    }
+    const reply = await client.request("config/set", set);
+    failOnError(reply);
+    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, options);
+  });
+}
+
+async function readInput(file: string): Promise<string> {
+  try {
+    const content = file === "-" ? await text(process.stdin) : await readFile(file, "utf8");
+    return content.replace(/^\uFEFF/, "");
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`${file} cannot be read: ${cause}`, exitCodes.usage);
+  }
+}
+
+/** Throws every reason there is not to set this, if there is one. */
+async function refuseUnlessGood(
+  client: RepoconfClient,
+  file: string,
+  { values, problems }: ReadValues,
+  set: OperationArguments<"config/set">,
+): Promise<void> {
+  const { errors } = values.size === 0 ? { errors: [] } : await client.request("config/set", { ...set, dryRun: true });
+  const all = [...problems, ...errors.map(error => error.message)];
+  if (all.length === 0) return;
+  const [first] = errors;
+  const code =
+    first === undefined || problems.length > 0
+      ? exitCodes.refused
+      : exitCodeOf(new RepoconfError(first.code, first.message, first));
+  throw new CommandError(
+    [`Nothing was changed; ${file === "-" ? "standard input" : file} is refused:`, ...all.map(visible)].join("\n  "),
+    code,
+  );
+}
+
+function printPreview(changes: readonly Change[], fields: Fields): void {
+  for (const { field, previous, value } of changes) {
+    const schema = fields.get(field);
+    const show = (shown: JsonValue) => visible(showValue(shown, schema, false));
+    const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
+    const hidden = before === show(value) ? " (what is masked differs)" : "";
+    print(`${field}: ${before} -> ${show(value)}${hidden}`);
+  }
+}
+
+function printOutcome(
+  { id, name }: RepositoryEntry,
+  revision: number,
+  changes: readonly Change[],
+  { json, dryRun }: ImportOptions,
+): void {
+  const count = changes.length === 1 ? "1 field" : `${changes.length} fields`;
+  if (json) printJson({ repo: id, revision, changes });
+  else if (changes.length === 0) print("Nothing to change.");
+  else if (dryRun) print("Nothing was changed (--dry-run).");
+  else print(`Imported ${count} into ${name} (${id}), revision ${revision}.`);
+}
+
+function failOnError(reply: Reply): void {
+  const [first] = reply.errors;
+  if (first?.code === 1104) {
+    const message =
+      "Nothing was changed: the repository changed while you looked. Import again to see what would be now.";
+    throw new CommandError(message, exitCodes.refused);
+  }
+  if (first !== undefined) throw new RequestError(first, reply);
+}

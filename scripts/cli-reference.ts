@@ -1,0 +1,123 @@
+/** Writes docs/cli.md from the commands themselves; with --check only compares, and leaves with 1 if it is stale. */
+import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Command, type Option } from "commander";
+import { addJsonOption, addRepositoryOption, addSessionOptions } from "../main/cli/command-options.ts";
+import { createProgram } from "../main/cli/program.ts";
+
+const path = resolve(import.meta.dirname, "../docs/cli.md");
+
+const introduction = `# Command line
+
+<!-- Made by "npm run docs" from the commands and scripts/cli-reference.ts. Do not edit. -->
+
+\`repoconf COMMAND --help\` tells the same, one command at a time.
+
+## How commands work
+
+**Which repository.** The one whose folder holds the current folder: the nearest above. A linked git worktree belongs to
+its main work tree's repository, unless it was added itself. \`--repo\` names another, by id or, where only one bears it,
+by name.
+
+**Which daemon.** The one that runs on the home: \`--home\`, else \`REPOCONF_HOME\`, else the system's folder for data of
+programs. If none runs, a command that needs one starts it in the background, and it leaves half an hour after its last
+client. With \`--no-start\` the command fails instead (exit code 4). \`status\`, \`stop\` and the commands without that option
+never start one.
+
+**Which key.** The one in the file that \`--key-file\` names, else \`REPOCONF_API_KEY\`, else the owner's key in the home,
+which may do everything. No option takes a key's text: other users could read it in the list of processes.
+
+**How values are read.** In \`repoconf set FIELD=VALUE\` the field's schema decides. Where it takes text, the value is that
+text as it stands: \`svc.default_port=8080\` is the text "8080". Anywhere else it is JSON: \`svc.timeout=30\`,
+\`svc.proxy_http=true\`, \`'svc.proxy_aliases=["a.test"]'\`.
+
+| value | means |
+| --- | --- |
+| \`@FILE\` | what the file holds, without its last line end |
+| \`-\` | what comes from standard input, without its last line end |
+| \`@@text\` | the text \`@text\` |
+
+**Output.** On a terminal: tables with a header. In a pipe: a line for each, its cells parted by tabs, no header. With
+\`--json\`: one JSON value, for programs; the other forms may change. Colours are for terminals, and \`NO_COLOR=1\` turns
+them off. Results go to standard output, all else to standard error, which stays empty when all is well. Masked values
+(those of \`svc.envvars\`) show in full with \`--reveal\`, with \`--json\`, in \`get\` and in \`export\`.
+
+**Exit codes.**
+
+| code | means |
+| --- | --- |
+| 0 | done |
+| 1 | failed, for a reason that has no code of its own |
+| 2 | the command line cannot be understood |
+| 3 | a field or a value was refused |
+| 4 | no daemon runs, and none could be or should be started |
+| 5 | the key is not good, or may not do this |
+`;
+
+/** Options that many commands share: told once, and only named by each. */
+const shared = addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
+const sharedTitle = "Shared options";
+
+function describeProgram(program: Command): string {
+  const sharedList = shared.map(option => describeItem(option.flags, option.description));
+  const sections = [introduction, `## ${sharedTitle}\n\n${sharedList.join("\n")}\n`, "## Commands\n"];
+  for (const command of visibleCommands(program)) sections.push(...describeCommand(command, program.name()));
+  return sections.join("\n");
+}
+
+function describeCommand(command: Command, parent: string): string[] {
+  const name = `${parent} ${command.name()}`;
+  const subcommands = visibleCommands(command);
+  if (subcommands.length > 0) return subcommands.flatMap(subcommand => describeCommand(subcommand, name));
+  const help = command.createHelp();
+  const items = help
+    .visibleArguments(command)
+    .map(argument => describeItem(help.argumentTerm(argument), help.argumentDescription(argument)));
+  const options = command.options.filter(option => !option.hidden);
+  for (const option of options.filter(one => !isShared(one))) {
+    items.push(describeItem(option.flags, help.optionDescription(option)));
+  }
+  const sharedNames = options.filter(isShared).map(({ long }) => `\`${long}\``);
+  if (sharedNames.length > 0)
+    items.push(`- [shared](#${sharedTitle.toLowerCase().replace(" ", "-")}): ${sharedNames.join(", ")}`);
+  return [
+    `### ${name}\n\n${describe(command)}\n\n\`\`\`\n${name} ${command.usage()}\n\`\`\`\n\n${items.join("\n")}\n`.replace(
+      /\n\n\n$/,
+      "\n",
+    ),
+  ];
+}
+
+/** The first line is a sentence; what is aligned below it stays so. */
+function describe(command: Command): string {
+  const [first = "", ...rest] = command.description().split("\n\n");
+  const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${first.endsWith(".") ? "" : "."}`;
+  const paragraphs = rest.map(text =>
+    text.startsWith("  ") ? `\`\`\`\n${text.replace(/^ {2}/gm, "")}\n\`\`\`` : text,
+  );
+  return [sentence, ...paragraphs].join("\n\n");
+}
+
+function describeItem(term: string, description: string): string {
+  return `- \`${term}\`: ${description}`;
+}
+
+function isShared({ flags, description }: Option): boolean {
+  return shared.some(option => option.flags === flags && option.description === description);
+}
+
+/** In the order of the help, without the hidden ones and without help itself. */
+function visibleCommands(command: Command): Command[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .filter(one => one.name() !== "help");
+}
+
+const wanted = describeProgram(createProgram());
+if (!process.argv.includes("--check")) {
+  await writeFile(path, wanted);
+} else if ((await readFile(path, "utf8").catch(() => "")) !== wanted) {
+  process.stderr.write("docs/cli.md is not what the commands say. Run: npm run docs\n");
+  process.exitCode = 1;
+}

@@ -1,0 +1,280 @@
+import { mkdir, readdir, readFile, rename as renameFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { create, extract, Header, list } from "tar";
+import { describe, expect, test } from "vitest";
+import { exchange } from "../../main/cli/restore.ts";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+interface Entry {
+  readonly path: string;
+  readonly text?: string;
+  readonly type?: "File" | "SymbolicLink" | "Link";
+}
+
+const manifest: Entry = { path: "manifest.json", text: `{ "format": 1, "createdAt": "2026-01-31T12:00:00.000Z" }` };
+const format: Entry = { path: "format", text: "1\n" };
+
+/** An archive of whatever is asked for, also of what no backup holds. */
+function archive(...entries: readonly Entry[]): Buffer {
+  const blocks = entries.flatMap(({ path, text = "", type = "File" }) => {
+    const block = Buffer.alloc(512);
+    const size = Buffer.byteLength(text);
+    new Header({ path, type, size, mode: 0o644, ...(type !== "File" && { linkpath: "/etc/hosts" }) }).encode(block);
+    return [block, Buffer.from(text), Buffer.alloc(-size & 511)];
+  });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
+
+async function namesIn(file: string): Promise<string[]> {
+  const names: string[] = [];
+  await list({ file, strict: true, onReadEntry: entry => void names.push(entry.path) });
+  return names.sort();
+}
+
+/** Every file below a folder with its text, but what a daemon leaves behind when it ends. */
+async function filesBelow(folder: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !entry.name.startsWith("lock"))
+      files[path.slice(folder.length + 1)] = await readFile(path, "utf8");
+  }
+  return files;
+}
+
+/** A home with the repository `shop`, on which no daemon runs. */
+async function makeStoppedHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await mkdir(join(home.homeFolder, "repos"), { recursive: true, mode: 0o700 });
+  await writeFile(join(home.homeFolder, "format"), "1\n");
+  await writeFile(
+    join(home.homeFolder, "repos/shop.json"),
+    `{ "name": "shop", "config": { "svc": { "timeout": 30 } } }`,
+  );
+  return home;
+}
+
+describe.concurrent("repoconf backup", () => {
+  test("a home goes into an archive while its daemon runs, and comes back in another home, which keeps its own keys", async () => {
+    await using home = await makeCommandHome();
+    const file = join(home.workFolder, "backup.tar.gz");
+    await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
+    await home.run(["key", "create", "tool"]);
+    await home.succeed(["repo", "add", home.homeFolder, "--id", "gone"]);
+    await home.succeed(["repo", "remove", "gone", "--yes"]);
+    await writeFile(join(home.homeFolder, "settings.json"), `{ "origins": ["http://a.test"] }`);
+    const schema = { type: "object", properties: { size: { type: "integer", default: 1 } } };
+    await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
+    expect(await home.succeed(["backup", "backup.tar.gz"])).toContain("Saved 1 repository");
+
+    const names = ["format", "manifest.json", expect.stringMatching(/^removed\/gone\..*\.json$/), "repos/shop.json"];
+    expect(await namesIn(file)).toEqual([...names, "scopes/extra.schema.json", "settings.json"]);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    await using other = await makeCommandHome();
+    await other.succeed(["repo", "list", "--json"]);
+    await other.succeed(["stop"]);
+    const ownKey = await readFile(join(other.homeFolder, "owner.key"), "utf8");
+    expect(await other.succeed(["backup", "--restore", file, "--yes"])).toContain("Restored 1 repository");
+    expect(await readFile(join(other.homeFolder, "owner.key"), "utf8")).toBe(ownKey);
+    const shop = ["repos/shop.json", "settings.json", "scopes/extra.schema.json"];
+    for (const name of shop) {
+      expect(await readFile(join(other.homeFolder, name), "utf8")).toBe(
+        await readFile(join(home.homeFolder, name), "utf8"),
+      );
+      expect((await stat(join(other.homeFolder, name))).mode & 0o777).toBe(0o600);
+    }
+    expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("30\n");
+    expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
+    expect(JSON.parse(await other.succeed(["key", "list", "--json"]))).toEqual([]);
+  });
+
+  test("no key and nothing of the daemon's is in it", async () => {
+    await using home = await makeCommandHome();
+    const key = (await home.run(["key", "create", "tool"])).output.trim();
+    await home.succeed(["backup", "backup.tar.gz"]);
+    const { url: _, ...endpoint } = JSON.parse(await readFile(join(home.homeFolder, "daemon.json"), "utf8"));
+    const { keys } = JSON.parse(await readFile(join(home.homeFolder, "keys.json"), "utf8"));
+    const saved = gunzipSync(await readFile(join(home.workFolder, "backup.tar.gz"))).toString("latin1");
+    const ownerKey = (await readFile(join(home.homeFolder, "owner.key"), "utf8")).trim();
+    for (const secret of [key, ownerKey, keys[0].hash, endpoint.instanceSecret]) {
+      expect(secret).toMatch(/\S{20}/);
+      expect(saved).not.toContain(secret);
+    }
+    expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(["format", "manifest.json"]);
+  });
+
+  test("in-tree values are not in it, and it says of which repositories", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", home.workFolder, "--id", "tree", "--name", "my tree", "--in-tree"]);
+    await home.succeed(["set", "--repo", "tree", "svc.domain=in-the-tree.test"]);
+    const output = await home.succeed(["backup", "backup.tar.gz"]);
+    expect(output).toContain("work trees (my tree)");
+    const saved = gunzipSync(await readFile(join(home.workFolder, "backup.tar.gz"))).toString();
+    expect(saved).toContain("my tree");
+    expect(saved).not.toContain("in-the-tree.test");
+  });
+
+  test("an archive that is there is replaced only with --force", async () => {
+    await using home = await makeStoppedHome();
+    const file = join(home.workFolder, "backup.tar.gz");
+    await writeFile(file, "mine");
+    const refused = await home.run(["backup", "backup.tar.gz"]);
+    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--force") });
+    expect(await readFile(file, "utf8")).toBe("mine");
+    await home.succeed(["backup", "backup.tar.gz", "--force"]);
+    expect(await namesIn(file)).toEqual(["format", "manifest.json", "repos/shop.json"]);
+    expect(await readdir(home.workFolder)).toEqual(["backup.tar.gz", "home"]);
+  });
+
+  test("what is no file of Repoconf is left out and named, and a broken repository's file is saved as it is", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "repos/notes.txt"), "mine");
+    await writeFile(join(home.homeFolder, "repos/broken.json"), "{ not JSON");
+    const { code, errorOutput } = await home.run(["backup", "backup.tar.gz"]);
+    expect([code, errorOutput]).toEqual([0, "Left out, as they are no files of Repoconf: repos/notes.txt\n"]);
+    expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toContain("repos/broken.json");
+  });
+
+  test("a folder that is no home, and a home of a newer version, are not saved", async () => {
+    await using home = await makeCommandHome();
+    const nothing = await home.run(["backup", "backup.tar.gz"]);
+    expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("no home of Repoconf") });
+    await mkdir(home.homeFolder);
+    await writeFile(join(home.homeFolder, "format"), "2\n");
+    const newer = await home.run(["backup", "backup.tar.gz"]);
+    expect(newer).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
+    expect(await readdir(home.workFolder)).toEqual(["home"]);
+    await rm(home.homeFolder, { recursive: true });
+  });
+
+  test("a file and --restore exclude each other, and one of them is needed", async () => {
+    await using home = await makeCommandHome();
+    expect(await home.run(["backup"])).toMatchObject({ code: 2 });
+    expect(await home.run(["backup", "one", "--restore", "other"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe.concurrent("repoconf backup --restore", () => {
+  test("what was there before is kept aside", async () => {
+    await using home = await makeStoppedHome();
+    const shop = await readFile(join(home.homeFolder, "repos/shop.json"), "utf8");
+    const blog = { path: "repos/blog.json", text: `{ "name": "blog", "config": { "svc": { "timeout": 7 } } }` };
+    await writeFile(join(home.workFolder, "backup.tar.gz"), archive(format, blog, manifest));
+    const output = await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    const before = /before-restore-\S+/.exec(output)?.[0] ?? "";
+    expect(await readFile(join(home.homeFolder, before, "repos/shop.json"), "utf8")).toBe(shop);
+    expect(await readdir(join(home.homeFolder, "repos"))).toEqual(["blog.json"]);
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "blog"])).toBe("7\n");
+    expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toHaveLength(1);
+  });
+
+  test("an archive that was unpacked, edited and packed again with tar is as good", async () => {
+    await using home = await makeStoppedHome();
+    await home.succeed(["backup", "backup.tar.gz"]);
+    const folder = join(home.workFolder, "unpacked");
+    await mkdir(folder);
+    await extract({ file: join(home.workFolder, "backup.tar.gz"), cwd: folder });
+    await writeFile(join(folder, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }`);
+    await create({ file: join(home.workFolder, "again.tar.gz"), gzip: true, cwd: folder }, await readdir(folder));
+    await home.succeed(["backup", "--restore", "again.tar.gz", "--yes"]);
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("7\n");
+  });
+
+  test("a running daemon stands in the way, also one whose daemon.json is gone; nothing changes", async () => {
+    await using home = await makeStoppedHome();
+    await home.succeed(["backup", "backup.tar.gz"]);
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
+    const endpointFile = join(home.homeFolder, "daemon.json");
+    const refused = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf stop") });
+    await renameFile(endpointFile, `${endpointFile}.aside`);
+    const locked = await home.run(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    expect(locked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf stop") });
+    await renameFile(`${endpointFile}.aside`, endpointFile);
+    expect(await home.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("31\n");
+  });
+
+  test("without a terminal it asks for --yes, and changes nothing", async () => {
+    await using home = await makeStoppedHome();
+    await home.succeed(["backup", "backup.tar.gz"]);
+    const files = await filesBelow(home.homeFolder);
+    const asked = await home.run(["backup", "--restore", "backup.tar.gz"]);
+    expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("--yes") });
+    expect(await filesBelow(home.homeFolder)).toEqual(files);
+  });
+
+  test("an archive that is no good backup is refused, and nothing is written", async () => {
+    await using home = await makeStoppedHome();
+    const files = await filesBelow(home.homeFolder);
+    const good = archive(manifest, format, { path: "repos/blog.json", text: "{}" });
+    const cases: readonly (readonly [content: Buffer, said: string])[] = [
+      [archive(manifest, format, { path: "/etc/evil" }), `"/etc/evil" is no file of Repoconf`],
+      [archive(manifest, format, { path: "repos/../../evil.json" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "../evil.json" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "owner.key" }), `"owner.key" is no file of Repoconf`],
+      [archive(manifest, format, { path: "keys.json" }), `"keys.json" is no file of Repoconf`],
+      [archive(manifest, format, { path: "repos/deep/shop.json" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "repos/con.json" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "repos/shop.json", type: "SymbolicLink" }), "is a SymbolicLink"],
+      [archive(manifest, format, { path: "repos/shop.json", type: "Link" }), "is a Link"],
+      [archive(manifest, format, format), "stands in it twice"],
+      [archive(format, { path: "repos/blog.json" }), "no backup of Repoconf"],
+      [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
+      [archive({ ...manifest, text: `{ "format": 2, "createdAt": "" }` }, format), "has format 2"],
+      [archive(manifest, { ...format, text: "2\n" }), "has format 2"],
+      [good.subarray(0, good.length - 20), "cannot be read as a backup"],
+      [Buffer.from("not an archive"), "cannot be read as a backup"],
+    ];
+    const refuse = async ([content, said]: (typeof cases)[number], index: number) => {
+      await writeFile(join(home.workFolder, `${index}.tar.gz`), content);
+      const refused = await home.run(["backup", "--restore", `${index}.tar.gz`, "--yes"]);
+      expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining(said) });
+    };
+    await Promise.all(cases.map(refuse));
+    expect(await filesBelow(home.homeFolder)).toEqual(files);
+    await writeFile(join(home.workFolder, "good.tar.gz"), good);
+    await home.succeed(["backup", "--restore", "good.tar.gz", "--yes"]);
+  });
+
+  test("a failure at any move puts everything back", async () => {
+    await using folder = await temporaryFolder();
+    const place = (name: string) => join(folder.path, name);
+    for (const [where, text] of [
+      ["home", "old"],
+      ["staging", "new"],
+    ] as const) {
+      for (const name of ["repos", "scopes"]) await mkdir(join(place(where), name), { recursive: true });
+      await writeFile(join(place(where), "repos/shop.json"), text);
+      await writeFile(join(place(where), "settings.json"), text);
+    }
+    await writeFile(join(place("home"), "index.json"), "index");
+    await mkdir(place("before"));
+    const files = await filesBelow(folder.path);
+    const failAt = (wanted: number) => {
+      let moves = 0;
+      return async (from: string, to: string) => {
+        moves += 1;
+        if (moves === wanted) throw new Error("the disk is full");
+        await renameFile(from, to);
+      };
+    };
+    // Five are asked to move aside, and five in.
+    for (let move = 1; move <= 10; move += 1) {
+      const done = exchange(place("home"), place("staging"), place("before"), failAt(move) as typeof renameFile);
+      await expect(done).rejects.toThrow("everything is as it was: the disk is full");
+      expect(await filesBelow(folder.path)).toEqual(files);
+    }
+    await exchange(place("home"), place("staging"), place("before"), failAt(11) as typeof renameFile);
+    expect(await filesBelow(folder.path)).toEqual({
+      "home/repos/shop.json": "new",
+      "home/settings.json": "new",
+      "before/repos/shop.json": "old",
+      "before/settings.json": "old",
+      "before/index.json": "index",
+    });
+  });
+});

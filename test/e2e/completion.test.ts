@@ -1,0 +1,188 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { type Finished, repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
+
+/** A home with the repositories "shop" and "my blog", whose daemon runs. */
+async function makeRunningHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  for (const name of ["shop", "my blog"]) {
+    await mkdir(join(home.workFolder, name));
+    await home.succeed(["repo", "add", name]);
+  }
+  return home;
+}
+
+async function complete(home: CommandHome, ...words: string[]): Promise<string[]> {
+  const output = await home.succeed(["complete", "--", ...words]);
+  return output.split("\n").slice(0, -1);
+}
+
+describe.concurrent("repoconf complete", () => {
+  test("names commands and subcommands, and none that are hidden", async () => {
+    await using home = await makeCommandHome();
+    expect(await complete(home, "re")).toEqual(["repo", "restart"]);
+    expect(await complete(home, "comp")).toEqual(["completion"]);
+    expect(await complete(home, "repo", "re")).toEqual(["rename", "remove"]);
+  });
+
+  test("names the options of the command, and none that are hidden", async () => {
+    await using home = await makeCommandHome();
+    expect(await complete(home, "list", "--re")).toEqual(["--repo", "--reveal"]);
+    expect(await complete(home, "daemon", "--")).not.toContain("--background");
+    expect(await complete(home, "list", "--", "--re")).toEqual([]);
+  });
+
+  test("names what an option or an argument can be chosen from", async () => {
+    await using home = await makeCommandHome();
+    expect(await complete(home, "key", "create", "ci", "--right", "")).toEqual(["read", "write"]);
+    expect(await complete(home, "key", "create", "ci", "--right=w")).toEqual(["--right=write"]);
+    expect(await complete(home, "completion", "")).toEqual(["bash", "zsh", "fish"]);
+    // There is one shell to name, not two.
+    expect(await complete(home, "completion", "bash", "")).toEqual([]);
+  });
+
+  test("names fields where a field belongs, with = where a value follows", async () => {
+    await using home = await makeRunningHome();
+    expect((await complete(home, "get", "svc.refresh_")).sort()).toEqual([
+      "svc.refresh_anchors",
+      "svc.refresh_day",
+      "svc.refresh_hour",
+    ]);
+    expect(await complete(home, "set", "--repo", "shop", "svc.timeout=3", "svc.envv")).toEqual(["svc.envvars="]);
+    expect(await complete(home, "set", "svc.timeout=3")).toEqual([]);
+    expect(await complete(home, "unset", "svc.timeout", "svc.envv")).toEqual(["svc.envvars"]);
+  });
+
+  test("names repositories, and those that share a name by their ids", async () => {
+    await using home = await makeRunningHome();
+    expect(await complete(home, "list", "--repo", "")).toEqual(expect.arrayContaining(["shop", "my blog"]));
+    expect(await complete(home, "list", "--repo=my")).toEqual(["--repo=my blog"]);
+    await mkdir(join(home.workFolder, "other"));
+    await home.succeed(["repo", "add", "other", "--id", "other-id", "--name", "shop"]);
+    const names = await complete(home, "repo", "remove", "");
+    expect(names).toContain("other-id");
+    expect(names).not.toContain("shop");
+  });
+
+  test("asks the daemon of the home that is named on the line", async () => {
+    await using home = await makeRunningHome();
+    await using other = await makeCommandHome();
+    expect(await complete(other, "list", "--repo", "sh")).toEqual([]);
+    expect(await complete(other, "list", "--home", home.homeFolder, "--repo", "sh")).toEqual(["shop"]);
+  });
+
+  test("without a daemon is silent, leaves with 0 and starts none", async () => {
+    await using home = await makeCommandHome();
+    expect(await home.run(["complete", "--", "list", "svc."])).toEqual({ code: 0, output: "", errorOutput: "" });
+    await expect(home.endpoint()).rejects.toThrow("ENOENT");
+  });
+});
+
+/** Runs a script in a shell that finds the built command as `repoconf`. */
+async function runInShell(home: CommandHome, shell: readonly string[], script: string): Promise<Finished> {
+  const folder = join(home.workFolder, "bin");
+  await mkdir(folder, { recursive: true });
+  const text = `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+  await writeFile(join(folder, "repoconf"), text, { mode: 0o755 });
+  const [command = "", ...args] = shell;
+  const environment = { REPOCONF_HOME: home.homeFolder, PATH: `${folder}${delimiter}${process.env["PATH"]}` };
+  return runProcess(command, [...args, script], { folder: home.workFolder, environment });
+}
+
+/** The lines that the script prints, nothing having gone wrong. */
+async function linesOf(finished: Promise<Finished>): Promise<string[]> {
+  const { code, output, errorOutput } = await finished;
+  expect({ code, errorOutput }).toEqual({ code: 0, errorOutput: "" });
+  return output.split("\n").slice(0, -1);
+}
+
+const shells = await findShells(["bash", "zsh", "fish"]);
+
+describe.concurrent("repoconf completion", () => {
+  test.skipIf(!shells.has("bash"))(titled("bash", "completes in bash"), async () => {
+    await using home = await makeRunningHome();
+    const run = (...words: string[]) =>
+      linesOf(
+        runInShell(
+          home,
+          ["bash", "--norc", "-c"],
+          `source <(repoconf completion bash)
+           COMP_WORDS=(repoconf ${words.map(word => `'${word}'`).join(" ")}); COMP_CWORD=${words.length}
+           _repoconf; printf '%s\\n' "\${COMPREPLY[@]}"`,
+        ),
+      );
+    expect(await run("re")).toEqual(["repo", "restart"]);
+    expect(await run("list", "--rev")).toEqual(["--reveal"]);
+    expect(await run("set", "svc.timeo")).toEqual(["svc.timeout="]);
+    expect(await run("list", "--repo", "sh")).toEqual(["shop"]);
+    // As bash splits --repo=sh, and wants back what stands after the =.
+    expect(await run("list", "--repo", "=", "sh")).toEqual(["shop"]);
+    expect(await run("list", "--repo", "my\\ b")).toEqual(["my\\ blog"]);
+    expect(await run("list", "svc.none")).toEqual([""]);
+  });
+
+  test.skipIf(!shells.has("zsh"))(titled("zsh", "completes in zsh"), async () => {
+    await using home = await makeRunningHome();
+    const run = (...words: string[]) =>
+      linesOf(
+        runInShell(
+          home,
+          ["zsh", "-f", "-c"],
+          // What the shell's own completion brings, of which only the line editor has the rest.
+          `compdef() { }; compadd() { print -r -- compadd "$@" }; _files() { print files }
+           source <(repoconf completion zsh)
+           words=(repoconf ${words.map(word => `'${word}'`).join(" ")}) CURRENT=${words.length + 1}; _repoconf`,
+        ),
+      );
+    expect(await run("re")).toEqual(["compadd -- repo restart"]);
+    expect(await run("set", "svc.timeo")).toEqual(["compadd -S  -- svc.timeout="]);
+    expect(await run("list", "--repo", "my\\ b")).toEqual(["compadd -- my blog"]);
+    expect(await run("list", "--home", "")).toEqual(["files"]);
+  });
+
+  test.skipIf(!shells.has("fish"))(titled("fish", "completes in fish"), async () => {
+    await using home = await makeRunningHome();
+    const run = (line: string) =>
+      linesOf(
+        runInShell(
+          home,
+          ["fish", "--no-config", "-c"],
+          `repoconf completion fish | source; complete --do-complete '${line}'`,
+        ),
+      );
+    expect(await run("repoconf re")).toEqual(["repo", "restart"]);
+    expect(await run("repoconf set svc.timeo")).toEqual(["svc.timeout="]);
+    expect(await run("repoconf list --repo my")).toEqual(["my blog"]);
+    expect(await run("repoconf repo ")).toContain("rename");
+    expect(await run("repoconf list --home ./sh")).toEqual(["./shop/"]);
+  });
+
+  test("names the shells it knows when asked for another", async () => {
+    await using home = await makeCommandHome();
+    const { code, errorOutput } = await home.run(["completion", "tcsh"]);
+    expect(code).toBe(2);
+    expect(errorOutput).toContain("bash, zsh, fish");
+  });
+
+  test("its help says how to install it for each shell", async () => {
+    await using home = await makeCommandHome();
+    const help = await home.succeed(["completion", "--help"]);
+    for (const place of ["~/.bashrc", "~/.zshrc", "~/.config/fish/completions/repoconf.fish"])
+      expect(help).toContain(place);
+  });
+});
+
+function titled(shell: string, title: string): string {
+  return shells.has(shell) ? title : `skipped: no ${shell}: ${title}`;
+}
+
+async function findShells(names: readonly string[]): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const name of names) {
+    const finished = await runProcess(name, ["-c", "exit 0"]).catch(() => undefined);
+    if (finished?.code === 0) found.add(name);
+  }
+  return found;
+}

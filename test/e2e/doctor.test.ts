@@ -1,0 +1,320 @@
+import { once } from "node:events";
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Finding } from "../../main/cli/doctor/finding.ts";
+import { judgeWatchLimits } from "../../main/cli/doctor/watch-check.ts";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+let template: CommandHome;
+
+beforeAll(async () => {
+  template = await makeCommandHome();
+  await mkdir(join(template.workFolder, "shop"));
+  await template.succeed(["repo", "add", "shop", "--id", "shop"]);
+  await template.succeed(["stop"]);
+});
+
+afterAll(() => template[Symbol.asyncDispose]());
+
+/** A copy of a home with the repository "shop", whose daemon has stopped in order. */
+async function makeStoppedHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await cp(template.homeFolder, home.homeFolder, { recursive: true, preserveTimestamps: true });
+  return home;
+}
+
+/** What `doctor --json` finds that is not good, and what it leaves with. */
+async function examine(home: CommandHome): Promise<{ code: number | null; findings: Finding[] }> {
+  const { code, output, errorOutput } = await home.run(["doctor", "--json"]);
+  expect(errorOutput).toBe("");
+  const { findings }: { findings: Finding[] } = JSON.parse(output);
+  return { code, findings: findings.filter(({ result }) => result !== "good") };
+}
+
+function repositoryFile(home: CommandHome, id = "shop"): string {
+  return join(home.homeFolder, "repos", `${id}.json`);
+}
+
+describe.concurrent("repoconf doctor", () => {
+  test("finds nothing wrong with a home in use, with the daemon running and without", async () => {
+    await using home = await makeCommandHome();
+    await mkdir(join(home.workFolder, "shop"));
+    await home.succeed(["repo", "add", "shop"]);
+    const running = await examine(home);
+    await home.succeed(["stop"]);
+    const stopped = await examine(home);
+    expect(await home.succeed(["doctor"])).toMatch(/\nAll is well( \(1 note\))?\.\n$/);
+    // Another daemon on this computer may have the preferred port.
+    const others = [...stopped.findings, ...running.findings].filter(({ check }) => check !== "port");
+    expect(others).toEqual([]);
+    expect([stopped.code, running.code]).toEqual([0, 0]);
+  });
+
+  test("starts no daemon and changes nothing, not even what is wrong", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(repositoryFile(home), "{ broken");
+    await chmod(join(home.homeFolder, "owner.key"), 0o644);
+    const before = await snapshot(home.homeFolder);
+    expect((await home.run(["doctor"])).code).toBe(1);
+    expect(await snapshot(home.homeFolder)).toEqual(before);
+  });
+
+  test("a home that is not there yet is no problem, and is not made", async () => {
+    await using home = await makeCommandHome();
+    const { code, findings } = await examine(home);
+    expect(code).toBe(0);
+    expect(findings).toMatchObject([{ check: "home", result: "note" }]);
+    await expect(stat(home.homeFolder)).rejects.toThrow("ENOENT");
+  });
+
+  test("tells a home of a newer format from one of ours", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "format"), "99\n");
+    const { code, findings } = await examine(home);
+    expect(code).toBe(1);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "problem" }));
+  });
+
+  test.skipIf(process.platform === "win32")("tells what other users may open, and how to close it", async () => {
+    await using home = await makeStoppedHome();
+    await chmod(home.homeFolder, 0o755);
+    await chmod(join(home.homeFolder, "owner.key"), 0o640);
+    const { findings } = await examine(home);
+    const rights = findings.filter(({ check }) => check === "rights");
+    expect(rights.map(({ result, action }) => [result, action])).toEqual([
+      ["problem", `Close it: chmod 700 ${home.homeFolder}`],
+      ["problem", `Close it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
+    ]);
+  });
+
+  test.skipIf(process.platform === "win32")("tells a key's file that is a link", async () => {
+    await using home = await makeStoppedHome();
+    const key = join(home.homeFolder, "owner.key");
+    await rename(key, join(home.workFolder, "elsewhere"));
+    await symlink(join(home.workFolder, "elsewhere"), key);
+    const { findings } = await examine(home);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "rights", result: "problem", file: key }));
+  });
+
+  test("tells an owner's key and named keys that cannot be read as such", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "owner.key"), "secret\n", { mode: 0o600 });
+    await writeFile(join(home.homeFolder, "keys.json"), "[]\n", { mode: 0o600 });
+    const { findings } = await examine(home);
+    expect(findings.filter(({ check }) => check === "keys").map(({ result }) => result)).toEqual([
+      "problem",
+      "problem",
+    ]);
+  });
+
+  test("a daemon.json that a crash left is a note, as the next start mends it", async () => {
+    await using home = await makeCommandHome();
+    const daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    await daemon.end("SIGKILL");
+    const { code, findings } = await examine(home);
+    expect(code).toBe(0);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "daemon", result: "note" }));
+    await home.run(["repo", "list"]);
+    expect((await examine(home)).findings.filter(({ check }) => check === "daemon")).toEqual([]);
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "a daemon that holds the home and does not answer is a problem",
+    async () => {
+      await using home = await makeCommandHome();
+      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+      daemon.process.kill("SIGSTOP");
+      try {
+        const { code, findings } = await examine(home);
+        expect(code).toBe(1);
+        const [found] = findings.filter(({ check }) => check === "daemon");
+        expect(found).toMatchObject({ result: "problem" });
+        expect(found?.action).toContain(`${daemon.process.pid}`);
+      } finally {
+        daemon.process.kill("SIGCONT");
+      }
+    },
+  );
+
+  test("a preferred port that a stranger has is a note", async () => {
+    await using home = await makeStoppedHome();
+    const stranger = createServer().listen(0, "127.0.0.1");
+    await once(stranger, "listening");
+    const address = stranger.address();
+    const port = typeof address === "object" ? address?.port : undefined;
+    await writeFile(join(home.homeFolder, "settings.json"), JSON.stringify({ port }));
+    const { code, findings } = await examine(home);
+    stranger.close();
+    expect(code).toBe(0);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: "port", result: "note", message: expect.stringContaining(`${port}`) }),
+    );
+  });
+
+  test("tells broken settings and each broken scope file with its reason", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "settings.json"), `{\n  "port": 80,\n}\n`);
+    const scopes = join(home.homeFolder, "scopes");
+    await writeFile(join(scopes, "one.schema.json"), "{ ");
+    await writeFile(
+      join(scopes, "two.schema.json"),
+      `{ "type": "object", "properties": { "jobs": { "type": "integer" } } }`,
+    );
+    const { findings } = await examine(home);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: "settings", result: "problem", line: 3, column: 1 }),
+    );
+    const reasons = findings.filter(({ check }) => check === "scopes").map(({ message }) => message);
+    expect(reasons).toEqual([
+      expect.stringMatching(/one\.schema\.json, line 1/),
+      expect.stringMatching(/two\.schema\.json: the field "jobs" has no default/),
+    ]);
+  });
+
+  test("tells where a repository's file does not parse, and what can be done", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(repositoryFile(home), `{\n  "name": "shop",\n  "config" {}\n}\n`);
+    const { code, output } = await home.run(["doctor"]);
+    expect(code).toBe(1);
+    expect(output).toContain(`problem\trepositories\t${repositoryFile(home)}:3:12: a colon is missing\t`);
+    expect(output).toContain("repoconf repo remove shop");
+    expect(output.endsWith("\n1 problem, 1 note.\n") || output.endsWith("\n1 problem, 2 notes.\n")).toBe(true);
+  });
+
+  test("checks each field against its schema; unknown ones, a wrong shape and a name that two have are told", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(
+      repositoryFile(home),
+      `{\n  "name": "twin",\n  "nme": "x",\n  "config": { "svc": {\n    "timeout": "long",\n    "timeot": 1,\n    "default": "web"\n  }, "old": {} }\n}\n`,
+    );
+    await writeFile(repositoryFile(home, "other"), `{ "name": "twin", "config": [] }`);
+    await writeFile(repositoryFile(home, "third"), `{ "name": "twin", "config": {} }`);
+    await writeFile(repositoryFile(home, "not.an.id"), `{}`);
+    const { findings } = await examine(home);
+    const told = findings
+      .filter(({ check }) => check === "repositories")
+      .map(({ result, repo, line, message }) => `${result} ${repo ?? ""}:${line ?? ""} ${message}`);
+    expect(told).toEqual([
+      expect.stringContaining("note : this name cannot be a repository's"),
+      `problem other:1 "config" must be an object`,
+      expect.stringContaining(`note shop:3 "nme"`),
+      expect.stringContaining("problem shop:5 svc.timeout must be an integer"),
+      expect.stringContaining(`note shop:6 There is no field "svc.timeot"`),
+      expect.stringContaining(`note shop:8 There is no scope "old"`),
+      expect.stringContaining(`problem shop:7 svc.default names "web"`),
+      expect.stringContaining(`note : 3 are called "twin"`),
+    ]);
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "tells an in-tree file that is a link and one whose folder is gone, and tidies nothing up there",
+    async () => {
+      await using home = await makeCommandHome();
+      for (const id of ["linked", "moved"]) {
+        await mkdir(join(home.workFolder, id));
+        await home.succeed(["repo", "add", id, "--id", id, "--in-tree"]);
+      }
+      await home.succeed(["stop"]);
+      // What a daemon that is just writing has there.
+      const writing = join(home.workFolder, "linked", ".repoconf.json.0123456789ab.tmp");
+      await writeFile(writing, "{}");
+      const tree = join(home.workFolder, "linked", ".repoconf.json");
+      await symlink(repositoryFile(home, "moved"), tree);
+      await rm(join(home.workFolder, "moved"), { recursive: true });
+      const { findings } = await examine(home);
+      const problems = findings.filter(({ result }) => result === "problem");
+      expect(problems).toMatchObject([
+        { repo: "linked", file: tree, message: expect.stringContaining("link") },
+        { repo: "moved", file: repositoryFile(home, "moved"), message: expect.stringContaining("no folder") },
+      ]);
+      expect(await readFile(writing, "utf8")).toBe("{}");
+    },
+  );
+
+  test("a damaged index is a note, as it is made anew", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "index.json"), "x");
+    const { code, findings } = await examine(home);
+    expect(code).toBe(0);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "index", result: "note" }));
+  });
+
+  test("a file deleted by hand is a problem, one of a repository that was removed is none", async () => {
+    await using home = await makeStoppedHome();
+    await rm(repositoryFile(home));
+    const { findings } = await examine(home);
+    const [gone] = findings.filter(({ result }) => result === "problem");
+    expect(gone).toMatchObject({ repo: "shop", message: "the file is gone" });
+    // Without a daemon nobody knows its values.
+    expect(gone?.action).not.toContain("--rewrite");
+    await home.succeed(["repo", "remove", "shop", "--yes"]);
+    expect((await examine(home)).code).toBe(0);
+  });
+});
+
+describe.concurrent("repoconf doctor --rewrite", () => {
+  test("writes a deleted file again from what the daemon serves, and that is all well again", async () => {
+    await using home = await makeStoppedHome();
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
+    await rm(repositoryFile(home));
+    const [gone] = (await examine(home)).findings.filter(({ result }) => result === "problem");
+    expect(gone?.action).toContain("repoconf doctor --rewrite shop");
+    // A key that may read less than all must not be the one that is used.
+    const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
+    await home.succeed(["doctor", "--rewrite", "shop"], { environment });
+    expect(JSON.parse(await readFile(repositoryFile(home), "utf8"))).toEqual({
+      $schema: "../repository.schema.json",
+      name: "shop",
+      path: join(template.workFolder, "shop"),
+      config: { svc: { timeout: 30 } },
+    });
+    const problems = (await examine(home)).findings.filter(({ result }) => result === "problem");
+    expect(problems).toEqual([]);
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
+  });
+
+  test("never replaces a file, broken or not", async () => {
+    await using home = await makeStoppedHome();
+    await home.succeed(["list", "--repo", "shop"]);
+    await writeFile(repositoryFile(home), "{ broken");
+    const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);
+    expect(code).toBe(1);
+    expect(errorOutput).toContain("Nothing was written");
+    expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
+  });
+
+  test("without a daemon leaves with 4 and says where else to look", async () => {
+    await using home = await makeStoppedHome();
+    await rm(repositoryFile(home));
+    const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);
+    expect(code).toBe(4);
+    expect(errorOutput).toContain(join(home.homeFolder, "removed"));
+    expect(await readdir(join(home.homeFolder, "repos"))).toEqual([]);
+  });
+});
+
+describe("the limits on watching", () => {
+  test("enough, barely enough, and too few watches for the folders are told apart", () => {
+    expect(judgeWatchLimits(8_192, 128, 3).result).toBe("good");
+    expect(judgeWatchLimits(5, 128, 3).result).toBe("note");
+    expect(judgeWatchLimits(2, 128, 3)).toMatchObject({
+      result: "problem",
+      action: expect.stringContaining("max_user_watches="),
+    });
+    expect(judgeWatchLimits(8_192, 0, 3).result).toBe("problem");
+  });
+});
+
+/** Every file's text, mode and time, by path. */
+async function snapshot(folder: string): Promise<Record<string, unknown>> {
+  const files: Record<string, unknown> = {};
+  for (const name of await readdir(folder, { recursive: true })) {
+    const path = join(folder, name);
+    const stats = await stat(path);
+    files[name] = [stats.mode, stats.mtimeMs, stats.isFile() ? await readFile(path, "utf8") : ""];
+  }
+  return files;
+}

@@ -1,0 +1,187 @@
+import { spawn, spawnSync } from "node:child_process";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+
+/** A home with the repository `shop`. */
+async function makeHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+  return home;
+}
+
+async function listStored(home: CommandHome, repo: string): Promise<unknown> {
+  return JSON.parse(await home.succeed(["list", "--repo", repo, "--stored", "--json"]));
+}
+
+describe.concurrent("repoconf export", () => {
+  test("what is stored comes out as JSON, every field with --all-fields, nothing masked", async () => {
+    await using home = await makeHome();
+    expect(await home.succeed(["export", "--repo", "shop"])).toBe("{}\n");
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.envvars=[{"name":"A","value":"s3cret"}]`]);
+    const stored = { svc: { timeout: 30, envvars: [{ name: "A", value: "s3cret" }] } };
+    expect(JSON.parse(await home.succeed(["export", "--repo", "shop"]))).toEqual(stored);
+    const all = JSON.parse(await home.succeed(["export", "--repo", "shop", "--all-fields"]));
+    expect(Object.keys(all.svc)).toHaveLength(20);
+    expect(all.svc).toMatchObject({ timeout: 30, refresh_hour: 4 });
+  });
+
+  test("a file is for its owner alone, and one that is there is replaced only with --force", async () => {
+    await using home = await makeHome();
+    const file = join(home.workFolder, "shop.json");
+    await home.succeed(["export", "--repo", "shop", "--output", "shop.json"]);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
+    const again = await home.run(["export", "--repo", "shop", "--output", "shop.json"]);
+    expect(again).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--force") });
+    expect(await readFile(file, "utf8")).toBe("{}\n");
+    await home.succeed(["export", "--repo", "shop", "--output", "shop.json", "--force"]);
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ svc: { timeout: 30 } });
+  });
+
+  test("env lines are read back alike by parseEnv and by import, and the file's name tells the format", async () => {
+    await using home = await makeHome();
+    const values = {
+      svc: {
+        timeout: 30,
+        proxy_https: true,
+        application_path: 'two\nlines "quoted" $HOME # \\ `id`',
+        domain: "it's",
+        services: { web: { ready: "sh -c 'curl \"$URL\"'", image: "web:1" } },
+      },
+    };
+    await writeFile(join(home.workFolder, "values.json"), JSON.stringify(values));
+    await home.succeed(["import", "values.json", "--repo", "shop", "--yes"]);
+    const lines = await home.succeed(["export", "--repo", "shop", "--format", "env"]);
+    expect(parseEnv(lines)).toMatchObject({
+      SVC_TIMEOUT: "30",
+      SVC_PROXY_HTTPS: "true",
+      SVC_APPLICATION_PATH: values.svc.application_path,
+      SVC_DOMAIN: "it's",
+    });
+    await home.succeed(["export", "--repo", "shop", "--output", ".env"]);
+    expect(await readFile(join(home.workFolder, ".env"), "utf8")).toBe(lines);
+    await mkdir(join(home.workFolder, "blog"));
+    await home.succeed(["repo", "add", "blog", "--id", "blog"]);
+    await home.succeed(["import", ".env", "--repo", "blog", "--yes"]);
+    expect(await listStored(home, "blog")).toEqual(values);
+  });
+
+  test("a text that no env file holds is refused with 3 and the field's name, and no file is made", async () => {
+    await using home = await makeHome();
+    await home.succeed(["set", "--repo", "shop", "svc.domain=it's $5", "svc.timeout=30"]);
+    const { code, output, errorOutput } = await home.run(["export", "--repo", "shop", "--output", ".env"]);
+    expect([code, output]).toEqual([3, ""]);
+    expect(errorOutput).toContain("svc.domain");
+    await expect(stat(join(home.workFolder, ".env"))).rejects.toThrow("ENOENT");
+  });
+
+  test("two fields of one variable's name are both refused with 3, as soon as one of them has a value", async () => {
+    await using home = await makeHome();
+    const text = { type: "string", default: "" };
+    const schema = { type: "object", properties: { "a-b": text, a_b: text } };
+    await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
+    await until(async () => (await home.run(["get", "extra.a_b", "--repo", "shop"])).code === 0, "the new scope");
+    expect(await home.succeed(["export", "--repo", "shop", "--format", "env"])).toBe("");
+    await home.succeed(["set", "--repo", "shop", "extra.a-b=x"]);
+    const { code, errorOutput } = await home.run(["export", "--repo", "shop", "--format", "env"]);
+    expect(code).toBe(3);
+    expect(errorOutput).toContain("extra.a-b and extra.a_b would both be EXTRA_A_B");
+  });
+});
+
+describe.concurrent("repoconf import", () => {
+  test("shows what would change, without what would not and with masks, and without a terminal asks for --yes", async () => {
+    await using home = await makeHome();
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=30", "svc.domain=a.test"]);
+    const values = { svc: { timeout: 31, domain: "a.test", envvars: [{ name: "A", value: "s3cret" }] } };
+    await writeFile(join(home.workFolder, "values.json"), JSON.stringify(values));
+    const asked = await home.run(["import", "values.json", "--repo", "shop"]);
+    expect(asked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--yes") });
+    expect(asked.output).toBe(`svc.timeout: 30 -> 31\nsvc.envvars: [] (default) -> [{"name":"A","value":"••••••"}]\n`);
+    expect(await home.succeed(["import", "values.json", "--repo", "shop", "--dry-run"])).toContain("30 -> 31");
+    expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, domain: "a.test" } });
+
+    const output = await home.succeed(["import", "values.json", "--repo", "shop", "--yes"]);
+    expect(output).toContain("Imported 2 fields into shop");
+    expect(await listStored(home, "shop")).toEqual(values);
+    expect(await home.succeed(["import", "values.json", "--repo", "shop"])).toBe("Nothing to change.\n");
+  });
+
+  test("all of it is one revision", async () => {
+    await using home = await makeHome();
+    const input = JSON.stringify({ svc: { services: { web: { ready: "", image: "" } }, default: "web", timeout: 1 } });
+    const revision = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].revision;
+    const before = await revision();
+    const output = await home.succeed(["import", "-", "--repo", "shop", "--yes", "--json"], { input });
+    expect(JSON.parse(output)).toMatchObject({ repo: "shop", revision: before + 1 });
+    expect(await revision()).toBe(before + 1);
+  });
+
+  test("one bad field or value refuses everything with 3, and every error is named", async () => {
+    await using home = await makeHome();
+    const input = JSON.stringify({ svc: { timeout: 30, refresh_hour: 99, tmeout: 1, default: "none" }, extra: 1 });
+    const { code, output, errorOutput } = await home.run(["import", "-", "--repo", "shop", "--yes"], { input });
+    expect([code, output]).toEqual([3, ""]);
+    for (const part of ["svc.refresh_hour", `"svc.tmeout". Did you mean "svc.timeout"`, "svc.default", `"extra"`])
+      expect(errorOutput).toContain(part);
+    expect(await listStored(home, "shop")).toEqual({});
+  });
+
+  test("variables that stand for no field are named and refused, unless --ignore-unknown leaves them out", async () => {
+    await using home = await makeHome();
+    const input = "SVC_TIMEOUT=30\nSVC_DEFAULT_PORT=9090\nPATH=/bin\n";
+    const args = ["import", "-", "--format", "env", "--repo", "shop", "--yes"];
+    const refused = await home.run(args, { input });
+    expect(refused).toMatchObject({ code: 3, errorOutput: expect.stringContaining("PATH") });
+    expect(await listStored(home, "shop")).toEqual({});
+    await home.succeed([...args, "--ignore-unknown"], { input });
+    expect(await listStored(home, "shop")).toEqual({ svc: { timeout: 30, default_port: "9090" } });
+  });
+
+  test("what is no JSON is told with its place, and a file that is not there by its name", async () => {
+    await using home = await makeHome();
+    const broken = await home.run(["import", "-", "--repo", "shop"], { input: `{\n "svc": { "timeout" 30 } }` });
+    expect(broken).toMatchObject({ code: 1, errorOutput: expect.stringContaining("line 2, column 21") });
+    const missing = await home.run(["import", "missing.json", "--repo", "shop"]);
+    expect(missing).toMatchObject({ code: 2, errorOutput: expect.stringContaining("missing.json") });
+  });
+
+  test("a key that may not write a field is refused, and nothing is set", async () => {
+    await using home = await makeHome();
+    const key = await home.run(["key", "create", "tool", "--field", "svc.timeout", "--right", "write"]);
+    const input = JSON.stringify({ svc: { timeout: 30, domain: "a.test" } });
+    const environment = { REPOCONF_API_KEY: key.output.trim() };
+    const refused = await home.run(["import", "-", "--repo", "shop", "--yes"], { input, environment });
+    expect(refused).toMatchObject({ code: 3, errorOutput: expect.stringContaining("svc.domain") });
+    expect(await listStored(home, "shop")).toEqual({});
+  });
+
+  // util-linux's script is what gives a command a terminal here.
+  const terminals = process.platform === "linux" && spawnSync("script", ["--version"]).status === 0;
+
+  test.skipIf(!terminals)("what was changed while the question stood is not overwritten, and 3 says so", async () => {
+    await using home = await makeHome();
+    await writeFile(join(home.workFolder, "values.json"), `{ "svc": { "timeout": 30 } }`);
+    const command = `'${process.execPath}' '${repoconfCommand}' import values.json --repo shop`;
+    const terminal = spawn("script", ["-qec", command, "/dev/null"], {
+      cwd: home.workFolder,
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+    });
+    let shown = "";
+    terminal.stdout.on("data", part => {
+      shown += String(part);
+    });
+    const ended = new Promise(resolve => terminal.once("exit", resolve));
+    await until(() => shown.includes("[y/N]"), "the question");
+    await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
+    terminal.stdin.write("y\n");
+    expect(await ended).toBe(3);
+    expect(shown).toContain("changed while you looked");
+    expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
+  });
+});

@@ -1,0 +1,177 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { formatEnvironment, readEnvironment, variableName } from "../../../main/cli/env-format.ts";
+import type { Fields } from "../../../main/cli/fields.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import type { FieldSchema } from "../../../shared/scopes/scope-schema.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const text: FieldSchema = { type: "string", default: "" };
+const anything: FieldSchema = { default: null };
+
+/** Formats values of fields that all have the same schema. */
+function format(values: { readonly [path: string]: JsonValue }, schema: FieldSchema = text) {
+  const fields: Fields = new Map(Object.keys(values).map(path => [path, schema]));
+  return { fields, ...formatEnvironment(new Map(Object.entries(values)), fields) };
+}
+
+/** Texts of the characters that quoting is about, and some others. */
+const difficultText = fc.string({
+  unit: fc.constantFrom(..."'\"`$#\\ \n\tn!=;&(){}*~aZ0é😀\u2028".split(/(?:)/u), "\r", "$(x)", "\\n"),
+});
+
+describe("values as lines of an env file", () => {
+  test("a variable is the scope and the field in upper case, every other character an underscore", () => {
+    expect(variableName("svc.proxy_http")).toBe("SVC_PROXY_HTTP");
+    expect(variableName("my-scope.a.b-c")).toBe("MY_SCOPE_A_B_C");
+  });
+
+  test("numbers and booleans stand as they are, texts and everything else between quotes", () => {
+    const fields: Fields = new Map([
+      ["svc.timeout", { type: "integer", default: 0 }],
+      ["svc.on", { type: "boolean", default: false }],
+      ["svc.domain", text],
+      ["svc.list", { type: "array", default: [] }],
+    ]);
+    const values = new Map<string, JsonValue>([
+      ["svc.timeout", 30],
+      ["svc.on", true],
+      ["svc.domain", "it's"],
+      ["svc.list", ["it's"]],
+    ]);
+    expect(formatEnvironment(values, fields)).toEqual({
+      text: `SVC_TIMEOUT=30\nSVC_ON=true\nSVC_DOMAIN="it's"\nSVC_LIST='["it\\u0027s"]'\n`,
+      problems: [],
+    });
+  });
+
+  test.each([
+    "",
+    " blanks ",
+    "two\nlines\n",
+    "\n",
+    `say "hi"`,
+    "$HOME and `id` and $(id)",
+    "# no comment",
+    "C:\\new\\table\\",
+    "it's",
+    "it's\ntwo lines\\t",
+    "a=b",
+  ])("the text %j is read back by parseEnv", value => {
+    const { text: lines, problems } = format({ "t.value": value, "t.next": "next" });
+    expect(problems).toEqual([]);
+    expect(parseEnv(lines)).toEqual({ T_VALUE: value, T_NEXT: "next" });
+  });
+
+  test.each(["a\rb", "a\0b", "\ud800", `it's "so"`, "it's $5", "it's `id`", "it's \\n", "it's \\", "it's \\\nso"])(
+    "the text %j has no form that all read alike, and is refused by name",
+    value => {
+      const { problems } = format({ "t.value": value, "t.next": "next" });
+      expect(problems).toEqual([expect.stringContaining("t.value")]);
+    },
+  );
+
+  test("whatever text is not refused, parseEnv reads back as it is, the lines around it too", () => {
+    fc.assert(
+      fc.property(difficultText, value => {
+        const { text: lines, problems } = format({ "t.before": "before", "t.value": value, "t.next": "next" });
+        if (problems.length > 0) return;
+        expect(parseEnv(lines)).toEqual({ T_BEFORE: "before", T_VALUE: value, T_NEXT: "next" });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test.skipIf(process.platform === "win32")("whatever text is not refused, a shell reads back as it is", async () => {
+    const samples = fc.sample(difficultText, 500);
+    const fits = samples.filter(value => format({ "t.value": value }).problems.length === 0);
+    expect(fits.length).toBeGreaterThan(100);
+    const { text: lines } = format(Object.fromEntries(fits.map((value, index) => [`t.value${index}`, value])));
+    await using folder = await temporaryFolder();
+    writeFileSync(join(folder.path, "values.env"), lines);
+    const show = "process.stdout.write(JSON.stringify(process.env))";
+    const { stdout, stderr } = spawnSync(
+      "sh",
+      ["-c", `set -a; . ./values.env; exec "$0" -e '${show}'`, process.execPath],
+      {
+        cwd: folder.path,
+        encoding: "utf8",
+      },
+    );
+    expect(stderr).toBe("");
+    const read = JSON.parse(stdout) as { [name: string]: string };
+    expect(fits.map((_, index) => read[`T_VALUE${index}`])).toEqual(fits);
+  });
+
+  test("any JSON value of a field that takes anything has a form, and is read back", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: "binary" }), json => {
+        const value = JSON.parse(JSON.stringify(json)) as JsonValue;
+        fc.pre(typeof value !== "string");
+        const { fields, text: lines, problems } = format({ "t.value": value }, anything);
+        expect(problems).toEqual([]);
+        expect(readEnvironment(lines, fields, false)).toEqual({ values: new Map([["t.value", value]]), problems: [] });
+      }),
+    );
+  });
+
+  test("a text that looks like JSON stays a text, where the field takes both", () => {
+    const { fields, text: lines } = format({ "t.value": "30" }, anything);
+    expect(readEnvironment(lines, fields, false).values.get("t.value")).toBe("30");
+  });
+
+  test("a null where texts are taken as they are has no form, and is refused", () => {
+    const { problems } = format({ "t.value": null }, { type: ["string", "null"], default: null });
+    expect(problems).toHaveLength(1);
+  });
+
+  test("two fields that would be the same variable are both refused, also when only one has a value", () => {
+    const fields: Fields = new Map([
+      ["t.a-b", text],
+      ["t.a_b", text],
+    ]);
+    const { text: lines, problems } = formatEnvironment(new Map([["t.a-b", "x"]]), fields);
+    expect(problems).toEqual(["t.a-b and t.a_b would both be T_A_B."]);
+    expect(lines).toBe("");
+  });
+});
+
+describe("reading an env file", () => {
+  const fields: Fields = new Map([
+    ["svc.timeout", { type: "integer", default: 900 }],
+    ["svc.default_port", { type: "string", default: "8080" }],
+  ]);
+
+  test("each value is read by its field's schema, with export, comments and Windows line ends around", () => {
+    const lines = "# comment\r\nexport SVC_TIMEOUT=30\r\n\r\nSVC_DEFAULT_PORT='9090' # comment\r\n";
+    const { values, problems } = readEnvironment(lines, fields, false);
+    expect(Object.fromEntries(values)).toEqual({ "svc.timeout": 30, "svc.default_port": "9090" });
+    expect(problems).toEqual([]);
+  });
+
+  test("a variable that stands for no field is a problem, unless it is to be ignored", () => {
+    expect(readEnvironment("SVC_TIMEOUT=30\nPATH=/bin\n", fields, false).problems).toEqual([
+      "There is no field for the variable PATH.",
+    ]);
+    const { values, problems } = readEnvironment("SVC_TIMEOUT=30\nPATH=/bin\n", fields, true);
+    expect([[...values.keys()], problems]).toEqual([["svc.timeout"], []]);
+  });
+
+  test("a variable that may be one of two fields is a problem, also where unknown ones are ignored", () => {
+    const namesakes: Fields = new Map([
+      ["t.a-b", text],
+      ["t.a_b", text],
+    ]);
+    const { values, problems } = readEnvironment("T_A_B=x", namesakes, true);
+    expect([values.size, problems]).toEqual([0, ["T_A_B may be any of t.a-b, t.a_b."]]);
+  });
+
+  test("a text without any variable is told from an empty one", () => {
+    expect(readEnvironment(`{ "svc": { "timeout": 30 } }`, fields, false).problems).toHaveLength(1);
+    expect(readEnvironment("\n# nothing here\n", fields, false).problems).toEqual([]);
+  });
+});

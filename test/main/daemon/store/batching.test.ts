@@ -1,0 +1,94 @@
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { until } from "../../../helpers/daemon.ts";
+import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
+import { startShop } from "../../../helpers/shop.ts";
+
+function count(calls: readonly FileCall[], operation: FileCall["operation"]): number {
+  return calls.filter(call => call.operation === operation).length;
+}
+
+test("64 sets that wait on one repository while a write runs become one write, and each its own revision", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const hours = Array.from({ length: 64 }, (_, index) => index % 24);
+  let release = () => {};
+  const gate = new Promise<void>(resolve => {
+    release = resolve;
+  });
+  fileSystem.before = ({ operation }) => (operation === "rename" ? gate : undefined);
+  const first = shop.set({ "svc.timeout": 1 });
+  await until(() => count(fileSystem.calls, "rename") === 1, "the first write");
+  const waiting = hours.map((hour, index) => shop.set({ "svc.refresh_hour": hour, "svc.timeout": 100 + index }));
+  // Messages of one socket are taken in order: once this is answered, all of them wait.
+  await shop.t.owner.call("config/list", { repo: "shop" });
+  release();
+  await first;
+  const replies = await Promise.all(waiting);
+  expect(replies.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(count(fileSystem.calls, "rename")).toBe(2);
+  // One for each file and one for its folder.
+  expect(count(fileSystem.calls, "sync")).toBe(4);
+  expect(replies.map(({ result }) => result[0]?.revision)).toEqual(hours.map((_, index) => 3 + index));
+  await until(() => shop.sources().length === 65, "an event for each set");
+  expect(await shop.value("timeout")).toBe(163);
+  expect(await shop.read()).toContain(`"timeout": 163`);
+});
+
+test("a set of many fields costs one durable write, one of what is stored already costs none", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const fields = { "svc.timeout": 5, "svc.refresh_day": 5, "svc.refresh_hour": 5, "svc.domain": "five.test" };
+  expect((await shop.set(fields)).errors).toEqual([]);
+  expect(count(fileSystem.calls, "rename")).toBe(1);
+  expect(count(fileSystem.calls, "writeFile")).toBe(1);
+  expect(count(fileSystem.calls, "sync")).toBe(2);
+  expect((await shop.set(fields)).errors).toEqual([]);
+  expect((await shop.t.owner.call("config/set", { repo: "shop", dryRun: true, "svc.timeout": 6 })).errors).toEqual([]);
+  expect(count(fileSystem.calls, "rename")).toBe(1);
+});
+
+test("on the disk: the new text is synced before the rename, the folder before the reply", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const order: string[] = [];
+  const names = new Map([
+    [join(shop.t.homeFolder, "tmp/shop.json"), "new text"],
+    [dirname(shop.file), "folder"],
+  ]);
+  fileSystem.after = ({ operation, path }) => {
+    const name = names.get(path);
+    if (name !== undefined && ["writeFile", "sync", "rename"].includes(operation)) order.push(`${name} ${operation}`);
+  };
+  await shop.set({ "svc.timeout": 31 });
+  order.push("reply");
+  expect(order).toEqual(["new text writeFile", "new text sync", "new text rename", "folder sync", "reply"]);
+});
+
+test("nothing of a set is visible before it is durable", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const seen: unknown[] = [];
+  fileSystem.before = async ({ operation }) => {
+    if (operation !== "sync" && operation !== "rename") return;
+    const { result, revision } = await shop.t.owner.call("config/list", { repo: "shop" });
+    seen.push([result["svc"]?.["timeout"], result["svc"]?.["domain"], revision, shop.sources().length]);
+  };
+  await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
+  fileSystem.before = () => {};
+  expect(seen).toEqual([
+    [30, "", 1, 0],
+    [30, "", 1, 0],
+    [30, "", 1, 0],
+  ]);
+  expect(await shop.value("timeout")).toBe(31);
+});
+
+test("a list reads no file", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  const before = fileSystem.calls.length;
+  for (const args of [{}, { scope: "svc" }, { field: "svc.timeout" }, { stored: true }, { scope: "svc", field: "x" }])
+    await shop.t.owner.call("config/list", { repo: "shop", ...args });
+  expect(fileSystem.calls.slice(before)).toEqual([]);
+});

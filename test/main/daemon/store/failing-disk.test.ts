@@ -1,0 +1,156 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { until } from "../../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+
+describe.concurrent("the Nth call of a set fails, for each N: the set succeeds or nothing changed (1108), no temporary file is left, later sets work", () => {
+  test.each(["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"])("%s", async code => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    await shop.set({ "svc.timeout": 1000 });
+    const calls = fileSystem.calls.length;
+    await shop.set({ "svc.timeout": 1001 });
+    const total = fileSystem.calls.length - calls;
+    expect(total).toBeGreaterThan(5);
+
+    // What the promise does not allow, a line each.
+    const wrong: string[] = [];
+    let refused = 0;
+    for (let failing = 1; failing <= total + 1; failing++) {
+      const before = await shop.read();
+      const old = await shop.value("timeout");
+      let left = failing;
+      let failed = "no call";
+      fileSystem.before = call => {
+        if (--left !== 0) return;
+        failed = `call ${failing} (${call.operation} ${call.path.replace(shop.t.homeFolder, "")})`;
+        throw systemError(code);
+      };
+      const value = 2000 + failing;
+      const { result, errors } = await shop.set({ "svc.timeout": value });
+      fileSystem.before = () => {};
+      const note = (what: string) => wrong.push(`${failed}: ${what}`);
+      if (errors.length === 0) {
+        if ((await shop.value("timeout")) !== value) note("acknowledged and not served");
+        if (!(await shop.read()).includes(`${value}`)) note("acknowledged and not in the file");
+      } else {
+        refused++;
+        if (errors[0]?.code !== 1108 || result.length > 0) note(`answered ${JSON.stringify({ result, errors })}`);
+        if ((await shop.value("timeout")) !== old) note("refused, and the old value is not served");
+        if ((await shop.read()) !== before) note("refused, and the file has changed");
+      }
+      const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name !== "index.json");
+      if (temporary.length > 0) note("left a temporary file");
+      const later = await shop.set({ "svc.refresh_hour": failing % 24 });
+      if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
+    }
+    expect(wrong).toEqual([]);
+    expect(refused).toBeGreaterThan(3);
+    // A set that was refused must not come back as an edit by hand.
+    expect(new Set(shop.sources())).toEqual(new Set(["set"]));
+    expect(await shop.health()).toEqual([]);
+  });
+});
+
+describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
+  test("is tried again until another program lets go, and other repositories' sets go on meanwhile", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    await shop.t.addRepository("cellar");
+    let blocked = true;
+    let tries = 0;
+    fileSystem.before = ({ operation, path }) => {
+      if (operation !== "rename" || !path.endsWith("shop.json")) return;
+      tries++;
+      if (blocked) throw systemError(code);
+    };
+    const set = shop.set({ "svc.timeout": 31 });
+    await until(() => tries >= 2, "a second try");
+    const other = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": 5 });
+    expect(other.errors).toEqual([]);
+    expect(await shop.value("timeout")).toBe(30);
+    blocked = false;
+    expect((await set).errors).toEqual([]);
+    expect(await shop.value("timeout")).toBe(31);
+  });
+});
+
+test("1108 names the cause, and a set that waits behind a failing one is written", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  let failures = 1;
+  fileSystem.before = async ({ operation }) => {
+    if (operation === "writeFile" && failures-- > 0) {
+      await shop.t.owner.call("daemon/status");
+      throw systemError("ENOSPC");
+    }
+  };
+  const [first, second] = await Promise.all([
+    shop.set({ "svc.timeout": 31 }),
+    (async () => {
+      await until(() => failures === 0, "the first write");
+      return shop.set({ "svc.refresh_day": 5 });
+    })(),
+  ]);
+  expect(first.errors).toMatchObject([{ code: 1108, repo: "shop", details: { cause: "ENOSPC" } }]);
+  expect(second.errors).toEqual([]);
+  expect(await shop.read()).toBe(shopText.replace(`"refresh_day": 2`, `"refresh_day": 5`));
+});
+
+test("an atomic set whose second repository cannot be written leaves the first one's file byte for byte", async () => {
+  const fileSystem = watchFileSystem();
+  const text = shopText.replace("30,", `30,\n      "proxy_aliases": [ "a" /* the old one */, "b" ],`);
+  await using shop = await startShop(text, { fileSystem });
+  await shop.t.addRepository("zoo");
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "rename" && path.endsWith("zoo.json")) throw systemError("ENOSPC");
+  };
+  const args = { repo: ["shop", "zoo"], atomic: true, "svc.timeout": 31, "svc.proxy_aliases": ["c"] };
+  const { result, errors } = await shop.t.owner.call("config/set", args);
+  expect(result).toEqual([]);
+  expect(errors).toMatchObject([{ code: 1108, repo: "zoo" }]);
+  expect(await shop.read()).toBe(text);
+  expect(await shop.value("timeout")).toBe(30);
+  expect(await shop.revision()).toBe(1);
+  expect(shop.sources()).toEqual([]);
+});
+
+test("repo/add on a full disk gives 1108 and adds nothing", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.before = ({ operation }) => {
+    if (operation === "sync") throw systemError("ENOSPC");
+  };
+  expect((await shop.t.owner.call("repo/add", { id: "zoo", name: "zoo" })).errors).toMatchObject([{ code: 1108 }]);
+  fileSystem.before = () => {};
+  expect((await shop.t.owner.call("repo/list")).result.map(({ id }) => id)).toEqual(["shop"]);
+  expect(await readdir(join(shop.t.homeFolder, "repos"))).toEqual(["shop.json"]);
+  expect((await shop.t.owner.call("repo/add", { id: "zoo", name: "zoo" })).errors).toEqual([]);
+});
+
+test.each([
+  ["EMFILE", "no file handles are left"],
+  ["EIO", "the disk cannot be read"],
+])("a hand edit made while every reading of the file fails with %s (%s) is seen once it can be read", async code => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem, sweepInterval: 20 });
+  let tries = 0;
+  let failing = true;
+  fileSystem.before = ({ operation, path }) => {
+    if (!failing || operation !== "open" || path !== shop.file) return;
+    tries++;
+    throw systemError(code);
+  };
+  await saveByRename(shop.file, shopText.replace("30", "31"));
+  const isTold = async () => code === "EMFILE" || (await shop.health()).length > 0;
+  await until(async () => tries >= 2 && (await isTold()), "the failure to be noticed");
+  // A few sweeps find the edit and cannot read it either.
+  await delay(100);
+  expect(await shop.value("timeout")).toBe(30);
+  failing = false;
+  await until(async () => (await shop.value("timeout")) === 31, "the edit");
+  expect(await shop.health()).toEqual([]);
+});

@@ -1,0 +1,236 @@
+import { copyFile, link, open, rename, stat, symlink, truncate, unlink, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { until } from "../../../helpers/daemon.ts";
+import { placeIn, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+
+type Save = (path: string, text: string) => Promise<void>;
+
+async function writeOver(path: string, text: string): Promise<void> {
+  const handle = await open(path, "r+");
+  await handle.writeFile(text);
+  await handle.close();
+}
+
+const styles: [style: string, save: Save][] = [
+  ["a new file renamed over it", saveByRename],
+  ["truncated and written", writeFile],
+  [
+    "truncated, a pause, written",
+    async (path, text) => {
+      await truncate(path);
+      await delay(40);
+      await writeFile(path, text);
+    },
+  ],
+  [
+    "written in two halves",
+    async (path, text) => {
+      await writeFile(path, text.slice(0, text.length / 2));
+      await delay(40);
+      await writeFile(path, text.slice(text.length / 2), { flag: "a" });
+    },
+  ],
+  ["written over in place, of the same length", writeOver],
+  [
+    "written over in place, of the same length and with its old time put back",
+    async (path, text) => {
+      const { atime, mtime } = await stat(path);
+      await writeOver(path, text);
+      await utimes(path, atime, mtime);
+    },
+  ],
+  [
+    "deleted and created",
+    async (path, text) => {
+      await unlink(path);
+      await writeFile(path, text, { flag: "wx" });
+    },
+  ],
+  [
+    "deleted, a pause, created",
+    async (path, text) => {
+      await unlink(path);
+      await delay(60);
+      await writeFile(path, text, { flag: "wx" });
+    },
+  ],
+  [
+    "moved aside as a backup, then created",
+    async (path, text) => {
+      await rename(path, `${path}~`);
+      await writeFile(path, text);
+    },
+  ],
+  [
+    "a hard link put in its place",
+    async (path, text) => {
+      await writeFile(`${path}.new`, text);
+      await unlink(path);
+      await link(`${path}.new`, path);
+      await unlink(`${path}.new`);
+    },
+  ],
+  [
+    "another file copied over it",
+    async (path, text) => {
+      await writeFile(`${path}.other`, text);
+      await copyFile(`${path}.other`, path);
+    },
+  ],
+  [
+    "saved as Emacs does, with a lock link beside it",
+    async (path, text) => {
+      const lock = join(dirname(path), ".#shop.json");
+      await symlink("someone@somewhere.1", lock);
+      await saveByRename(path, text);
+      await unlink(lock);
+    },
+  ],
+];
+
+describe.concurrent("a hand edit reaches a watching client as one change, saved as", () => {
+  test.each(styles)("%s", async (_style, save) => {
+    await using shop = await startShop();
+    const edited = shopText.replace("30", "45");
+    await save(shop.file, edited);
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      repo: "shop",
+      revision: 2,
+      actor: "file",
+      source: "file",
+      changes: { svc: { timeout: { value: 45, previous: 30, stored: true } } },
+    });
+    // The set's own event is the very next one, on the very next revision: nothing came twice or half.
+    await shop.set({ "svc.timeout": 46 });
+    expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 3, source: "set" });
+    expect(await shop.read()).toBe(edited.replace("45", "46"));
+    expect(await shop.health()).toEqual([]);
+  });
+});
+
+test("several fields changed by one save are one change, an edit of comments alone is none", async () => {
+  await using shop = await startShop();
+  await saveByRename(shop.file, shopText.replace("half a minute", "thirty seconds"));
+  await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_hour": 5`));
+  const change = await shop.t.owner.nextChange();
+  expect(change.revision).toBe(2);
+  expect(change.changes).toEqual({
+    svc: {
+      timeout: { value: 45, previous: 30, stored: true },
+      refresh_hour: { value: 5, previous: 4, stored: true },
+      refresh_day: { value: 0, previous: 2, stored: false },
+    },
+  });
+});
+
+describe("a value that its schema refuses", () => {
+  const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
+
+  test("leaves the last good one in service, is in the health with its place, and the rest of the edit counts", async () => {
+    await using shop = await startShop();
+    await saveByRename(shop.file, bad);
+    const { changes } = await shop.t.owner.nextChange();
+    expect(changes).toEqual({ svc: { refresh_day: { value: 6, previous: 2, stored: true } } });
+    expect(await shop.value("timeout")).toBe(30);
+    expect(await shop.health()).toEqual([
+      { code: 1103, field: "svc.timeout", message: expect.stringContaining("integer"), ...placeIn(bad, `"soon"`) },
+    ]);
+    expect(await shop.read()).toBe(bad);
+  });
+
+  test("stays as it is when other fields are set, and its place follows it", async () => {
+    await using shop = await startShop();
+    const above = bad.replace(`"timeout"`, `"services": {},\n      "timeout"`);
+    await saveByRename(shop.file, above);
+    await shop.t.owner.nextChange();
+    const { errors } = await shop.set({ "svc.services": { web: { ready: "true", image: "web:1" } } });
+    expect(errors).toEqual([]);
+    const text = await shop.read();
+    expect(text).toContain(`"timeout": "soon", // half a minute`);
+    expect(text).not.toContain(`"timeout": 30`);
+    expect(await shop.health()).toMatchObject([{ field: "svc.timeout", ...placeIn(text, `"soon"`) }]);
+    expect(await shop.value("timeout")).toBe(30);
+  });
+
+  test("is put right by setting the value that is in service, which is no new revision", async () => {
+    await using shop = await startShop();
+    await saveByRename(shop.file, bad);
+    await shop.t.owner.nextChange();
+    const { result, errors } = await shop.set({ "svc.timeout": 30 });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ revision: 2 }]);
+    expect(await shop.read()).toBe(bad.replace(`"soon"`, "30"));
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("mended by hand clears the health and is served", async () => {
+    await using shop = await startShop();
+    await shop.t.owner.call("config/watch");
+    await saveByRename(shop.file, bad);
+    await shop.t.owner.nextChange();
+    await saveByRename(shop.file, bad.replace(`"soon"`, "50"));
+    expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 50, previous: 30 } } });
+    expect(await shop.health()).toEqual([]);
+    const told = shop.t.owner.events.flatMap(([, event, payload]) => (event === "health" ? [payload.health] : []));
+    expect(told).toMatchObject([[{ field: "svc.timeout" }], []]);
+  });
+
+  test("that was never good serves the default", async () => {
+    await using shop = await startShop(bad);
+    expect(await shop.value("timeout")).toBe(900);
+    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", ...placeIn(bad, `"soon"`) }]);
+  });
+});
+
+test.each([
+  ["field", `"timeoute": 31,`, "svc.timeoute", `31`],
+  ["scope", `"x": 1 }, "backup": { "at": 3 }, "other": {`, "backup", `{ "at"`],
+])("an unknown %s is kept, not used, and told with its place", async (_kind, members, field, part) => {
+  await using shop = await startShop();
+  const edited = shopText.replace(`"timeout": 30,`, `"timeout": 40,\n      ${members}`);
+  await saveByRename(shop.file, edited);
+  expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 40 } } });
+  expect(await shop.health()).toContainEqual({
+    code: 1011,
+    field,
+    message: expect.stringContaining(`"${field}"`),
+    ...placeIn(edited, part),
+  });
+  await shop.set({ "svc.timeout": 41 });
+  expect(await shop.read()).toBe(edited.replace("40", "41"));
+});
+
+test("a service that another field names, removed by hand: that field has its default until the service is back", async () => {
+  const named = `{ "config": { "svc": {
+    "services": { "web": { "ready": "true", "image": "web:1" }, "db": { "ready": "true", "image": "db:1" } },
+    "default": "web"
+  } } }\n`;
+  await using shop = await startShop(named);
+  const without = named.replace(`"web": { "ready": "true", "image": "web:1" }, `, "");
+  await saveByRename(shop.file, without);
+  expect((await shop.t.owner.nextChange()).changes["svc"]).toMatchObject({
+    default: { value: "", previous: "web", stored: false },
+  });
+  expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.default", ...placeIn(without, `"web"`) }]);
+  expect(await shop.read()).toBe(without);
+  await saveByRename(shop.file, named);
+  expect((await shop.t.owner.nextChange()).changes["svc"]).toMatchObject({ default: { value: "web", previous: "" } });
+  expect(await shop.health()).toEqual([]);
+});
+
+test("a new file with a valid id becomes a repository, one with another name does not", async () => {
+  await using shop = await startShop();
+  await shop.t.owner.call("config/watch");
+  for (const name of ["-bad", "a b", ".hidden", "x".repeat(65)]) await shop.t.writeRepository(name, shopText);
+  await shop.t.writeRepository("cellar", shopText.replace("shop", "the cellar"));
+  await until(() => shop.t.owner.events.some(([, event]) => event === "added"), "the event");
+  const { result } = await shop.t.owner.call("repo/list");
+  expect(result.map(({ id, name }) => [id, name])).toEqual([
+    ["cellar", "the cellar"],
+    ["shop", "shop"],
+  ]);
+  const list = await shop.t.owner.call("config/list", { repo: "cellar", field: "svc.timeout" });
+  expect(list.result).toEqual({ svc: { timeout: 30 } });
+});

@@ -1,0 +1,211 @@
+import { lstat, mkdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../../helpers/daemon.ts";
+import { healthOf, placeIn, saveByRename } from "../../../helpers/shop.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+interface WorkTree extends AsyncDisposable {
+  readonly t: TestDaemon;
+  readonly folder: string;
+  /** `.repoconf.json` in it. */
+  readonly file: string;
+  timeout(): Promise<unknown>;
+  set(timeout: number): Promise<readonly { readonly code: number }[]>;
+}
+
+const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
+
+/** A daemon with the in-tree repository `site`, watched by the owner. Null: its work tree has no file. */
+async function startWorkTree(text: string | null, options: TestDaemonOptions = {}): Promise<WorkTree> {
+  const above = await temporaryFolder();
+  const folder = join(above.path, "site");
+  const file = join(folder, ".repoconf.json");
+  await mkdir(folder);
+  if (text !== null) await writeFile(file, text);
+  const t = await startTestDaemon({ sweepInterval: 3_600_000, ...options });
+  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  expect(errors).toEqual([]);
+  await t.owner.call("config/watch", { repo: "site" });
+  return {
+    t,
+    folder,
+    file,
+    timeout: async () => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.["timeout"],
+    set: async timeout => (await t.owner.call("config/set", { repo: "site", "svc.timeout": timeout })).errors,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const modeOf = async (path: string) => (await lstat(path)).mode & 0o777;
+
+describe("an in-tree repository", () => {
+  test("has its values in the work tree, and in the home a pointer and nothing else", async () => {
+    await using tree = await startWorkTree(treeText);
+    expect(await tree.timeout()).toBe(30);
+    expect(await tree.set(31)).toEqual([]);
+    expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
+    expect(JSON.parse(await tree.t.readRepository("site"))).toEqual({
+      name: "site",
+      path: tree.folder,
+      inTree: true,
+    });
+  });
+
+  test("without a file has no stored values; a set writes one, with config and nothing else", async () => {
+    await using tree = await startWorkTree(null);
+    const stored = await tree.t.owner.call("config/list", { repo: "site", stored: true });
+    expect(stored).toMatchObject({ result: {}, errors: [] });
+    expect(await tree.timeout()).toBe(900);
+    expect(await healthOf(tree.t, "site")).toEqual([]);
+    expect(await tree.set(31)).toEqual([]);
+    expect(JSON.parse(await readFile(tree.file, "utf8"))).toEqual({ config: { svc: { timeout: 31 } } });
+    if (process.platform !== "win32") expect(await modeOf(tree.file)).toBe(0o644 & ~process.umask());
+  });
+
+  test("takes an edit of the work tree's file, and one by which it goes, as changes of source file", async () => {
+    await using tree = await startWorkTree(treeText);
+    await saveByRename(tree.file, treeText.replace("30", "45"));
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 45 } } },
+    });
+    await unlink(tree.file);
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 900, previous: 45, stored: false } } },
+    });
+    await writeFile(tree.file, treeText);
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      changes: { svc: { timeout: { value: 30, previous: 900 } } },
+    });
+  });
+
+  test("whose file is gone for less than 250 ms sees no event, and a set meanwhile keeps what comes back", async () => {
+    await using tree = await startWorkTree(treeText);
+    await rename(tree.file, `${tree.file}.away`);
+    await delay(100);
+    await rename(`${tree.file}.away`, tree.file);
+    expect(await tree.set(31)).toEqual([]);
+    expect(await tree.t.owner.nextChange()).toMatchObject({ source: "set", revision: 2 });
+    expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "whose file is a link: 1106, the last good values, and neither link nor target touched",
+    async () => {
+      await using tree = await startWorkTree(treeText);
+      expect(await tree.timeout()).toBe(30);
+      const target = join(tree.folder, "secret.json");
+      const secret = treeText.replace("30", "66");
+      await writeFile(target, secret);
+      await unlink(tree.file);
+      await symlink(target, tree.file);
+      await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+      expect(await healthOf(tree.t, "site")).toEqual([{ code: 1106, message: expect.stringMatching(/link/) }]);
+      expect(await tree.timeout()).toBe(30);
+      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+      expect((await lstat(tree.file)).isSymbolicLink()).toBe(true);
+      expect(await readFile(target, "utf8")).toBe(secret);
+    },
+  );
+
+  test.skipIf(process.platform === "win32")(
+    "whose file is a link from the start serves nothing of the target",
+    async () => {
+      await using secret = await temporaryFolder();
+      const target = join(secret.path, "secret.json");
+      await writeFile(target, treeText);
+      await using tree = await startWorkTree(null);
+      await symlink(target, tree.file);
+      await tree.t.restart();
+      expect(await tree.t.owner.call("config/list", { repo: "site" })).toMatchObject({
+        result: {},
+        errors: [{ code: 1106 }],
+      });
+    },
+  );
+
+  test("whose file is broken: 1106 with the place in the work tree's file, mended by hand", async () => {
+    await using tree = await startWorkTree(treeText);
+    const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
+    await writeFile(tree.file, conflict);
+    await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+    expect(await healthOf(tree.t, "site")).toEqual([
+      { code: 1106, message: expect.stringContaining(".repoconf.json"), ...placeIn(conflict, "<<<<<<<") },
+    ]);
+    expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
+    expect(await readFile(tree.file, "utf8")).toBe(conflict);
+    await writeFile(tree.file, treeText.replace("30", "32"));
+    await until(async () => (await tree.timeout()) === 32, "the mended value");
+    expect(await healthOf(tree.t, "site")).toEqual([]);
+  });
+
+  test("does not lose a person's file that is called like a temporary one", async () => {
+    await using tree = await startWorkTree(treeText);
+    await writeFile(`${tree.file}.tmp`, "mine");
+    expect(await tree.set(31)).toEqual([]);
+    expect(await readFile(`${tree.file}.tmp`, "utf8")).toBe("mine");
+  });
+});
+
+test("a path that another in-tree repository has gives 1111, also by another name and by an update", async () => {
+  await using tree = await startWorkTree(treeText);
+  const add = (path: string) => tree.t.owner.call("repo/add", { name: "again", path, inTree: true });
+  expect((await add(tree.folder)).errors).toMatchObject([{ code: 1111 }]);
+  expect((await add(`${tree.folder}/../site/`)).errors).toMatchObject([{ code: 1111 }]);
+  const alias = `${tree.folder}-alias`;
+  if (process.platform !== "win32") {
+    await symlink(tree.folder, alias);
+    expect((await add(alias)).errors).toMatchObject([{ code: 1111 }]);
+  }
+  const free = join(tree.folder, "inner");
+  await mkdir(free);
+  const { result, errors } = await add(free);
+  expect(errors).toEqual([]);
+  const update = await tree.t.owner.call("repo/update", { repo: result.id, path: tree.folder });
+  expect(update.errors).toMatchObject([{ code: 1111 }]);
+});
+
+test.each([
+  ["beside", "../moved"],
+  ["below", "moved"],
+])(
+  "a new path %s the old one leads to the new work tree's file, and the old one is no longer heard",
+  async (_where, to) => {
+    await using tree = await startWorkTree(treeText);
+    const moved = join(tree.folder, to);
+    await mkdir(moved);
+    await writeFile(join(moved, ".repoconf.json"), treeText.replace("30", "50"));
+    const { errors } = await tree.t.owner.call("repo/update", { repo: "site", path: moved });
+    expect(errors).toEqual([]);
+    expect(await tree.timeout()).toBe(50);
+    await tree.t.owner.nextChange();
+    await writeFile(tree.file, treeText.replace("30", "77"));
+    await saveByRename(join(moved, ".repoconf.json"), treeText.replace("30", "51"));
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      changes: { svc: { timeout: { value: 51, previous: 50 } } },
+    });
+  },
+);
+
+test("a work tree's folder that is removed and made again is heard as before", async () => {
+  await using tree = await startWorkTree(treeText, { sweepInterval: 50 });
+  await rm(tree.folder, { recursive: true });
+  expect(await tree.t.owner.nextChange()).toMatchObject({
+    changes: { svc: { timeout: { value: 900, stored: false } } },
+  });
+  expect(await tree.set(31)).toMatchObject([{ code: 1108 }]);
+  await mkdir(tree.folder);
+  await writeFile(tree.file, treeText.replace("30", "32"));
+  expect(await tree.t.owner.nextChange()).toMatchObject({
+    changes: { svc: { timeout: { value: 32, previous: 900 } } },
+  });
+  await saveByRename(tree.file, treeText.replace("30", "33"));
+  expect(await tree.t.owner.nextChange()).toMatchObject({ changes: { svc: { timeout: { value: 33, previous: 32 } } } });
+  expect(await tree.set(34)).toEqual([]);
+});

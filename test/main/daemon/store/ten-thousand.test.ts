@@ -1,0 +1,94 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createDaemon } from "../../../../main/daemon/daemon.ts";
+import { startTestDaemon } from "../../../helpers/daemon.ts";
+import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const total = 10_000;
+const idOf = (index: number) => `r${String(index).padStart(5, "0")}`;
+let home: Awaited<ReturnType<typeof temporaryFolder>>;
+
+/** A home with 10,000 repositories, and the index that a first daemon left. */
+beforeAll(async () => {
+  home = await temporaryFolder();
+  const folder = join(home.path, "repos");
+  await mkdir(folder);
+  const indices = Array.from({ length: total }, (_, index) => index);
+  for (let start = 0; start < total; start += 500) {
+    const some = indices.slice(start, start + 500);
+    await Promise.all(
+      some.map(index =>
+        writeFile(join(folder, `${idOf(index)}.json`), `{ "config": { "svc": { "timeout": ${index} } } }\n`),
+      ),
+    );
+  }
+  await using t = await startTestDaemon({ home: home.path });
+  const { result } = await t.owner.call("repo/list", { limit: 1 });
+  expect(result).toHaveLength(1);
+}, 60_000);
+
+afterAll(() => home[Symbol.asyncDispose]());
+
+test("a start with a matching index opens no repository's file, nor does a list of them all", async () => {
+  const fileSystem = watchFileSystem();
+  const logger = pino({ level: "silent" });
+  const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
+  const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
+  expect(opened()).toEqual([join(home.path, "index.json")]);
+  await daemon.close();
+
+  await using t = await startTestDaemon({ home: home.path, fileSystem });
+  const before = opened().length;
+  const { result, next } = await t.owner.call("repo/list", { limit: 1000, after: idOf(8_999) });
+  expect(result).toHaveLength(1000);
+  expect(next).toBeUndefined();
+  expect(result.at(-1)).toMatchObject({ id: idOf(9_999), revision: 1, modified: 1 });
+  // The sweep that this waited for has compared them all.
+  expect(opened().slice(before)).toEqual([]);
+  const list = await t.owner.call("config/list", { repo: idOf(4_711), field: "svc.timeout" });
+  expect(list.result).toEqual({ svc: { timeout: 4711 } });
+  expect(opened().slice(before)).toEqual([join(home.path, "repos", `${idOf(4_711)}.json`)]);
+});
+
+const inotify = await readdir("/proc/self/fdinfo").then(
+  () => true,
+  () => false,
+);
+
+test.skipIf(!inotify)(
+  inotify
+    ? "a running daemon holds a few watches, not one for each file, and hears an edit of any of them"
+    : "skipped: no /proc: a running daemon holds a few watches, not one for each file",
+  async () => {
+    await using t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000 });
+    await t.owner.call("repo/list", { limit: 1 });
+    const repo = idOf(9_876);
+    await t.owner.call("config/watch", { repo });
+    const text = await readFile(t.repositoryFile(repo), "utf8");
+    await t.writeRepository(repo, text.replace("9876", "12"));
+    expect(await t.owner.nextChange()).toMatchObject({
+      repo,
+      source: "file",
+      changes: { svc: { timeout: { value: 12 } } },
+    });
+    expect(countWatches()).toBeGreaterThan(0);
+    expect(countWatches()).toBeLessThan(20);
+  },
+);
+
+/** The inotify watches of this process. */
+function countWatches(): number {
+  let watches = 0;
+  for (const descriptor of readdirSync("/proc/self/fdinfo")) {
+    try {
+      watches += readFileSync(join("/proc/self/fdinfo", descriptor), "utf8").match(/^inotify wd:/gm)?.length ?? 0;
+    } catch {
+      // The descriptor of the listing itself is closed by now.
+    }
+  }
+  return watches;
+}
