@@ -3,6 +3,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     testTimeout: 20_000,
+    // Vitest leaves a core free, which of two is half.
+    maxWorkers: "100%",
     projects: [
       {
         extends: true,
