@@ -27,8 +27,8 @@ async function stoppedHome(): Promise<Stopped> {
   };
   await run(async t => {
     await t.addRepository("shop");
-    await t.writeRepository("shop", shopText);
     await t.owner.call("config/watch", { repo: "shop" });
+    await t.writeRepository("shop", shopText);
     await t.owner.nextChange();
     expect((await set(t, 31)).revision).toBe(3);
   });
