@@ -1,16 +1,14 @@
-import { lstat, mkdir, readdir, realpath, rename, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { readdir, realpath, rename, stat } from "node:fs/promises";
+import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
-import { isRepositoryId } from "../../../shared/repository-id.ts";
-import { FolderWatcher } from "../folder-watcher.ts";
 import type { Scopes } from "../scopes.ts";
-import { type FileStamp, sameStamp } from "./durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { type IndexedRepository, Repository, storageFailure } from "./repository.ts";
-import { type FileStamps, inTreeFileName, RepositoryFiles, type StoreFolders } from "./repository-files.ts";
+import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import type {
   Applied,
@@ -22,6 +20,7 @@ import type {
   StoreEvent,
   ValueSource,
 } from "./store.ts";
+import { writeTogether } from "./write-together.ts";
 
 export interface FileStoreOptions {
   readonly folders: StoreFolders;
@@ -43,9 +42,6 @@ export interface FileStoreOptions {
 /** Milliseconds from a change to the index that knows it; a crash in between costs a reading of the file at the next start. */
 const indexDelay = 5_000;
 const defaultSweepInterval = 10_000;
-/** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
-const sweepWidth = 32;
-
 /** The store on files: one JSON file a repository, an index to start fast, one watcher for edits by hand. */
 export class FileStore implements RepositoryStore {
   readonly #options: FileStoreOptions;
@@ -53,17 +49,12 @@ export class FileStore implements RepositoryStore {
   readonly #repositories = new Map<string, Repository>();
   readonly #indexed = new Map<string, IndexedRepository>();
   readonly #index: RepositoryIndex;
-  readonly #watcher: FolderWatcher;
-  /** In-tree repositories by the folder that holds their file. */
-  readonly #treeFolders = new Map<string, string>();
+  readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
   readonly #roster = pLimit(1);
-  readonly #folderInodes = new Map<string, number>();
   /** Revisions may have been given out that the index does not know of. */
   #revisionsUncertain: boolean;
-  #reconciled: Promise<void> = Promise.resolve();
-  #sweepTimer: NodeJS.Timeout | undefined;
   #indexTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -73,9 +64,14 @@ export class FileStore implements RepositoryStore {
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     const temporaryPath = join(options.folders.temporary, "index.json");
     this.#index = new RepositoryIndex(options.indexPath, temporaryPath, this.#fileSystem);
-    this.#watcher = new FolderWatcher(error =>
-      options.onProblem("a folder cannot be watched", { error: String(error) }),
-    );
+    this.#handEdits = new HandEdits({
+      folder: options.folders.repositories,
+      sweepInterval: options.sweepInterval ?? defaultSweepInterval,
+      repositories: this.#repositories,
+      indexed: this.#indexed,
+      adopt: id => this.#roster(() => this.#adopt(id)),
+      onProblem: options.onProblem,
+    });
   }
 
   /** Reads the index and the folder's listing, and no repository's file: those that differ are read right after. */
@@ -87,15 +83,10 @@ export class FileStore implements RepositoryStore {
     for (const entry of repositories.values()) {
       store.#indexed.set(entry.id, entry);
       store.#open(entry.id);
-      if (entry.inTree && entry.path !== undefined) store.#watchTree(entry.id, entry.path);
+      store.#handEdits.follow(entry);
     }
-    for (const id of await store.#listIds()) if (!store.has(id)) store.#open(id);
-    store.#watcher.add(options.folders.repositories, name => store.#hint(name));
-    store.#reconciled = store.#watcher.ready().then(() => store.#sweep());
-    store.#reconciled.catch(error =>
-      options.onProblem("the folder cannot be compared with the index", { error: String(error) }),
-    );
-    store.#scheduleSweep();
+    for (const id of await listRepositoryFiles(options.folders.repositories)) if (!store.has(id)) store.#open(id);
+    store.#handEdits.start();
     return store;
   }
 
@@ -128,7 +119,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async summaries(): Promise<readonly RepositorySummary[]> {
-    await this.#reconciled;
+    await this.#handEdits.reconciled;
     return [...this.#repositories.values()].map(repository => this.#summarise(repository));
   }
 
@@ -212,7 +203,7 @@ export class FileStore implements RepositoryStore {
         repository.markRemoved();
         this.#repositories.delete(id);
         this.#indexed.delete(id);
-        this.#followTree(repository.state, false);
+        this.#handEdits.follow(repository.state, true);
         // Or the next start after a crash would take it for one whose file was deleted by hand.
         await this.#saveIndex();
         this.#publish({ kind: "removed", state: repository.state });
@@ -231,10 +222,8 @@ export class FileStore implements RepositoryStore {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#sweepTimer);
     clearTimeout(this.#indexTimer);
-    await this.#watcher.close();
-    await this.#reconciled.catch(() => {});
+    await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
     await this.#saveIndex();
   }
@@ -275,7 +264,7 @@ export class FileStore implements RepositoryStore {
   }
 
   #publish(event: StoreEvent): void {
-    if (event.kind === "updated" || event.kind === "added") this.#followTree(event.state, true);
+    if (event.kind === "updated" || event.kind === "added") this.#handEdits.follow(event.state);
     this.#scheduleIndex();
     for (const listener of this.#listeners) listener(event);
   }
@@ -286,21 +275,6 @@ export class FileStore implements RepositoryStore {
     const modified =
       stored === undefined ? (this.#indexed.get(repository.id)?.modified ?? 0) : countConfigFields(stored);
     return { ...info, modified };
-  }
-
-  // --- edits by hand -------------------------------------------------------------------------------------------
-
-  /** Something happened to an entry of the repositories' folder. */
-  #hint(name: string | undefined): void {
-    if (name === undefined || name === basename(this.#options.folders.repositories)) {
-      void this.#sweepNow();
-      return;
-    }
-    const id = idOfFile(name);
-    if (id === undefined) return;
-    const repository = this.#repositories.get(id);
-    if (repository !== undefined) void repository.look();
-    else void this.#roster(() => this.#adopt(id));
   }
 
   /** A file nobody knew: a repository, once it can be read. */
@@ -314,111 +288,21 @@ export class FileStore implements RepositoryStore {
     this.#publish({ kind: "added", state: repository.state });
   }
 
-  #watchTree(id: string, folder: string): void {
-    if (this.#treeFolders.has(folder)) return;
-    this.#treeFolders.set(folder, id);
-    this.#watcher.add(folder, name => {
-      if (name === undefined || name === inTreeFileName) void this.#repositories.get(id)?.look();
-    });
-  }
-
-  /** Watches the folder of an in-tree repository, and no longer the one it had. */
-  #followTree(
-    state: { readonly id: string; readonly path?: string; readonly inTree: boolean },
-    present: boolean,
-  ): void {
-    const wanted = present && state.inTree ? state.path : undefined;
-    for (const [folder, id] of this.#treeFolders) {
-      if (id !== state.id || folder === wanted) continue;
-      this.#treeFolders.delete(folder);
-      void this.#watcher.remove(folder);
-    }
-    if (wanted !== undefined) this.#watchTree(state.id, wanted);
-  }
-
+  /** Sees to it that an in-tree file has one repository. Throws RepoconfError 1101 or 1111. */
   async #claimTree(id: string, folder: string): Promise<void> {
     const stats = await stat(folder).catch(() => undefined);
     if (!stats?.isDirectory()) {
-      throw new RepoconfError(1101, `${folder} is no folder. An in-tree repository needs its work tree's folder.`, {
-        repo: id,
-      });
+      const message = `${folder} is no folder. An in-tree repository needs its work tree's folder.`;
+      throw new RepoconfError(1101, message, { repo: id });
     }
     const real = await realpath(folder);
     for (const { state } of this.#repositories.values()) {
       if (state.id === id || !state.inTree || state.path === undefined) continue;
       if ((await realpath(state.path).catch(() => state.path)) !== real) continue;
-      throw new RepoconfError(1111, `The in-tree file of ${folder} belongs to the repository ${state.id} already.`, {
-        repo: id,
-      });
+      const message = `The in-tree file of ${folder} belongs to the repository ${state.id} already.`;
+      throw new RepoconfError(1111, message, { repo: id });
     }
   }
-
-  // --- what a watcher misses -----------------------------------------------------------------------------------
-
-  async #listIds(): Promise<string[]> {
-    const names = await readdir(this.#options.folders.repositories);
-    return names.map(idOfFile).filter(id => id !== undefined);
-  }
-
-  #scheduleSweep(): void {
-    this.#sweepTimer = setTimeout(() => {
-      void this.#sweepNow().then(() => {
-        if (!this.#closed) this.#scheduleSweep();
-      });
-    }, this.#options.sweepInterval ?? defaultSweepInterval);
-    this.#sweepTimer.unref();
-  }
-
-  async #sweepNow(): Promise<void> {
-    try {
-      await this.#reconciled;
-      await this.#sweep();
-    } catch (error) {
-      if (!this.#closed)
-        this.#options.onProblem("the folder cannot be compared with what is known", { error: String(error) });
-    }
-  }
-
-  /** Compares every file's stamp with the one known, and looks at those that differ. */
-  async #sweep(): Promise<void> {
-    await this.#renewWatches();
-    for (const id of await this.#listIds()) if (!this.#repositories.has(id)) await this.#roster(() => this.#adopt(id));
-    const width = pLimit(sweepWidth);
-    await Promise.all([...this.#repositories.values()].map(repository => width(() => this.#compare(repository))));
-  }
-
-  async #compare(repository: Repository): Promise<void> {
-    if (this.#closed) return;
-    const { files, loaded } = repository;
-    const indexed = this.#indexed.get(repository.id);
-    const treePath = loaded
-      ? files.tree?.path
-      : indexed?.inTree && indexed.path
-        ? join(indexed.path, inTreeFileName)
-        : undefined;
-    const found: FileStamps = {
-      home: await stampOf(files.home.path),
-      tree: (treePath && (await stampOf(treePath))) || undefined,
-    };
-    const known = loaded ? files.stamps : indexed?.stamps;
-    if (known !== undefined && sameStamp(found.home, known.home) && sameStamp(found.tree, known.tree)) return;
-    // One that cannot be read has no stamp known, and so is tried again at every sweep.
-    await repository.look();
-  }
-
-  /** A folder that was removed and made again is another one, and its watch is deaf. */
-  async #renewWatches(): Promise<void> {
-    for (const folder of [this.#options.folders.repositories, ...this.#treeFolders.keys()]) {
-      if (folder === this.#options.folders.repositories) await mkdir(folder, { recursive: true, mode: 0o700 });
-      const inode = (await stat(folder).catch(() => undefined))?.ino;
-      const known = this.#folderInodes.get(folder);
-      if (inode === undefined) this.#folderInodes.set(folder, -1);
-      else this.#folderInodes.set(folder, inode);
-      if (known !== undefined && inode !== undefined && known !== inode) await this.#watcher.renew(folder);
-    }
-  }
-
-  // --- the index -----------------------------------------------------------------------------------------------
 
   #scheduleIndex(): void {
     if (this.#closed || this.#indexTimer !== undefined) return;
@@ -444,58 +328,5 @@ export class FileStore implements RepositoryStore {
     } catch (error) {
       this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });
     }
-  }
-}
-
-async function writeTogether<Answer>(
-  repositories: readonly Repository[],
-  requests: ReadonlyMap<string, ChangeRequest<Answer>>,
-): Promise<Map<string, Applied<Answer>>> {
-  const answers = new Map<string, Applied<Answer>>();
-  let refused = false;
-  for (const repository of repositories) {
-    const request = requests.get(repository.id);
-    if (request === undefined) continue;
-    const { edits, answer } = await repository.ask(request);
-    answers.set(repository.id, { state: repository.state, answer });
-    refused ||= edits === undefined;
-  }
-  if (refused) return answers;
-  const written: { finish(): void; undo(): Promise<void> }[] = [];
-  try {
-    for (const repository of repositories) {
-      const request = requests.get(repository.id);
-      if (request === undefined) continue;
-      const one = await repository.write(request);
-      written.push(one);
-      answers.set(repository.id, one.applied);
-      refused ||= one.refused;
-    }
-  } catch (error) {
-    await undoAll(written);
-    throw error;
-  }
-  if (refused) await undoAll(written);
-  else for (const one of written) one.finish();
-  return answers;
-}
-
-async function undoAll(written: readonly { undo(): Promise<void> }[]): Promise<void> {
-  for (const one of written.toReversed()) await one.undo();
-}
-
-/** The id of the repository that a file of this name would be; undefined if it cannot be one. */
-function idOfFile(name: string): string | undefined {
-  if (!name.endsWith(".json")) return undefined;
-  const id = name.slice(0, -".json".length);
-  return isRepositoryId(id) ? id : undefined;
-}
-
-async function stampOf(path: string): Promise<FileStamp | undefined> {
-  try {
-    const { size, mtimeMs, ino } = await lstat(path);
-    return { size, mtimeMs, ino };
-  } catch {
-    return undefined;
   }
 }

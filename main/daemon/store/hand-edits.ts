@@ -1,0 +1,167 @@
+import { lstat, mkdir, readdir, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import pLimit from "p-limit";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { FolderWatcher } from "../folder-watcher.ts";
+import { type FileStamp, sameStamp } from "./durable-text-file.ts";
+import type { IndexedRepository, Repository } from "./repository.ts";
+import { inTreeFileName } from "./repository-files.ts";
+
+export interface HandEditsOptions {
+  /** The folder of the repositories' files. */
+  readonly folder: string;
+  /** Milliseconds between two sweeps. */
+  readonly sweepInterval: number;
+  readonly repositories: ReadonlyMap<string, Repository>;
+  /** What the index knew, for repositories that have not been read yet. */
+  readonly indexed: ReadonlyMap<string, IndexedRepository>;
+  /** There is a file that no repository has. */
+  adopt(id: string): Promise<void>;
+  onProblem(message: string, context: { readonly [name: string]: unknown }): void;
+}
+
+/** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
+const sweepWidth = 32;
+
+/**
+ * Notices edits by hand: a watcher's hints make a repository look at its files, and a sweep, which compares every file's
+ * stamp with the one known, finds what a watcher missed. The truth is in the repository's own look.
+ */
+export class HandEdits {
+  readonly #options: HandEditsOptions;
+  readonly #watcher: FolderWatcher;
+  /** In-tree repositories by the folder that holds their file. */
+  readonly #treeFolders = new Map<string, string>();
+  readonly #inodes = new Map<string, number>();
+  #firstSweep: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(options: HandEditsOptions) {
+    this.#options = options;
+    this.#watcher = new FolderWatcher(error =>
+      options.onProblem("a folder cannot be watched", { error: String(error) }),
+    );
+  }
+
+  /** Begins to watch, and sweeps once for what changed before. */
+  start(): void {
+    const { folder, onProblem } = this.#options;
+    this.#watcher.add(folder, name => this.#hint(name));
+    this.#firstSweep = this.#watcher
+      .ready()
+      .then(() => this.#sweep())
+      .catch(error => onProblem("the folder cannot be compared with the index", { error: String(error) }));
+    this.#scheduleSweep();
+  }
+
+  /** Resolves when what changed before the start has been looked at. */
+  get reconciled(): Promise<void> {
+    return this.#firstSweep;
+  }
+
+  /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
+  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, gone = false): void {
+    const wanted = !gone && state.inTree ? state.path : undefined;
+    for (const [folder, id] of this.#treeFolders) {
+      if (id !== state.id || folder === wanted) continue;
+      this.#treeFolders.delete(folder);
+      void this.#watcher.remove(folder);
+    }
+    if (wanted === undefined || this.#treeFolders.has(wanted)) return;
+    this.#treeFolders.set(wanted, state.id);
+    this.#watcher.add(wanted, name => {
+      if (name === undefined || name === inTreeFileName) void this.#options.repositories.get(state.id)?.look();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#watcher.close();
+    await this.#firstSweep;
+  }
+
+  /** Something happened to an entry of the repositories' folder. */
+  #hint(name: string | undefined): void {
+    if (name === undefined || name === basename(this.#options.folder)) {
+      void this.#sweepNow();
+      return;
+    }
+    const id = repositoryOfFile(name);
+    if (id === undefined) return;
+    const repository = this.#options.repositories.get(id);
+    if (repository !== undefined) void repository.look();
+    else void this.#options.adopt(id);
+  }
+
+  #scheduleSweep(): void {
+    this.#timer = setTimeout(() => {
+      void this.#sweepNow().then(() => {
+        if (!this.#closed) this.#scheduleSweep();
+      });
+    }, this.#options.sweepInterval);
+    this.#timer.unref();
+  }
+
+  async #sweepNow(): Promise<void> {
+    try {
+      await this.#firstSweep;
+      await this.#sweep();
+    } catch (error) {
+      if (this.#closed) return;
+      this.#options.onProblem("the folder cannot be compared with what is known", { error: String(error) });
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const { folder, repositories, adopt } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const watched of [folder, ...this.#treeFolders.keys()]) await this.#renewWatch(watched);
+    for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
+    const width = pLimit(sweepWidth);
+    await Promise.all([...repositories.values()].map(repository => width(() => this.#compare(repository))));
+  }
+
+  async #compare(repository: Repository): Promise<void> {
+    if (this.#closed) return;
+    const { id, files, loaded } = repository;
+    const indexed = this.#options.indexed.get(id);
+    const indexedTree = indexed?.inTree && indexed.path !== undefined ? join(indexed.path, inTreeFileName) : undefined;
+    const treePath = loaded ? files.tree?.path : indexedTree;
+    const home = await stampOf(files.home.path);
+    const tree = treePath === undefined ? undefined : await stampOf(treePath);
+    const known = loaded ? files.stamps : indexed?.stamps;
+    // One that cannot be read has no stamp known, and so is tried again at every sweep.
+    if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await repository.look();
+  }
+
+  /** A folder that was removed and made again is another one, and its watch is deaf. */
+  async #renewWatch(folder: string): Promise<void> {
+    const inode = (await stat(folder).catch(() => undefined))?.ino ?? 0;
+    const known = this.#inodes.get(folder);
+    this.#inodes.set(folder, inode);
+    if (known !== undefined && inode !== 0 && known !== inode) await this.#watcher.renew(folder);
+  }
+}
+
+/** Ids of the repositories that have a file in the folder. */
+export async function listRepositoryFiles(folder: string): Promise<string[]> {
+  return (await readdir(folder)).map(repositoryOfFile).filter(id => id !== undefined);
+}
+
+/** The id of the repository that a file of this name would be; undefined if it cannot be one. */
+function repositoryOfFile(name: string): string | undefined {
+  if (!name.endsWith(".json")) return undefined;
+  const id = name.slice(0, -".json".length);
+  return isRepositoryId(id) ? id : undefined;
+}
+
+async function stampOf(path: string): Promise<FileStamp | undefined> {
+  try {
+    const { size, mtimeMs, ino } = await lstat(path);
+    return { size, mtimeMs, ino };
+  } catch {
+    return undefined;
+  }
+}
