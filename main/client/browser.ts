@@ -1,0 +1,25 @@
+/** `repoconf/client` in a browser: the same client, told where the daemon is, as a page can read no home. */
+import { RepoconfClient } from "../../shared/client/client.ts";
+
+export { type ChangeOptions, RepoconfClient, RequestError, type WatchMessage } from "../../shared/client/client.ts";
+export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
+export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
+export type * from "../../shared/protocol.ts";
+
+export interface ConnectOptions {
+  /** The daemon's URL; the page's origin must be the daemon's own or one that its settings allow. */
+  readonly url: string;
+  readonly apiKey: string;
+  /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
+  readonly timeout?: number;
+}
+
+/** Connects to the daemon at the URL. Throws RepoconfError 1200 if nothing answers there, 1100 if the key is not good. */
+export async function connect({ url, apiKey, timeout }: ConnectOptions): Promise<RepoconfClient> {
+  const client = new RepoconfClient({
+    locate: async () => ({ url, apiKey }),
+    ...(timeout !== undefined && { timeout }),
+  });
+  await client.connect();
+  return client;
+}
