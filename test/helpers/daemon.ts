@@ -44,7 +44,9 @@ export interface TestClient {
   nextChange(): Promise<ConfigChanged>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, "fileSystem" | "sweepInterval" | "port" | "onStop">> & {
+export type TestDaemonOptions = Partial<
+  Pick<DaemonOptions, "idleTimeout" | "fileSystem" | "sweepInterval" | "port" | "onStop">
+> & {
   /** An existing home; then it is not taken away at the end. */
   readonly home?: string;
 };
