@@ -17,12 +17,12 @@ export function joinConfigPath(scope: string, field: string): string {
   return `${scope}.${field}`;
 }
 
-/** Whether a scope may bear this name. `__proto__` and its like never match. */
+/** Whether a scope may bear this name. What every object has already (`constructor`, `toString`) is none. */
 export function isScopeName(name: string): boolean {
-  return scopeName.test(name);
+  return scopeName.test(name) && !(name in Object.prototype);
 }
 
 /** Whether a field may bear this name (without its scope). */
 export function isFieldName(name: string): boolean {
-  return fieldName.test(name);
+  return fieldName.test(name) && !(name in Object.prototype);
 }

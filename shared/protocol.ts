@@ -157,7 +157,8 @@ export interface OperationResults {
   "repo/list": readonly RepositoryEntry[];
   "repo/add": RepositoryEntry;
   "repo/update": RepositoryEntry;
-  "repo/remove": { readonly movedTo: string };
+  /** Without `movedTo` there was no file any more. */
+  "repo/remove": { readonly movedTo?: string };
   "key/self": KeyEntry;
   "key/list": readonly (KeyEntry & { readonly createdAt: string })[];
   "key/create": KeyEntry & { readonly key: string };

@@ -141,6 +141,6 @@ async function remove(
     }
     const removed = await client.run("repo/remove", { repo: id });
     if (options.json) printJson(removed);
-    else print(`Removed ${name}. Its file is ${removed.movedTo}`);
+    else print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file is ${removed.movedTo}`}`);
   });
 }

@@ -17,7 +17,16 @@ export class RotatingLog {
     this.#bytes = fstatSync(this.#handle).size;
   }
 
+  /** A full disk costs lines of the log and nothing else. */
   write(line: string): void {
+    try {
+      this.#append(line);
+    } catch {
+      // There is no other place to say it.
+    }
+  }
+
+  #append(line: string): void {
     if (this.#bytes > 0 && this.#bytes + Buffer.byteLength(line) > this.#maximumBytes) this.#rotate();
     this.#bytes += writeSync(this.#handle, line);
   }

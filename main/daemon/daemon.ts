@@ -24,7 +24,7 @@ import { scopeOperations } from "./operations/scope.ts";
 import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
-import { type Door, openDoor } from "./server.ts";
+import { openDoor } from "./server.ts";
 import { Settings } from "./settings.ts";
 import { FileStore } from "./store/file-store.ts";
 import type { FileSystem } from "./store/file-system.ts";
@@ -69,16 +69,26 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = homeAt(options.home);
   await assertKnownFormat(home);
   await makeHomeFolder(home);
+  // Let go of in the opposite order: at the end, or at once if the start fails halfway.
+  await using resources = new AsyncDisposableStack();
   const lock = await lockHome(home);
-  try {
-    return await startDaemon(options, home, lock);
-  } catch (error) {
-    lock.release();
-    throw error;
-  }
+  resources.defer(() => lock.release());
+  const { finish, ...told } = await startDaemon(options, home, resources);
+  const held = resources.move();
+  let closing: Promise<void> | undefined;
+  const close = () => {
+    closing ??= finish().finally(() => held.disposeAsync());
+    return closing;
+  };
+  return { ...told, home, close };
 }
 
-async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Promise<Daemon> {
+/** Takes what a running daemon holds onto `resources`. `finish` takes no more requests and waits for those that run. */
+async function startDaemon(
+  options: DaemonOptions,
+  home: Home,
+  resources: AsyncDisposableStack,
+): Promise<Pick<Daemon, "url" | "otherPort"> & { finish(): Promise<void> }> {
   const { logger, version } = options;
   const startedAt = new Date();
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
@@ -103,33 +113,31 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
     ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
     ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
   });
+  let endpointWritten = false;
+  resources.defer(async () => {
+    const inOrder = await store.close();
+    // Left there it tells the next start to reckon as after a crash.
+    if (endpointWritten && inOrder) await removeEndpoint(home);
+  });
   const service = new ConfigService(store, scopes);
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
-  let door: Door;
-  try {
-    door = await openDoor({
-      port: options.port ?? settings.values.port ?? preferredPort,
-      insist: options.port !== undefined,
-      allowedOrigins: () => settings.values.origins ?? [],
-      onRequest: createRoutes({
-        version,
-        isReady: () => state === "running",
-        identityProof: nonce => identityProof(endpoint, nonce),
-      }),
-      onRefusal: (refusal, request) => {
-        countRefusal(refusal.cause);
-        logger.warn(
-          { cause: refusal.cause, host: request.headers.host, origin: request.headers.origin },
-          refusal.message,
-        );
-      },
-    });
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
+  const door = await openDoor({
+    port: options.port ?? settings.values.port ?? preferredPort,
+    insist: options.port !== undefined,
+    allowedOrigins: () => settings.values.origins ?? [],
+    onRequest: createRoutes({
+      version,
+      isReady: () => state === "running",
+      identityProof: nonce => identityProof(endpoint, nonce),
+    }),
+    onRefusal: (refusal, { headers: { host, origin } }) => {
+      countRefusal(refusal.cause);
+      logger.warn({ cause: refusal.cause, host, origin }, refusal.message);
+    },
+  });
+  resources.defer(() => door.close());
   const endpoint = newEndpoint(`http://127.0.0.1:${door.port}`, version, startedAt);
 
   let state: "starting" | "running" | "stopping" = "starting";
@@ -182,8 +190,11 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
 
   // The home's own files. Its repositories are the store's.
   const watcher = new FolderWatcher(error => problem("a folder cannot be watched", { error: String(error) }));
-  const reloadSettings = () =>
-    settings.reload().catch(error => problem("settings.json cannot be read", { error: String(error) }));
+  resources.defer(() => watcher.close());
+  const reloadSettings = inTurn(
+    () => settings.reload(),
+    error => problem("settings.json cannot be read", { error: String(error) }),
+  );
   const reloadScopes = inTurn(
     async () => {
       const changed = await scopeFiles.reload();
@@ -229,30 +240,21 @@ async function startDaemon(options: DaemonOptions, home: Home, lock: Lock): Prom
     };
   }
 
-  async function shutDown(): Promise<void> {
+  async function finish(): Promise<void> {
     state = "stopping";
     clearTimeout(idleTimer);
     logger.info("stopping: finishing what is being written");
-    await watcher.close();
     while (running.size > 0) await Promise.allSettled(running);
     connections.disconnectAll();
-    await door.close();
-    await store.close();
-    await removeEndpoint(home);
-    lock.release();
   }
 
   await writeEndpoint(home, endpoint);
+  endpointWritten = true;
   state = "running";
   watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
-  let closing: Promise<void> | undefined;
-  const close = () => {
-    closing ??= shutDown();
-    return closing;
-  };
   const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
-  return { url: endpoint.url, home, otherPort, close };
+  return { url: endpoint.url, otherPort, finish };
 }
 
 async function lockHome(home: Home): Promise<Lock> {

@@ -37,8 +37,7 @@ export async function prepareHome(home: Home): Promise<boolean> {
 
 /** A file of the home, for its owner alone, written durably. */
 export function privateFile(home: Home, path: string): DurableTextFile {
-  const temporaryPath = join(home.temporary, path.slice(home.folder.length + 1));
-  return new DurableTextFile({ path, temporaryPath, mode: 0o600, maximumBytes: 64 * 1024 * 1024 });
+  return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes: 64 * 1024 * 1024 });
 }
 
 async function readFormat(home: Home): Promise<number | undefined> {

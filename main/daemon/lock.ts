@@ -1,6 +1,7 @@
-import { closeSync, fchmodSync, lstatSync, openSync } from "node:fs";
+import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { HomeError } from "./home.ts";
+import { systemErrorCode } from "./store/file-system.ts";
 
 /** One daemon for each home. Held until released, or until the process ends in whatever way. */
 export interface Lock {
@@ -12,13 +13,13 @@ export interface Lock {
  * behind. Undefined if another process holds it.
  */
 export function takeLock(path: string): Lock | undefined {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
-    throw new HomeError(`${path} is a symbolic link. Remove it and start again.`);
-  }
-  // SQLite would make it readable to all.
-  const handle = openSync(path, "a", 0o600);
-  fchmodSync(handle, 0o600);
-  closeSync(handle);
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats !== undefined && !stats.isFile())
+    throw new HomeError(`${path} is no regular file. Remove it and start again.`);
+  // SQLite would make it readable to all. One that is there is never opened here: closing it again would end every lock
+  // that this process holds on it.
+  if (stats === undefined) makeLockFile(path);
+  else if (process.platform !== "win32") chmodSync(path, 0o600);
   let database: DatabaseSync;
   try {
     database = new DatabaseSync(path);
@@ -33,6 +34,15 @@ export function takeLock(path: string): Lock | undefined {
     throw new HomeError(`${path} cannot be locked: ${error instanceof Error ? error.message : String(error)}`);
   }
   return { release: () => database.close() };
+}
+
+function makeLockFile(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    // Another daemon was faster, and will hold it too.
+    if (systemErrorCode(error) !== "EEXIST") throw error;
+  }
 }
 
 function isBusy(error: unknown): boolean {

@@ -33,8 +33,7 @@ export class ScopeFiles {
   async reload(): Promise<string[]> {
     const found = new Map<string, JsonObject>();
     const problems: string[] = [];
-    for (const name of (await readdir(this.#home.scopes)).sort()) {
-      if (!name.endsWith(ending)) continue;
+    for (const name of await this.#listFiles()) {
       try {
         const schema = await this.#read(name);
         if (schema !== undefined) found.set(name.slice(0, -ending.length), schema);
@@ -64,6 +63,17 @@ export class ScopeFiles {
     const text = `${JSON.stringify(repositorySchema(this.#scopes), null, 2)}\n`;
     const before = await file.read().catch(() => null);
     if (before !== text) await file.write(text);
+  }
+
+  /** Waits before a file that was there is believed to be gone: some editors save by deleting first. */
+  async #listFiles(): Promise<string[]> {
+    for (let attempt = 0; ; attempt++) {
+      const names = (await readdir(this.#home.scopes)).filter(name => name.endsWith(ending)).sort();
+      const missing = [...this.#scopes.all()].some(({ name }) => name !== "svc" && !names.includes(`${name}${ending}`));
+      const pause = settleDelays[attempt];
+      if (!missing || pause === undefined) return names;
+      await delay(pause);
+    }
   }
 
   async #readSettled(path: string): Promise<JsonObject | undefined> {

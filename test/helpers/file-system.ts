@@ -7,7 +7,7 @@ type HandleOperation = (typeof handleOperations)[number];
 /** One call under a durable write. */
 export interface FileCall {
   readonly operation: "open" | "rename" | "unlink" | HandleOperation;
-  /** The file's path; of a rename the one it has before. */
+  /** The file's path, of a rename the one it has before; of a temporary file in the home without its random ending. */
   readonly path: string;
 }
 
@@ -21,9 +21,12 @@ export interface WatchedFileSystem extends FileSystem {
   after: (call: FileCall) => void;
 }
 
+const randomEnding = /(\/tmp\/[^/]+)\.[0-9a-f]{12}\.tmp$/;
+
 export function watchFileSystem(): WatchedFileSystem {
   const calls: FileCall[] = [];
-  const run = async <Result>(call: FileCall, real: () => Promise<Result>): Promise<Result> => {
+  const run = async <Result>(made: FileCall, real: () => Promise<Result>): Promise<Result> => {
+    const call = { ...made, path: made.path.replace(randomEnding, "$1") };
     calls.push(call);
     let result: Result;
     if (call.operation === "close") {

@@ -48,7 +48,8 @@ export function repositoryOperations(service: ConfigService, store: RepositorySt
 
     "repo/remove": async ({ repo }, { caller }) => {
       requireOwner(caller);
-      return { result: { movedTo: await store.remove(existing(store, repo)) } };
+      const movedTo = await store.remove(existing(store, repo));
+      return { result: { ...(movedTo !== undefined && { movedTo }) } };
     },
   };
 }

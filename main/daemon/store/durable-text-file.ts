@@ -1,6 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Adapter } from "lowdb";
 import pLimit from "p-limit";
@@ -25,8 +26,8 @@ export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefin
 
 export interface DurableTextFileOptions {
   readonly path: string;
-  /** The temporary file's path, on the same file system. One writer at a time may use it. */
-  readonly temporaryPath: string;
+  /** Where the temporary file is made; on the same file system. */
+  readonly temporaryFolder: string;
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
@@ -49,14 +50,21 @@ export class DurableTextFile implements Adapter<string> {
   readonly path: string;
   readonly #options: DurableTextFileOptions;
   readonly #fileSystem: FileSystem;
+  /** By a name that nobody else has in that folder. */
+  readonly #temporaryPath: string;
+  readonly #inTurn = pLimit(1);
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
-  /** What the file held when last read or written; null if there was none. */
-  #text: string | null = null;
+  /** What the file held when last read or written: null if there was none, undefined if that is not known. */
+  #text: string | null | undefined;
 
   constructor(options: DurableTextFileOptions) {
     this.path = options.path;
     this.#options = options;
+    this.#temporaryPath = join(
+      options.temporaryFolder,
+      `${basename(options.path)}.${randomBytes(6).toString("hex")}.tmp`,
+    );
     this.#fileSystem = options.fileSystem ?? realFileSystem;
   }
 
@@ -117,20 +125,23 @@ export class DurableTextFile implements Adapter<string> {
    * throws, the file stays as it is. Throws the system's error; no temporary file is left behind.
    */
   async write(text: string, lastLook?: () => Promise<void>): Promise<void> {
-    const { temporaryPath } = this.#options;
+    await this.#inTurn(() => this.#replace(text, lastLook));
+  }
+
+  async #replace(text: string, lastLook: (() => Promise<void>) | undefined): Promise<void> {
     const stamp = await writers(() => this.#writeTemporary(text));
     try {
       await lastLook?.();
-      await retryBlocked(() => this.#fileSystem.rename(temporaryPath, this.path));
+      await retryBlocked(() => this.#fileSystem.rename(this.#temporaryPath, this.path));
     } catch (error) {
       await this.#removeTemporary();
       throw error;
     }
     try {
-      await this.#syncFolder();
+      await syncFolder(dirname(this.path), this.#fileSystem);
     } catch (error) {
       // It is not sure to stay, so it may not be taken as written; and what is told as not written may not be there.
-      await this.#putBack();
+      await this.#putBack(text);
       throw error;
     }
     this.#stamp = stamp;
@@ -140,21 +151,24 @@ export class DurableTextFile implements Adapter<string> {
   /** Removes the file, durably. */
   async remove(): Promise<void> {
     await retryBlocked(() => this.#fileSystem.unlink(this.path));
-    await this.#syncFolder();
+    await syncFolder(dirname(this.path), this.#fileSystem);
     this.#stamp = undefined;
     this.#text = null;
   }
 
   /** Makes the file hold again what it held before the write that failed, as far as the disk lets us. */
-  async #putBack(): Promise<void> {
-    const { temporaryPath } = this.#options;
+  async #putBack(written: string): Promise<void> {
+    const before = this.#text;
+    if (before === undefined) return;
     try {
-      if (this.#text === null) {
+      // Somebody's edit since then is not ours to take away.
+      if ((await this.read()) !== written) return;
+      if (before === null) {
         await this.#fileSystem.unlink(this.path);
         return;
       }
-      this.#stamp = await this.#writeTemporary(this.#text);
-      await this.#fileSystem.rename(temporaryPath, this.path);
+      await this.#writeTemporary(before);
+      await this.#fileSystem.rename(this.#temporaryPath, this.path);
     } catch {
       // The disk refuses this too. Whoever reads next finds the new text, and it becomes a change like an edit by hand.
       await this.#removeTemporary().catch(() => {});
@@ -175,11 +189,11 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   async #writeTemporary(text: string): Promise<FileStamp> {
-    const { temporaryPath, mode } = this.#options;
+    const { mode } = this.#options;
     // Left by a crash, or planted: "wx" below then makes a file of our own and never follows a link.
     await this.#removeTemporary();
     try {
-      const handle = await this.#fileSystem.open(temporaryPath, "wx", mode);
+      const handle = await this.#fileSystem.open(this.#temporaryPath, "wx", mode);
       try {
         if (this.#fileMode !== undefined && this.#fileMode !== mode) await handle.chmod(this.#fileMode);
         await handle.writeFile(text);
@@ -197,24 +211,36 @@ export class DurableTextFile implements Adapter<string> {
 
   async #removeTemporary(): Promise<void> {
     try {
-      await retryBlocked(() => this.#fileSystem.unlink(this.#options.temporaryPath));
+      await retryBlocked(() => this.#fileSystem.unlink(this.#temporaryPath));
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     }
   }
+}
 
-  async #syncFolder(): Promise<void> {
-    // Windows has no handle on a folder; NTFS journals the rename itself.
-    if (process.platform === "win32") return;
-    await retryBlocked(async () => {
-      const handle = await this.#fileSystem.open(dirname(this.path), "r");
-      try {
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-    });
+/** Moves a file to another folder of the same file system, durably. False if there is no such file. */
+export async function moveFile(from: string, to: string, fileSystem: FileSystem = realFileSystem): Promise<boolean> {
+  try {
+    await retryBlocked(() => fileSystem.rename(from, to));
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return false;
+    throw error;
   }
+  for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem);
+  return true;
+}
+
+async function syncFolder(folder: string, fileSystem: FileSystem): Promise<void> {
+  // Windows has no handle on a folder; NTFS journals the rename itself.
+  if (process.platform === "win32") return;
+  await retryBlocked(async () => {
+    const handle = await fileSystem.open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  });
 }
 
 async function retryBlocked(call: () => Promise<void>): Promise<void> {

@@ -1,11 +1,12 @@
-import { readdir, realpath, rename, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { Scopes } from "../scopes.ts";
-import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { moveFile } from "./durable-text-file.ts";
+import { type FileSystem, realFileSystem } from "./file-system.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { type IndexedRepository, Repository, storageFailure } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
@@ -62,8 +63,7 @@ export class FileStore implements RepositoryStore {
     this.#options = options;
     this.#revisionsUncertain = options.afterCrash;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
-    const temporaryPath = join(options.folders.temporary, "index.json");
-    this.#index = new RepositoryIndex(options.indexPath, temporaryPath, this.#fileSystem);
+    this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem);
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
       sweepInterval: options.sweepInterval ?? defaultSweepInterval,
@@ -166,10 +166,7 @@ export class FileStore implements RepositoryStore {
       } catch (error) {
         throw storageFailure(id, error);
       }
-      // One of this id was removed before: its revisions go on, or an old number would be right again.
-      const removedNames = await readdir(this.#options.folders.removed);
-      const again = removedNames.some(name => name.startsWith(`${id}.`));
-      const added = this.#repositories.get(id) ?? this.#open(id, files, again || this.#revisionsUncertain);
+      const added = this.#repositories.get(id) ?? this.#open(id, files, await this.#wasRemoved(id));
       await added.look();
       this.#publish({ kind: "added", state: added.state });
       return this.#summarise(added);
@@ -186,19 +183,17 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  remove(id: string): Promise<string> {
+  remove(id: string): Promise<string | undefined> {
     return this.#roster(async () => {
       const repository = this.#require(id);
       return repository.exclusive(async () => {
-        const movedTo = join(
-          this.#options.folders.removed,
-          `${id}.${new Date().toISOString().replaceAll(":", "-")}.json`,
-        );
+        const name = `${id}.${new Date().toISOString().replaceAll(":", "-")}.json`;
+        const movedTo = join(this.#options.folders.removed, name);
+        let moved: boolean;
         try {
-          await rename(repository.files.home.path, movedTo);
+          moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem);
         } catch (error) {
-          // Deleted by hand before: there is nothing to keep.
-          if (systemErrorCode(error) !== "ENOENT") throw storageFailure(id, error);
+          throw storageFailure(id, error);
         }
         repository.markRemoved();
         this.#repositories.delete(id);
@@ -207,7 +202,8 @@ export class FileStore implements RepositoryStore {
         // Or the next start after a crash would take it for one whose file was deleted by hand.
         await this.#saveIndex();
         this.#publish({ kind: "removed", state: repository.state });
-        return movedTo;
+        // Deleted by hand before: there is nothing to keep.
+        return moved ? movedTo : undefined;
       });
     });
   }
@@ -220,12 +216,12 @@ export class FileStore implements RepositoryStore {
     for (const repository of this.#repositories.values()) void repository.reinterpret();
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<boolean> {
     this.#closed = true;
     clearTimeout(this.#indexTimer);
     await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
-    await this.#saveIndex();
+    return this.#saveIndex();
   }
 
   #require(id: string): Repository {
@@ -234,18 +230,25 @@ export class FileStore implements RepositoryStore {
     return repository;
   }
 
+  /** One of this id was there before: its revisions go on, or an old number would be right again. */
+  async #wasRemoved(id: string): Promise<boolean> {
+    const names = await readdir(this.#options.folders.removed);
+    return names.some(name => name.startsWith(`${id}.`));
+  }
+
   #open(
     id: string,
     files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem),
-    uncertain = this.#revisionsUncertain,
+    uncertain = false,
   ): Repository {
     const repository = new Repository({
       id,
       files,
       scopes: this.#options.scopes,
       indexed: this.#indexed.get(id),
-      nextRevision: indexed => this.#nextRevision(indexed, uncertain),
+      nextRevision: indexed => this.#nextRevision(indexed, uncertain || this.#revisionsUncertain),
       publish: event => this.#publish(event),
+      onHead: state => this.#handEdits.follow(state),
       onError: (error, repo) =>
         this.#options.onProblem("a repository's files could not be looked at", { repo, error: String(error) }),
     });
@@ -264,9 +267,15 @@ export class FileStore implements RepositoryStore {
   }
 
   #publish(event: StoreEvent): void {
-    if (event.kind === "updated" || event.kind === "added") this.#handEdits.follow(event.state);
     this.#scheduleIndex();
-    for (const listener of this.#listeners) listener(event);
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        // What is written is written: its caller is to be told so, whatever becomes of the telling of others.
+        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+      }
+    }
   }
 
   #summarise(repository: Repository): RepositorySummary {
@@ -283,7 +292,7 @@ export class FileStore implements RepositoryStore {
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem);
     await files.home.look();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
-    const repository = this.#open(id, files);
+    const repository = this.#open(id, files, await this.#wasRemoved(id));
     await repository.look();
     this.#publish({ kind: "added", state: repository.state });
   }
@@ -313,20 +322,22 @@ export class FileStore implements RepositoryStore {
     this.#indexTimer.unref();
   }
 
-  async #saveIndex(): Promise<void> {
-    const entries: IndexedRepository[] = [];
-    for (const repository of this.#repositories.values()) {
-      const indexed = this.#indexed.get(repository.id);
-      if (!repository.loaded) {
-        if (indexed !== undefined) entries.push(indexed);
-        continue;
-      }
-      entries.push({ ...this.#summarise(repository), stamps: repository.files.stamps });
-    }
+  /** Tells whether it was saved. */
+  async #saveIndex(): Promise<boolean> {
     try {
-      await this.#index.write(entries);
+      await this.#index.write(() => [...this.#indexEntries()]);
+      return true;
     } catch (error) {
       this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });
+      return false;
+    }
+  }
+
+  *#indexEntries(): Generator<IndexedRepository> {
+    for (const repository of this.#repositories.values()) {
+      const indexed = this.#indexed.get(repository.id);
+      if (repository.loaded) yield { ...this.#summarise(repository), stamps: repository.stamps };
+      else if (indexed !== undefined) yield indexed;
     }
   }
 }

@@ -30,8 +30,9 @@ const sweepWidth = 32;
 export class HandEdits {
   readonly #options: HandEditsOptions;
   readonly #watcher: FolderWatcher;
-  /** In-tree repositories by the folder that holds their file. */
+  /** The folder of each in-tree repository, and the other way round. */
   readonly #treeFolders = new Map<string, string>();
+  readonly #inFolder = new Map<string, Set<string>>();
   readonly #inodes = new Map<string, number>();
   #firstSweep: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -62,17 +63,30 @@ export class HandEdits {
 
   /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
   follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, gone = false): void {
+    const { id } = state;
+    const before = this.#treeFolders.get(id);
     const wanted = !gone && state.inTree ? state.path : undefined;
-    for (const [folder, id] of this.#treeFolders) {
-      if (id !== state.id || folder === wanted) continue;
-      this.#treeFolders.delete(folder);
-      void this.#watcher.remove(folder);
-    }
-    if (wanted === undefined || this.#treeFolders.has(wanted)) return;
-    this.#treeFolders.set(wanted, state.id);
+    if (before === wanted) return;
+    if (before !== undefined) this.#leave(id, before);
+    if (wanted === undefined) return;
+    this.#treeFolders.set(id, wanted);
+    const inside = this.#inFolder.get(wanted) ?? new Set();
+    inside.add(id);
+    if (this.#inFolder.has(wanted)) return;
+    this.#inFolder.set(wanted, inside);
     this.#watcher.add(wanted, name => {
-      if (name === undefined || name === inTreeFileName) void this.#options.repositories.get(state.id)?.look();
+      if (name !== undefined && name !== inTreeFileName) return;
+      for (const one of inside) void this.#options.repositories.get(one)?.look();
     });
+  }
+
+  #leave(id: string, folder: string): void {
+    this.#treeFolders.delete(id);
+    const inside = this.#inFolder.get(folder);
+    inside?.delete(id);
+    if (inside?.size !== 0) return;
+    this.#inFolder.delete(folder);
+    void this.#watcher.remove(folder);
   }
 
   async close(): Promise<void> {
@@ -117,7 +131,7 @@ export class HandEdits {
   async #sweep(): Promise<void> {
     const { folder, repositories, adopt } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const watched of [folder, ...this.#treeFolders.keys()]) await this.#renewWatch(watched);
+    for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
     for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
     const width = pLimit(sweepWidth);
     await Promise.all([...repositories.values()].map(repository => width(() => this.#compare(repository))));
@@ -131,7 +145,7 @@ export class HandEdits {
     const treePath = loaded ? files.tree?.path : indexedTree;
     const home = await stampOf(files.home.path);
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
-    const known = loaded ? files.stamps : indexed?.stamps;
+    const known = loaded ? repository.stamps : indexed?.stamps;
     // One that cannot be read has no stamp known, and so is tried again at every sweep.
     if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await repository.look();
   }

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { readdir, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
@@ -55,7 +54,7 @@ export class RepositoryFiles {
     this.#fileSystem = fileSystem;
     this.home = new JsonDocument({
       path: join(folders.repositories, `${id}.json`),
-      temporaryPath: join(folders.temporary, `${id}.json`),
+      temporaryFolder: folders.temporary,
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
       fileSystem,
@@ -119,8 +118,8 @@ export class RepositoryFiles {
         ? undefined
         : new JsonDocument({
             path,
-            // Beside it, as a rename cannot cross file systems; and by a name that nobody else has there.
-            temporaryPath: `${path}.${randomBytes(6).toString("hex")}.tmp`,
+            // Beside it, as a rename cannot cross file systems.
+            temporaryFolder: dirname(path),
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
             fileSystem: this.#fileSystem,

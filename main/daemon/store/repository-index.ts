@@ -1,5 +1,8 @@
+import { isAbsolute } from "node:path";
 import { Low } from "lowdb";
+import pLimit from "p-limit";
 import { isJsonObject } from "../../../shared/json.ts";
+import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { DurableTextFile } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonFile } from "./json-file.ts";
@@ -18,9 +21,10 @@ const empty: IndexData = { format: 1, repositories: {} };
  */
 export class RepositoryIndex {
   readonly #low: Low<IndexData>;
+  readonly #inTurn = pLimit(1);
 
-  constructor(path: string, temporaryPath: string, fileSystem: FileSystem) {
-    const file = new DurableTextFile({ path, temporaryPath, mode: 0o600, maximumBytes: 1024 ** 3, fileSystem });
+  constructor(path: string, temporaryFolder: string, fileSystem: FileSystem) {
+    const file = new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes: 1024 ** 3, fileSystem });
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 
@@ -35,9 +39,12 @@ export class RepositoryIndex {
     return { repositories: new Map(Object.entries(this.#low.data.repositories)) };
   }
 
-  async write(repositories: Iterable<IndexedRepository>): Promise<void> {
-    this.#low.data = { format: 1, repositories: Object.fromEntries([...repositories].map(entry => [entry.id, entry])) };
-    await this.#low.write();
+  /** `entries` is asked when it is this write's turn. */
+  write(entries: () => readonly IndexedRepository[]): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#low.data = { format: 1, repositories: Object.fromEntries(entries().map(entry => [entry.id, entry])) };
+      await this.#low.write();
+    });
   }
 }
 
@@ -48,6 +55,8 @@ function parseIndex(value: unknown): IndexData {
     ([id, entry]) =>
       isJsonObject(entry) &&
       entry["id"] === id &&
+      isRepositoryId(id) &&
+      (entry["path"] === undefined || (typeof entry["path"] === "string" && isAbsolute(entry["path"]))) &&
       typeof entry["name"] === "string" &&
       typeof entry["inTree"] === "boolean" &&
       Number.isSafeInteger(entry["revision"]) &&

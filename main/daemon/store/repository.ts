@@ -35,6 +35,8 @@ export interface Decided {
   readonly after: RepositoryState;
   readonly answer: unknown;
   readonly refused: boolean;
+  /** `decide` threw. */
+  readonly error?: unknown;
 }
 
 /** Changes that are on the disk and not yet visible. */
@@ -60,6 +62,8 @@ export interface RepositoryOptions {
   /** The revision of a repository whose files are not as the index knew them. */
   nextRevision(indexed: number | undefined): number;
   publish(event: StoreEvent): void;
+  /** Name and place as they are in the file now, whenever that was read. */
+  onHead(state: RepositoryState): void;
   /** Something failed that should not have. */
   onError(error: unknown, id: string): void;
 }
@@ -76,6 +80,8 @@ export class Repository {
   readonly #queue: Waiting[] = [];
   #looks: (() => void)[] = [];
   #state: RepositoryState;
+  /** Of the files that `state` was made from. */
+  #stamps: FileStamps = {};
   #loaded = false;
   #interpretAnew = false;
   #removed = false;
@@ -97,6 +103,11 @@ export class Repository {
   /** The newest durable state; before `loaded` only what the index knew. */
   get state(): RepositoryState {
     return this.#state;
+  }
+
+  /** The versions of the files that `state` was made from. */
+  get stamps(): FileStamps {
+    return this.#stamps;
   }
 
   /** Whether the files have been read. */
@@ -161,7 +172,7 @@ export class Repository {
     };
     const written = await this.#write([{ kind: "change", request, settle }]);
     const [decided] = written.decided;
-    if (decided === undefined) {
+    if (decided === undefined || decided.error !== undefined) {
       written.finish();
       throw failure;
     }
@@ -255,7 +266,7 @@ export class Repository {
     if (content.kind === "broken") return;
     const before = this.#state;
     const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
-    this.#state = { ...before, stored, health };
+    this.#become({ ...before, stored, health });
     this.#publishDifferences(before, this.#state, false);
   }
 
@@ -269,19 +280,23 @@ export class Repository {
     const revision = first ? this.#firstRevision() : before.revision;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
-      this.#state = { ...whole, ...content.head, revision, health: [content.problem], broken: content.problem };
+      this.#become({ ...whole, ...content.head, revision, health: [content.problem], broken: content.problem });
+      this.#options.onHead(this.#state);
       this.#publishDifferences(before, this.#state, first);
       return;
     }
     const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
-    const differences = before.stored === undefined ? [] : diffConfigs(before.stored, stored);
-    this.#state = {
+    // Before the first look nobody has seen any values; before a broken file was mended, nobody could.
+    const differences = first ? [] : diffConfigs(before.stored ?? {}, stored);
+    const changed = differences.length > 0 || (!first && before.stored === undefined);
+    this.#become({
       id: this.id,
       ...content.head,
-      revision: differences.length > 0 ? revision + 1 : revision,
-      stored: differences.length > 0 || before.stored === undefined ? stored : before.stored,
+      revision: changed ? revision + 1 : revision,
+      stored: changed || before.stored === undefined ? stored : before.stored,
       health,
-    };
+    });
+    this.#options.onHead(this.#state);
     if (differences.length > 0) {
       const actor: Actor = { kind: "file" };
       this.#options.publish({ kind: "changed", state: this.#state, time: new Date(), actor, source, differences });
@@ -289,9 +304,16 @@ export class Repository {
     this.#publishDifferences(before, this.#state, first);
   }
 
+  #become(state: RepositoryState): void {
+    this.#state = state;
+    this.#stamps = this.files.stamps;
+  }
+
   #firstRevision(): number {
     const { indexed, nextRevision } = this.#options;
-    if (indexed !== undefined && sameStamps(indexed.stamps, this.files.stamps)) return indexed.revision;
+    // Where the file was not what served, its last good values are gone with the daemon that knew them.
+    const served = indexed?.health.every(({ code }) => code === 1011);
+    if (indexed !== undefined && served && sameStamps(indexed.stamps, this.files.stamps)) return indexed.revision;
     return nextRevision(indexed?.revision);
   }
 
@@ -345,7 +367,7 @@ export class Repository {
         }
         decided.push({ waiting, before, after: state, answer, refused: edits === undefined });
       } catch (error) {
-        waiting.settle({ error });
+        decided.push({ waiting, before: state, after: state, answer: undefined, refused: true, error });
       }
     }
     return { decided, config };
@@ -361,8 +383,12 @@ export class Repository {
     const finish = () => {
       const before = this.#state;
       const last = decided.at(-1)?.after;
-      if (last !== undefined && last !== before) this.#state = this.#withPlaces(last);
-      for (const { waiting, before, after, answer } of decided) {
+      if (last !== undefined) this.#become(last === before ? last : this.#withPlaces(last));
+      for (const { waiting, before, after, answer, error } of decided) {
+        if (error !== undefined) {
+          waiting.settle({ error });
+          continue;
+        }
         if (before.revision !== after.revision) this.#publishChange(waiting.request, before, after);
         waiting.settle({ applied: { state: after, answer } });
       }

@@ -32,14 +32,14 @@ export interface RepositoryStore {
   add(repository: NewRepository): Promise<RepositorySummary>;
   /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
-  /** Takes the repository out of use and keeps its file aside; returns where. Throws RepoconfError 1102 or 1108. */
-  remove(id: string): Promise<string>;
+  /** Takes the repository out of use and keeps its file, if there is one, aside; returns where. Throws RepoconfError 1102 or 1108. */
+  remove(id: string): Promise<string | undefined>;
   /** Every change, after it is durable and visible, in order for each repository. */
   subscribe(listener: (event: StoreEvent) => void): void;
   /** The rules for values changed: what is stored is judged anew. */
   reinterpret(): void;
-  /** Finishes what is waiting, then lets go. */
-  close(): Promise<void>;
+  /** Finishes what is waiting, then lets go. False if the next start has to reckon as after a crash. */
+  close(): Promise<boolean>;
 }
 
 export interface ValueSource {

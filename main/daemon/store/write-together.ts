@@ -1,4 +1,4 @@
-import type { Repository } from "./repository.ts";
+import type { Repository, WrittenChanges } from "./repository.ts";
 import type { Applied, ChangeRequest } from "./store.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function writeTogether<Answer>(
     refused ||= edits === undefined;
   }
   if (refused) return answers;
-  const written: { finish(): void; undo(): Promise<void> }[] = [];
+  const written: WrittenChanges[] = [];
   try {
     for (const repository of repositories) {
       const request = requests.get(repository.id);
@@ -38,6 +38,7 @@ export async function writeTogether<Answer>(
   return answers;
 }
 
-async function undoAll(written: readonly { undo(): Promise<void> }[]): Promise<void> {
-  for (const one of written.toReversed()) await one.undo();
+/** Puts back what was there. Where the disk refuses that, the new values are what the file holds, and so they count. */
+async function undoAll(written: readonly WrittenChanges[]): Promise<void> {
+  for (const one of written.toReversed()) await one.undo().catch(() => one.finish());
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { saveByRename } from "../../helpers/shop.ts";
 
 /** The numbers of protocol page 10, written down a second time: programs rely on them. */
 const nesting = 32;
@@ -179,8 +180,8 @@ describe("a repository file", () => {
     const id = await t.addRepository("too-large");
     await t.writeRepository(id, fileOf(fileBytes, 5));
     await until(async () => (await timeoutOf(id)) === 5, "the edit by hand");
-    await t.writeRepository(id, fileOf(fileBytes + 1, 6));
-    // Half of it may be seen first, which is broken in another way.
+    // At once: a part of it would be a good file.
+    await saveByRename(t.repositoryFile(id), fileOf(fileBytes + 1, 6));
     await until(async () => {
       const { result } = await t.owner.call("repo/list");
       const [problem] = result.find(entry => entry.id === id)?.health ?? [];

@@ -154,7 +154,7 @@ describe("repo/remove", () => {
     const text = await t.readRepository(repo);
     const { result, errors } = await t.owner.call("repo/remove", { repo });
     expect(errors).toEqual([]);
-    expect(await readFile(result.movedTo, "utf8")).toBe(text);
+    expect(await readFile(result.movedTo ?? "", "utf8")).toBe(text);
     await expect(t.readRepository(repo)).rejects.toThrow("ENOENT");
     expect(await t.owner.call("config/list", { repo })).toMatchObject({ result: {}, errors: [{ code: 1102 }] });
     expect(await t.owner.call("config/set", { repo, "svc.timeout": 6 })).toMatchObject({ errors: [{ code: 1007 }] });
