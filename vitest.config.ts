@@ -8,7 +8,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "quick", include: ["test/{shared,main}/**/*.test.ts"], typecheck: { enabled: false } },
+        test: { name: "quick", include: ["test/{shared,main,regression}/**/*.test.ts"], typecheck: { enabled: false } },
       },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
     ],

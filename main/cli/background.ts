@@ -5,6 +5,7 @@ import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
+import { exitCodes } from "./exit-codes.ts";
 
 /** Milliseconds a daemon may take until it answers. */
 const startTimeout = 10_000;
@@ -22,10 +23,35 @@ export async function startDaemonInBackground(
   if (command === undefined)
     throw new RepoconfError(1200, "The command's own file is not known, so no daemon can be started.");
   await mkdir(home.folder, { recursive: true, mode: 0o700 });
+  for (const end = Date.now() + startTimeout; ; ) {
+    const started = await spawnDaemon(command, home, options.stay === true);
+    for (;;) {
+      const over = await Promise.race([started.ended, delay(25, undefined)]);
+      const endpoint = await findDaemon(home);
+      if (endpoint !== undefined) return endpoint;
+      if (over === undefined && Date.now() < end) continue;
+      // The home is another's: one that was faster and is about to answer, or one that is about to leave.
+      if (over === exitCodes.homeInUse && Date.now() < end) break;
+      const said = await logSince(home, started.logged);
+      throw new RepoconfError(
+        1200,
+        `No daemon could be started on ${home.folder}: ${said || "it did not answer in time"}`,
+      );
+    }
+    await delay(100);
+  }
+}
+
+/** `ended` gives the exit code, null if a signal ended it; `logged` is how long the log was before. */
+async function spawnDaemon(
+  command: string,
+  home: Home,
+  stay: boolean,
+): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
   // The log is the only stream it gets: with one of ours, whoever waits for our end would wait for the daemon's.
   const log = await open(home.logFile, "a", 0o600);
-  const { size: before } = await log.stat();
-  const args = [command, "daemon", "--home", home.folder, "--background", ...(options.stay ? ["--stay"] : [])];
+  const { size: logged } = await log.stat();
+  const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
   const child = spawn(process.execPath, args, {
     detached: true,
     stdio: ["ignore", "ignore", log.fd],
@@ -33,19 +59,9 @@ export async function startDaemonInBackground(
     windowsHide: true,
   });
   await log.close();
-  const ended = new Promise<true>(resolve =>
-    child.once("exit", () => resolve(true)).once("error", () => resolve(true)),
-  );
   child.unref();
-  for (const end = Date.now() + startTimeout; Date.now() < end; ) {
-    const over = await Promise.race([ended, delay(25, false)]);
-    const endpoint = await findDaemon(home);
-    if (endpoint !== undefined) return endpoint;
-    // Where another was faster, this one ends at once and the other's endpoint may take a moment more.
-    if (over && !(await logSince(home, before)).includes("is in use")) break;
-  }
-  const said = await logSince(home, before);
-  throw new RepoconfError(1200, `No daemon could be started on ${home.folder}: ${said || "it did not answer in time"}`);
+  const ended = new Promise<number | null>(resolve => child.once("exit", resolve).once("error", () => resolve(null)));
+  return { ended, logged };
 }
 
 async function logSince(home: Home, offset: number): Promise<string> {

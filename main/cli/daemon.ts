@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 
 interface DaemonCommandOptions {
   readonly home?: string;
@@ -33,7 +34,7 @@ function parsePort(text: string): number {
 }
 
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
-  const [{ createDaemon }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
+  const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
     import("./rotating-log.ts"),
@@ -53,6 +54,10 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     onStop: stop,
     ...(options.port !== undefined && { port: options.port }),
     ...(background && !options.stay && { idleTimeout }),
+  }).catch((error: unknown) => {
+    // Whoever started it in the background tells this from other failures.
+    if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
+    throw error;
   });
   try {
     process.once("SIGINT", stop);

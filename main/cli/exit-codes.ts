@@ -10,6 +10,8 @@ export const exitCodes = {
   refused: 3,
   noDaemon: 4,
   notAllowed: 5,
+  /** Of a daemon started in the background alone: another has the home. */
+  homeInUse: 6,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { WatchMessage } from "../../shared/client/client.ts";
+import type { WatchMessage } from "../../shared/client/watch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { describeProblem } from "../../shared/health.ts";
 import {

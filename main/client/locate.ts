@@ -61,22 +61,25 @@ async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<
 }
 
 function isLoopback(url: string): boolean {
-  return URL.parse(url)?.protocol === "http:" && URL.parse(url)?.hostname === "127.0.0.1";
+  const parsed = URL.parse(url);
+  return parsed?.protocol === "http:" && parsed.hostname === "127.0.0.1";
 }
 
 /** Undefined if nobody answers in time. */
 function fetchText(url: string): Promise<string | undefined> {
   return new Promise(resolve => {
-    const request = get(url, { timeout: identityTimeout, agent: false }, response => {
+    const signal = AbortSignal.timeout(identityTimeout);
+    const request = get(url, { signal, agent: false }, response => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {
-        text = (text + chunk).slice(0, 1_000);
+        text += chunk;
+        if (text.length > 1_000) request.destroy();
       });
+      response.on("close", () => resolve(undefined));
       response.on("end", () => resolve(response.statusCode === 200 ? text : undefined));
       response.on("error", () => resolve(undefined));
     });
-    request.on("timeout", () => request.destroy());
     request.on("error", () => resolve(undefined));
   });
 }

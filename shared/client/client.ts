@@ -11,6 +11,7 @@ import type {
   Reply,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
+import { Watch, type WatchMessage } from "./watch.ts";
 
 /** Where the daemon is, and the key to show it. */
 export interface Address {
@@ -39,11 +40,6 @@ export interface ChangeOptions {
   readonly reason?: string;
 }
 
-/** What `watch` tells beside the daemon's own events: the connection is back, and these repositories changed meanwhile. */
-export type WatchMessage =
-  | EventMessage
-  | readonly [resource: "connection", event: "resumed", payload: { readonly changed: readonly string[] }];
-
 /** Thrown when an operation is refused in whole or in part: the first error, and the whole reply. */
 export class RequestError extends RepoconfError {
   /** All that was answered: what was done nevertheless stands in `result`. */
@@ -66,8 +62,7 @@ const longestRetryDelay = 5_000;
 export class RepoconfClient {
   readonly #locate: () => Promise<Address>;
   readonly #timeout: number;
-  readonly #listeners = new Set<(message: EventMessage) => void>();
-  readonly #resumeListeners = new Set<() => void>();
+  readonly #watches = new Set<Watch>();
   #socket: Socket | undefined;
   #connecting: Promise<Socket> | undefined;
   #closed = false;
@@ -87,6 +82,7 @@ export class RepoconfClient {
     this.#closed = true;
     this.#socket?.close();
     this.#socket = undefined;
+    for (const watch of [...this.#watches]) watch.end();
   }
 
   [Symbol.dispose](): void {
@@ -151,52 +147,49 @@ export class RepoconfClient {
 
   /**
    * What changes from now on, in order: in one repository, or everything. After a lost connection it goes on by itself
-   * and first tells which repositories changed meanwhile. Ends when `signal` is aborted or the client closed.
+   * and first tells which repositories changed meanwhile. Ends when `signal` is aborted or the client closed; throws
+   * RepoconfError if it cannot go on, because the key has ended or the repository is gone.
    */
   async *watch(repo?: string, signal?: AbortSignal): AsyncGenerator<WatchMessage, void> {
-    const queue: WatchMessage[] = [];
-    let wake = Promise.withResolvers<void>();
-    const push = (message: WatchMessage) => {
-      queue.push(message);
-      wake.resolve();
-    };
-    const known = new Map<string, number>();
-    const note = (message: EventMessage) => {
-      if (message[0] === "config") {
-        const { repo: id, revision } = message[2];
-        if (repo !== undefined && id !== repo) return;
-        known.set(id, revision);
-      } else if (repo !== undefined) return;
-      push(message);
-    };
-    const args = repo === undefined ? {} : { repo };
-    const resume = async () => {
-      const { revisions } = await this.run("config/watch", args);
-      const changed = Object.keys(revisions).filter(id => known.has(id) && known.get(id) !== revisions[id]);
-      for (const [id, revision] of Object.entries(revisions)) known.set(id, revision);
-      push(["connection", "resumed", { changed }]);
-    };
-    // A resume that fails did so because the connection went again; then another follows.
-    const onResume = () => void resume().catch(() => {});
-    const stop = () => wake.resolve();
-    this.#listeners.add(note);
-    this.#resumeListeners.add(onResume);
+    const watch = new Watch(repo);
+    const stop = () => watch.end();
     signal?.addEventListener("abort", stop);
+    this.#watches.add(watch);
     try {
-      const { revisions } = await this.run("config/watch", args);
-      for (const [id, revision] of Object.entries(revisions)) known.set(id, revision);
-      while (!signal?.aborted && !this.#closed) {
-        yield* queue.splice(0);
-        await wake.promise;
-        wake = Promise.withResolvers<void>();
-      }
+      if (signal?.aborted) return;
+      await this.#begin(watch, false);
+      yield* watch.messages();
     } finally {
-      this.#listeners.delete(note);
-      this.#resumeListeners.delete(onResume);
+      this.#watches.delete(watch);
       signal?.removeEventListener("abort", stop);
-      if (!this.#closed && this.#socket?.connected)
-        await this.request<"config/unwatch">("config/unwatch", args).catch(() => {});
+      await this.#unwatch(repo);
     }
+  }
+
+  /** Asks the daemon for the watch's events, anew after each connect. A failure ends the watch, but for a connection lost again. */
+  async #begin(watch: Watch, resumed: boolean): Promise<void> {
+    try {
+      const { revisions } = await this.run("config/watch", watch.repo === undefined ? {} : { repo: watch.repo });
+      watch.begin(revisions, resumed);
+    } catch (error) {
+      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
+      if (!resumed || !lost || this.#closed) watch.end(error);
+    }
+  }
+
+  /** Ends the daemon's watch, as far as no other of this client's needs it. */
+  async #unwatch(repo: string | undefined): Promise<void> {
+    if (this.#closed || !this.#socket?.connected) return;
+    const others = [...this.#watches];
+    if (others.some(watch => watch.repo === repo)) return;
+    await this.request("config/unwatch", repo === undefined ? {} : { repo }).catch(() => {});
+    // Without a repository the daemon forgets them all.
+    if (repo === undefined) for (const watch of others) await this.#begin(watch, false);
+  }
+
+  /** There will be no connection any more. */
+  #fail(error: unknown): void {
+    for (const watch of [...this.#watches]) watch.end(error);
   }
 
   /** The socket, connected; waits for a reconnect that is under way. */
@@ -212,7 +205,7 @@ export class RepoconfClient {
   }
 
   #connect(): Promise<Socket> {
-    if (this.#closed) return Promise.reject(new RepoconfError(1200, "This client has been closed."));
+    if (this.#closed) return Promise.reject(closedError());
     if (this.#socket?.connected) return Promise.resolve(this.#socket);
     // The first connect fails plainly; one that replaces a lost connection is tried again until it succeeds.
     this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#connectOnce()).finally(() => {
@@ -231,27 +224,33 @@ export class RepoconfClient {
       forceNew: true,
       timeout: this.#timeout,
     });
-    await new Promise<void>((resolve, reject) => {
-      socket.once("connect", resolve);
-      socket.once("connect_error", error => {
-        socket.close();
-        reject(connectFailure(error));
-      });
+    socket.on("svc", (...message: EventMessage) => {
+      for (const watch of [...this.#watches]) watch.take(message);
     });
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
+    socket.once("connect", resolve);
+    socket.once("connect_error", error => reject(connectFailure(error)));
+    socket.once("disconnect", reason => {
+      reject(new RepoconfError(1200, `The daemon ended the connection: ${reason}.`));
+      if (this.#socket === socket && !this.#closed) void this.#connect().catch(error => this.#fail(error));
+    });
+    try {
+      await promise;
+    } catch (error) {
+      socket.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
     if (this.#closed) {
       socket.close();
-      throw new RepoconfError(1200, "This client has been closed.");
+      throw closedError();
     }
-    socket.on("svc", (...message: EventMessage) => {
-      for (const listener of [...this.#listeners]) listener(message);
-    });
-    socket.once("disconnect", () => {
-      if (!this.#closed) void this.#connect().catch(() => {});
-    });
     const again = this.#wasConnected;
     this.#socket = socket;
     this.#wasConnected = true;
-    if (again) for (const listener of [...this.#resumeListeners]) listener();
+    if (again) for (const watch of [...this.#watches]) void this.#begin(watch, true);
     return socket;
   }
 
@@ -283,6 +282,10 @@ function codeOf(error: Error): ErrorCode | undefined {
   return Object.keys(errorNames)
     .map(Number)
     .find((code): code is ErrorCode => code === data.code);
+}
+
+function closedError(): RepoconfError {
+  return new RepoconfError(1200, "This client has been closed.");
 }
 
 function noReply(message: string): RepoconfError {
