@@ -16,4 +16,6 @@ export const limits = {
   valueBytes: 256 * 1024,
   repositoryFileBytes: 4 * 1024 * 1024,
   sockets: 1_000,
+  /** Bytes of events that may wait for a client which does not read; beyond it the client is disconnected. */
+  waitingEventBytes: 16 * 1024 * 1024,
 } as const;

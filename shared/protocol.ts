@@ -91,8 +91,8 @@ export interface Explanation {
    * so the last value that could serves.
    */
   readonly origin: "default" | "stored" | "lastGood";
-  /** The file that holds the repository's values, and the place of this one in it, counted from 1. */
-  readonly file: string;
+  /** For the owner's key: the file that holds the repository's values, and the place of this one in it, from 1. */
+  readonly file?: string;
   readonly line?: number;
   readonly column?: number;
   /** The repository's. */

@@ -47,7 +47,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
 }
 
 function describeOrigin({ origin, file, line, column }: Explanation): string {
-  const place = line === undefined ? file : `${file}:${line}:${column ?? 1}`;
+  const place = file === undefined ? "the file" : line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   switch (origin) {
     case "default":
       return line === undefined ? "the default" : `the default; what is in ${place} cannot be used`;

@@ -5,6 +5,7 @@ import { allows, allowsAnyField } from "../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
+import { visibleError } from "./config-service.ts";
 import type { BrokenReference, Scopes } from "./scopes.ts";
 import type { Applied, ChangeRequest, RepositoryState, RepositoryStore } from "./store/store.ts";
 
@@ -78,7 +79,7 @@ export class ConfigChanges {
       const entry = this.#entry(applied, request);
       return { ...(entry !== undefined && { entry }), errors: applied.answer.errors };
     } catch (error) {
-      return { errors: [asRequestError(error, repo)] };
+      return { errors: [asRequestError(caller, error, repo)] };
     }
   }
 
@@ -94,7 +95,7 @@ export class ConfigChanges {
       const errors = applied.flatMap(({ answer }) => answer.errors);
       return { result: errors.length > 0 ? [] : applied.flatMap(one => this.#entry(one, request) ?? []), errors };
     } catch (error) {
-      return { result: [], errors: [asRequestError(error, undefined)] };
+      return { result: [], errors: [asRequestError(caller, error, undefined)] };
     }
   }
 
@@ -236,8 +237,8 @@ function noSuchField(field: string, repo?: string): RepoconfError {
 }
 
 /** A repository removed between the check and the change is one that is not there (1007). */
-function asRequestError(error: unknown, repo: string | undefined): RepoconfError {
-  const known = toRepoconfError(error);
+function asRequestError(caller: Caller, error: unknown, repo: string | undefined): RepoconfError {
+  const known = visibleError(caller, toRepoconfError(error));
   if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);
   return repo === undefined || known.repo !== undefined ? known : known.inRepository(repo);
 }

@@ -39,7 +39,7 @@ export class ConfigService {
     if (Object.keys(readable).length === 0) throw unknownRepository(repo);
     const path = requestedPath(request);
     if (path !== undefined && !isThere(readable, path)) throw unknownField(path);
-    if (state.stored === undefined) throw brokenFile(state);
+    if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
     if (revision !== undefined) assertCurrent(state, revision);
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
     return { config: path === undefined ? config : narrow(config, path), revision: state.revision };
@@ -64,7 +64,8 @@ export class ConfigService {
       ...(stored !== undefined && { stored }),
       origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
       revision,
-      ...source,
+      // Where the home is, is the owner's business.
+      ...(caller.owner && source),
     };
   }
 
@@ -194,11 +195,22 @@ function narrow(config: Config, { scope, field }: RequestedPath): Config {
 }
 
 function readableHealth(caller: Caller, repo: string, health: readonly HealthProblem[]): readonly HealthProblem[] {
-  // A problem of a whole unknown scope bears the scope's name alone.
-  return health.filter(({ field }) => {
-    if (field === undefined) return true;
-    return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`);
+  if (allowsEveryField(caller.grants, "read", repo)) return health;
+  return health.flatMap(problem => {
+    const { code, field, line } = problem;
+    // What is wrong with a file as a whole can name anything in it.
+    if (field === undefined)
+      return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+    // A problem of a whole unknown scope bears the scope's name alone.
+    return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
   });
+}
+
+/** The error of a broken file (1106) as the caller may see it; any other as it is. */
+export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
+  if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
+    return error;
+  return new RepoconfError(1106, "The repository's file is broken. Its owner has to mend it.", { repo: error.repo });
 }
 
 function actorName(caller: Caller, actor: Extract<StoreEvent, { kind: "changed" }>["actor"]): string {

@@ -120,6 +120,15 @@ export class Connections {
     }
   }
 
+  /** A client that does not read must not fill the memory; it comes back and asks anew. */
+  #dropSlow(socket: ServerSocket): void {
+    const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of events waited for it.`;
+    this.#options.onRefusal(new RepoconfError(1107, message));
+    // `disconnect` would wait for what it does not read.
+    socket.conn.transport.close();
+    socket.disconnect(true);
+  }
+
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
     await this.#options.dispatch(message, connection);
     // It expired while connected, and has just been told so.
@@ -156,9 +165,13 @@ export class Connections {
       socket.disconnect(true);
       return;
     }
+    const waitingBytes = countWaiting(socket);
     const connection = new Connection(
       caller,
-      (...message) => socket.emit("svc", ...message),
+      (...message) => {
+        if (waitingBytes() > limits.waitingEventBytes) this.#dropSlow(socket);
+        else socket.emit("svc", ...message);
+      },
       () => socket.disconnect(true),
     );
     this.#connections.add(connection);
@@ -172,6 +185,19 @@ export class Connections {
     // Whatever event a client sends, so that one with a mistyped name gets an answer too.
     socket.onAny((...message: unknown[]) => void this.#dispatch(message, connection));
   }
+}
+
+/** Tells how many bytes wait in this process for the client to read. */
+function countWaiting({ conn }: ServerSocket): () => number {
+  let bytes = 0;
+  conn.on("packetCreate", ({ data }: { data?: unknown }) => {
+    if (typeof data === "string") bytes += data.length;
+  });
+  // Handed to the transport, which takes no more until that is gone.
+  conn.on("flush", () => {
+    bytes = 0;
+  });
+  return () => bytes;
 }
 
 /** The key a client showed: `auth.apiKey`, else the header `Authorization: Bearer KEY`; "" for none. */

@@ -35,6 +35,10 @@ export class Watch {
       this.#revisions.set(repo, revision);
     } else if (this.repo !== undefined) {
       return;
+    } else if (message[0] === "repo") {
+      const [, event, { id, revision }] = message;
+      if (event === "removed") this.#revisions.delete(id);
+      else this.#revisions.set(id, revision);
     }
     this.#push(message);
   }

@@ -1,5 +1,6 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { allowsSomewhere } from "../../../shared/grants.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 import type { ScopeSchema } from "../../../shared/scopes/scope-schema.ts";
 import type { Caller } from "../caller.ts";
 import type { Operations } from "../dispatch.ts";
@@ -27,12 +28,30 @@ function readableSchema(caller: Caller, { name, schema }: Scope): ScopeSchema | 
   );
   if (Object.keys(properties).length === 0) return undefined;
   // Other keywords, such as `required`, could name fields that the key may not read.
-  const { $defs, title, description } = schema;
+  const { title, description } = schema;
+  const $defs = reachableDefinitions(schema, properties);
   return {
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
     type: "object",
     properties,
-    ...($defs !== undefined && { $defs }),
+    ...(Object.keys($defs).length > 0 && { $defs }),
   };
+}
+
+/** The definitions that the fields refer to, directly or through others. */
+function reachableDefinitions(schema: ScopeSchema, fields: unknown): JsonObject {
+  const { $defs: all } = schema;
+  const reached: { [name: string]: JsonValue } = {};
+  if (!isJsonObject(all)) return reached;
+  const waiting = [fields];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const [, name = ""] of JSON.stringify(next).matchAll(/"#\/\$defs\/([^"/]+)/g)) {
+      const definition = Object.hasOwn(all, name) ? all[name] : undefined;
+      if (definition === undefined || Object.hasOwn(reached, name)) continue;
+      reached[name] = definition;
+      waiting.push(definition);
+    }
+  }
+  return reached;
 }

@@ -1,0 +1,39 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { projectFolder } from "../../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+/** A client that watches everything and then says so; the test stops the process. */
+const watcher = `
+import { createRequire } from "node:module";
+const { io } = createRequire(${JSON.stringify(join(projectFolder, "package.json"))})("socket.io-client");
+const socket = io(process.argv[2], { auth: { apiKey: process.argv[3] }, transports: ["websocket"] });
+socket.on("connect", () => socket.emit("svc", "config", "watch", {}, () => process.send("watching")));
+`;
+
+test("a watcher that reads no more is disconnected, with a reason in the log, and does not fill the memory", async () => {
+  await using t = await startTestDaemon();
+  await using folder = await temporaryFolder();
+  const repo = await t.addRepository();
+  const script = join(folder.path, "watcher.mjs");
+  await writeFile(script, watcher);
+  const child = fork(script, [t.url, t.ownerKey]);
+  try {
+    await once(child, "message");
+    child.kill("SIGSTOP");
+    let count = 0;
+    await until(async () => {
+      const image = `${count++}`.padEnd(200_000, "x");
+      await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image } } });
+      return t.log.some(line => line.includes("bytes of events waited"));
+    }, "the slow one to be dropped");
+    const { result } = await t.owner.call("daemon/status");
+    expect(result).toMatchObject({ sockets: 1, refusals: { limit: 1 } });
+  } finally {
+    child.kill("SIGKILL");
+  }
+});
