@@ -20,11 +20,6 @@ export class ConfigViews {
     this.#defaults = scopes.defaults;
   }
 
-  /** Every field's value: stored, else the default. */
-  effective(state: RepositoryState): Config {
-    return this.#viewsOf(state).effective;
-  }
-
   /** The effective values that the grants let read; `{}` if they let read nothing. */
   readable(state: RepositoryState, grants: Grants): Config {
     const { effective, readable } = this.#viewsOf(state);

@@ -1,6 +1,5 @@
 import { basename } from "node:path";
 import type { Logger } from "pino";
-import { joinConfigPath } from "../../shared/config-path.ts";
 import { errorNames, RepoconfError } from "../../shared/errors.ts";
 import { allowsInScope } from "../../shared/grants.ts";
 import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
@@ -14,8 +13,10 @@ import { createDispatch, type Dispatch } from "./dispatch.ts";
 import { newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome } from "./home.ts";
+import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
 import { type Lock, takeLock } from "./lock.ts";
+import { logStoreEvent } from "./log-store-event.ts";
 import { configOperations } from "./operations/config.ts";
 import { daemonOperations } from "./operations/daemon.ts";
 import { keyOperations } from "./operations/key.ts";
@@ -28,7 +29,6 @@ import { openDoor } from "./server.ts";
 import { Settings } from "./settings.ts";
 import { FileStore } from "./store/file-store.ts";
 import type { FileSystem } from "./store/file-system.ts";
-import type { StoreEvent } from "./store/store.ts";
 
 export const preferredPort = 7420;
 
@@ -277,47 +277,4 @@ function track(running: Set<Promise<void>>, dispatch: Dispatch): Dispatch {
     running.add(run);
     return run;
   };
-}
-
-/** Runs `task` one at a time, once more if asked for while it runs. */
-function inTurn(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
-  let last = Promise.resolve();
-  let waiting = false;
-  return () => {
-    if (waiting) return last;
-    waiting = true;
-    last = last
-      .then(() => {
-        waiting = false;
-        return task();
-      })
-      .catch(onError);
-    return last;
-  };
-}
-
-/** `file` holds the repository's values. */
-function logStoreEvent(logger: Logger, event: StoreEvent, file: string | undefined): void {
-  const { id } = event.state;
-  switch (event.kind) {
-    case "changed": {
-      const fields = event.differences.map(({ scope, field }) => joinConfigPath(scope, field));
-      const actor = event.actor.kind === "file" ? "file" : event.actor.name;
-      logger.info(
-        { repo: id, revision: event.state.revision, actor, source: event.source, fields },
-        "configuration changed",
-      );
-      break;
-    }
-    case "health":
-      if (event.state.health.length === 0) logger.info({ repo: id, file }, "the repository's file is well again");
-      for (const { message, line, column } of event.state.health)
-        logger.warn({ repo: id, file, line, column }, message);
-      break;
-    case "added":
-    case "updated":
-    case "removed":
-      logger.info({ repo: id }, `repository ${event.kind}`);
-      break;
-  }
 }

@@ -201,7 +201,7 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema): Field {
     }
     compiled ??= compilePointer(ajv, name);
     if (compiled(value)) return undefined;
-    return describeProblem(value, compiled.errors?.[0]);
+    return refusalOf(value, compiled.errors?.[0]);
   };
   try {
     const problem = validate(schema.default);
@@ -239,7 +239,7 @@ function findPrototypeMember(value: JsonValue, path = ""): string | undefined {
   return undefined;
 }
 
-function describeProblem(value: JsonValue, error: ErrorObject | undefined): ValueProblem {
+function refusalOf(value: JsonValue, error: ErrorObject | undefined): ValueProblem {
   if (error === undefined)
     return { message: "is refused by its schema", path: "", rule: "schema", given: jsonType(value) };
   const given = jsonType(valueAt(value, error.instancePath));

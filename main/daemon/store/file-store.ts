@@ -8,9 +8,10 @@ import type { Scopes } from "../scopes.ts";
 import { moveFile } from "./durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "./file-system.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
-import { type IndexedRepository, Repository, storageFailure } from "./repository.ts";
+import { type IndexedRepository, Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { RepositoryIndex } from "./repository-index.ts";
+import { storageFailure } from "./storage-failure.ts";
 import type {
   Applied,
   ChangeRequest,

@@ -85,23 +85,22 @@ export class RepositoryFiles {
   /** What was found at the last look, or written since. */
   get content(): RepositoryContent {
     const { status } = this.home;
-    if (status.kind !== "good") return { kind: "broken", problem: describeProblem(this.home) };
+    if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home) };
     const head = readHead(this.#id, this.home.value);
     if (this.home.value["inTree"] === true && !head.inTree) {
       return {
         kind: "broken",
         head,
-        problem: describeShape(this.home, "path", "must be the absolute path of the work tree"),
+        problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
       };
     }
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
-    if (this.values.status.kind !== "good") return { kind: "broken", head, problem: describeProblem(this.values) };
+    if (this.values.status.kind !== "good") return { kind: "broken", head, problem: fileProblem(this.values) };
     const { config = {} } = this.values.value;
-    if (!isJsonObject(config)) return { kind: "broken", head, problem: describeShape(this.values, "config") };
+    if (!isJsonObject(config)) return { kind: "broken", head, problem: shapeProblem(this.values, "config") };
     for (const [scope, fields] of Object.entries(config)) {
-      if (!isJsonObject(fields))
-        return { kind: "broken", head, problem: describeShape(this.values, `config.${scope}`) };
+      if (!isJsonObject(fields)) return { kind: "broken", head, problem: shapeProblem(this.values, `config.${scope}`) };
     }
     return { kind: "good", head, config: config as Config };
   }
@@ -127,7 +126,7 @@ export class RepositoryFiles {
   }
 }
 
-function describeProblem(document: JsonDocument): HealthProblem {
+function fileProblem(document: JsonDocument): HealthProblem {
   const { status } = document;
   const name = basename(document.path);
   if (status.kind !== "broken") return { code: 1106, message: `${name} is gone` };
@@ -140,7 +139,7 @@ function describeProblem(document: JsonDocument): HealthProblem {
   };
 }
 
-function describeShape(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
+function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
   const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
   return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
 }

@@ -1,14 +1,13 @@
-import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
-import { limits } from "../../../shared/limits.ts";
 import type { Scopes } from "../scopes.ts";
-import { systemErrorCode } from "./file-system.ts";
+import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { interpretConfig } from "./interpret.ts";
 import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
 import { type FileStamps, type RepositoryFiles, sameStamps } from "./repository-files.ts";
+import { storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -19,25 +18,7 @@ import type {
   ValueSource,
 } from "./store.ts";
 
-/** A change in the queue, and how its caller is told what became of it. */
-interface WaitingChange {
-  readonly kind: "change";
-  readonly request: ChangeRequest<unknown>;
-  settle(outcome: Outcome): void;
-}
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
-type Outcome = { readonly applied: Applied<unknown> } | { readonly error: unknown };
-
-/** A change that has been decided; `before` and `after` are the same state if nothing changes. */
-export interface Decided {
-  readonly waiting: WaitingChange;
-  readonly before: RepositoryState;
-  readonly after: RepositoryState;
-  readonly answer: unknown;
-  readonly refused: boolean;
-  /** `decide` threw. */
-  readonly error?: unknown;
-}
 
 /** Changes that are on the disk and not yet visible. */
 export interface WrittenChanges {
@@ -330,7 +311,7 @@ export class Repository {
     for (;;) {
       const content = this.files.content;
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
-      const { decided, config } = this.#decide(batch, content.config);
+      const { decided, config } = decideBatch(batch, this.#state, content.config, this.#options.scopes);
       if (config === content.config) return this.#written(decided, async () => {});
       const document = this.files.values;
       const { text } = document;
@@ -349,34 +330,6 @@ export class Repository {
         }
       }
     }
-  }
-
-  /** The given config itself comes back if no change makes a difference to the file. */
-  #decide(batch: readonly WaitingChange[], initial: Config): { decided: Decided[]; config: Config } {
-    let config = initial;
-    let state = this.#state;
-    const decided: Decided[] = [];
-    for (const waiting of batch) {
-      try {
-        const { edits, answer } = waiting.request.decide(state);
-        const before = state;
-        const needed = (edits ?? []).filter(edit => isNeeded(config, edit));
-        if (needed.length > 0) {
-          config = applyConfigEdits(config, needed);
-          state = this.#after(before, config);
-        }
-        decided.push({ waiting, before, after: state, answer, refused: edits === undefined });
-      } catch (error) {
-        decided.push({ waiting, before: state, after: state, answer: undefined, refused: true, error });
-      }
-    }
-    return { decided, config };
-  }
-
-  #after(before: RepositoryState, config: Config): RepositoryState {
-    const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
-    const changed = before.stored === undefined || diffConfigs(before.stored, stored).length > 0;
-    return { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) };
   }
 
   #written(decided: readonly Decided[], undo: () => Promise<void>): WrittenChanges {
@@ -444,20 +397,4 @@ export class Repository {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(["config", ...path]) : undefined;
   };
-}
-
-function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {
-  return !sameJson(configValue(config, scope, field), value);
-}
-
-/** A failed write as its caller is told it: the old value stands. */
-export function storageFailure(repo: string, error: unknown): RepoconfError {
-  if (error instanceof RepoconfError) return error;
-  if (error instanceof DocumentTooLargeError) {
-    const message = `The repository's file would be larger than ${limits.repositoryFileBytes} bytes (the limit of a repository file).`;
-    return new RepoconfError(1107, message, { repo, details: { limit: limits.repositoryFileBytes } });
-  }
-  const cause = systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
-  const message = `The change could not be written to the disk (${cause}); nothing was changed. Mend the cause and try again.`;
-  return new RepoconfError(1108, message, { repo, details: { cause } });
 }

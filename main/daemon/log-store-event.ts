@@ -1,0 +1,29 @@
+import type { Logger } from "pino";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { StoreEvent } from "./store/store.ts";
+
+/** One line for an event of the store. `file` holds the repository's values. */
+export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | undefined): void {
+  const { id } = event.state;
+  switch (event.kind) {
+    case "changed": {
+      const fields = event.differences.map(({ scope, field }) => joinConfigPath(scope, field));
+      const actor = event.actor.kind === "file" ? "file" : event.actor.name;
+      logger.info(
+        { repo: id, revision: event.state.revision, actor, source: event.source, fields },
+        "configuration changed",
+      );
+      break;
+    }
+    case "health":
+      if (event.state.health.length === 0) logger.info({ repo: id, file }, "the repository's file is well again");
+      for (const { message, line, column } of event.state.health)
+        logger.warn({ repo: id, file, line, column }, message);
+      break;
+    case "added":
+    case "updated":
+    case "removed":
+      logger.info({ repo: id }, `repository ${event.kind}`);
+      break;
+  }
+}

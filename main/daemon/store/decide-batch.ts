@@ -1,0 +1,66 @@
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { diffConfigs } from "../../../shared/config-diff.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { Scopes } from "../scopes.ts";
+import { interpretConfig } from "./interpret.ts";
+import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
+
+/** A change in the queue, and how its caller is told what became of it. */
+export interface WaitingChange {
+  readonly kind: "change";
+  readonly request: ChangeRequest<unknown>;
+  settle(outcome: Outcome): void;
+}
+export type Outcome = { readonly applied: Applied<unknown> } | { readonly error: unknown };
+
+/** A change that has been decided; `before` and `after` are the same state if nothing changes. */
+export interface Decided {
+  readonly waiting: WaitingChange;
+  readonly before: RepositoryState;
+  readonly after: RepositoryState;
+  readonly answer: unknown;
+  readonly refused: boolean;
+  /** `decide` threw. */
+  readonly error?: unknown;
+}
+
+/**
+ * Decides changes in their order, each on the outcome of the one before. Pure. The given config itself comes back if none
+ * of them makes a difference to the file.
+ */
+export function decideBatch(
+  batch: readonly WaitingChange[],
+  initialState: RepositoryState,
+  initialConfig: Config,
+  scopes: Scopes,
+): { readonly decided: readonly Decided[]; readonly config: Config } {
+  let config = initialConfig;
+  let state = initialState;
+  const decided: Decided[] = [];
+  for (const waiting of batch) {
+    const before = state;
+    try {
+      const { edits, answer } = waiting.request.decide(before);
+      const needed = (edits ?? []).filter(edit => isNeeded(config, edit));
+      if (needed.length > 0) {
+        config = applyConfigEdits(config, needed);
+        state = stateAfter(before, config, scopes);
+      }
+      decided.push({ waiting, before, after: state, answer, refused: edits === undefined });
+    } catch (error) {
+      decided.push({ waiting, before, after: before, answer: undefined, refused: true, error });
+    }
+  }
+  return { decided, config };
+}
+
+function stateAfter(before: RepositoryState, config: Config, scopes: Scopes): RepositoryState {
+  // Where problems stand in the new text is known once there is one.
+  const { stored, health } = interpretConfig(config, before.stored, scopes, () => undefined);
+  const changed = before.stored === undefined || diffConfigs(before.stored, stored).length > 0;
+  return { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) };
+}
+
+function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {
+  return !sameJson(configValue(config, scope, field), value);
+}
