@@ -32,9 +32,15 @@ export class RotatingLog {
   }
 
   #rotate(): void {
+    try {
+      if (existsSync(this.#path)) renameSync(this.#path, `${this.#path}.1`);
+    } catch {
+      // Where it cannot be put aside it grows on.
+      return;
+    }
+    const handle = openSync(this.#path, "a", 0o600);
     closeSync(this.#handle);
-    if (existsSync(this.#path)) renameSync(this.#path, `${this.#path}.1`);
-    this.#handle = openSync(this.#path, "a", 0o600);
+    this.#handle = handle;
     this.#bytes = 0;
   }
 }

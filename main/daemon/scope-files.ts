@@ -76,17 +76,18 @@ export class ScopeFiles {
     }
   }
 
+  /** Undefined: it is gone, and stays so. */
   async #readSettled(path: string): Promise<JsonObject | undefined> {
     for (let attempt = 0; ; attempt++) {
       const text = await privateFile(this.#home, path).read();
-      if (text === null) return undefined;
+      const pause = settleDelays[attempt];
       try {
-        return parseJsonText(text).value;
+        if (text !== null) return parseJsonText(text).value;
+        if (pause === undefined) return undefined;
       } catch (error) {
-        const pause = settleDelays[attempt];
         if (pause === undefined) throw error;
-        await delay(pause);
       }
+      await delay(pause);
     }
   }
 

@@ -226,7 +226,13 @@ export async function moveFile(from: string, to: string, fileSystem: FileSystem 
     if (systemErrorCode(error) === "ENOENT") return false;
     throw error;
   }
-  for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem);
+  try {
+    for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem);
+  } catch (error) {
+    // It is not sure to stay there, so it goes back.
+    await fileSystem.rename(to, from).catch(() => {});
+    throw error;
+  }
   return true;
 }
 

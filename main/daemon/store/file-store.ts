@@ -1,4 +1,4 @@
-import { readdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
@@ -50,6 +50,8 @@ export class FileStore implements RepositoryStore {
   readonly #fileSystem: FileSystem;
   readonly #repositories = new Map<string, Repository>();
   readonly #indexed = new Map<string, IndexedRepository>();
+  /** The last revisions of repositories that were removed. */
+  readonly #removed = new Map<string, number>();
   readonly #index: RepositoryIndex;
   readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
@@ -78,10 +80,11 @@ export class FileStore implements RepositoryStore {
   /** Reads the index and the folder's listing, and no repository's file: those that differ are read right after. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
     const store = new FileStore(options);
-    const { repositories, unknown } = await store.#index.read();
+    const { data, unknown } = await store.#index.read();
     if (unknown === "damaged") options.onProblem("the index is damaged and is made anew", {});
     store.#revisionsUncertain ||= unknown === "damaged" || (unknown === "missing" && !options.newHome);
-    for (const entry of repositories.values()) {
+    for (const [id, revision] of Object.entries(data.removed)) store.#removed.set(id, revision);
+    for (const entry of Object.values(data.repositories)) {
       store.#indexed.set(entry.id, entry);
       store.#open(entry.id);
       store.#handEdits.follow(entry);
@@ -167,7 +170,7 @@ export class FileStore implements RepositoryStore {
       } catch (error) {
         throw storageFailure(id, error);
       }
-      const added = this.#repositories.get(id) ?? this.#open(id, files, await this.#wasRemoved(id));
+      const added = this.#repositories.get(id) ?? this.#open(id, files);
       await added.look();
       this.#publish({ kind: "added", state: added.state });
       return this.#summarise(added);
@@ -199,6 +202,7 @@ export class FileStore implements RepositoryStore {
         repository.markRemoved();
         this.#repositories.delete(id);
         this.#indexed.delete(id);
+        this.#removed.set(id, repository.state.revision);
         this.#handEdits.follow(repository.state, true);
         // Or the next start after a crash would take it for one whose file was deleted by hand.
         await this.#saveIndex();
@@ -222,7 +226,9 @@ export class FileStore implements RepositoryStore {
     clearTimeout(this.#indexTimer);
     await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
-    return this.#saveIndex();
+    const saved = await this.#saveIndex();
+    // What the index said when it could not be sure is still in there, for those that nobody has looked at.
+    return saved && (!this.#revisionsUncertain || this.#handEdits.comparedAll);
   }
 
   #require(id: string): Repository {
@@ -231,23 +237,13 @@ export class FileStore implements RepositoryStore {
     return repository;
   }
 
-  /** One of this id was there before: its revisions go on, or an old number would be right again. */
-  async #wasRemoved(id: string): Promise<boolean> {
-    const names = await readdir(this.#options.folders.removed);
-    return names.some(name => name.startsWith(`${id}.`));
-  }
-
-  #open(
-    id: string,
-    files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem),
-    uncertain = false,
-  ): Repository {
+  #open(id: string, files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem)): Repository {
     const repository = new Repository({
       id,
       files,
       scopes: this.#options.scopes,
       indexed: this.#indexed.get(id),
-      nextRevision: indexed => this.#nextRevision(indexed, uncertain || this.#revisionsUncertain),
+      nextRevision: indexed => this.#nextRevision(indexed ?? this.#removed.get(id)),
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
       onError: (error, repo) =>
@@ -258,13 +254,13 @@ export class FileStore implements RepositoryStore {
   }
 
   /**
-   * The revision of a repository that is new, or whose files changed while no daemon looked. Where revisions may have been
+   * The revision of a repository that is new or back again, or whose files changed while no daemon looked. Where revisions may have been
    * given out that the index does not know of, the microseconds since 1970 are ahead of all of them, so that no number
    * ever means two states.
    */
-  #nextRevision(indexed: number | undefined, uncertain: boolean): number {
-    const next = (indexed ?? 0) + 1;
-    return uncertain ? Math.max(next, Date.now() * 1_000) : next;
+  #nextRevision(known: number | undefined): number {
+    const next = (known ?? 0) + 1;
+    return this.#revisionsUncertain ? Math.max(next, Date.now() * 1_000) : next;
   }
 
   #publish(event: StoreEvent): void {
@@ -293,7 +289,7 @@ export class FileStore implements RepositoryStore {
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem);
     await files.home.look();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
-    const repository = this.#open(id, files, await this.#wasRemoved(id));
+    const repository = this.#open(id, files);
     await repository.look();
     this.#publish({ kind: "added", state: repository.state });
   }
@@ -326,7 +322,10 @@ export class FileStore implements RepositoryStore {
   /** Tells whether it was saved. */
   async #saveIndex(): Promise<boolean> {
     try {
-      await this.#index.write(() => [...this.#indexEntries()]);
+      await this.#index.write(() => ({
+        repositories: Object.fromEntries([...this.#indexEntries()].map(entry => [entry.id, entry])),
+        removed: Object.fromEntries(this.#removed),
+      }));
       return true;
     } catch (error) {
       this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });

@@ -1,19 +1,64 @@
 import { isAbsolute } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
-import { isJsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { DurableTextFile } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonFile } from "./json-file.ts";
 import type { IndexedRepository } from "./repository.ts";
 
-interface IndexData {
+export interface IndexData {
   readonly format: 1;
   readonly repositories: { readonly [id: string]: IndexedRepository };
+  /** The last revisions of repositories that were removed: if one comes back, its numbers go on. */
+  readonly removed: { readonly [id: string]: number };
 }
 
-const empty: IndexData = { format: 1, repositories: {} };
+const stamp = {
+  type: "object",
+  properties: { size: { type: "number" }, mtimeMs: { type: "number" }, ino: { type: "number" } },
+  required: ["size", "mtimeMs", "ino"],
+};
+const id = { pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" };
+const count = { type: "integer", minimum: 0 };
+
+/** Every member that is used; a file that is of another form is as good as none. */
+const indexSchema = {
+  type: "object",
+  properties: {
+    format: { const: 1 },
+    repositories: {
+      type: "object",
+      propertyNames: id,
+      additionalProperties: {
+        type: "object",
+        properties: {
+          id: { type: "string" },
+          name: { type: "string" },
+          path: { type: "string" },
+          inTree: { type: "boolean" },
+          revision: count,
+          modified: count,
+          health: {
+            type: "array",
+            items: {
+              type: "object",
+              properties: { code: { enum: [1011, 1103, 1106] }, message: { type: "string" } },
+              required: ["code", "message"],
+            },
+          },
+          stamps: { type: "object", properties: { home: stamp, tree: stamp } },
+        },
+        required: ["id", "name", "inTree", "revision", "modified", "health", "stamps"],
+      },
+    },
+    removed: { type: "object", propertyNames: id, additionalProperties: count },
+  },
+  required: ["format", "repositories", "removed"],
+};
+
+const empty: IndexData = { format: 1, repositories: {}, removed: {} };
 
 /**
  * What was known of every repository when the daemon last ran, so that a start reads no repository's file. A cache:
@@ -28,43 +73,31 @@ export class RepositoryIndex {
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 
-  /** By id; empty, and `unknown` says why, if there is nothing that can be used. */
-  async read(): Promise<{ repositories: ReadonlyMap<string, IndexedRepository>; unknown?: "missing" | "damaged" }> {
+  /** What it holds; empty, and `unknown` says why, if there is nothing that can be used. */
+  async read(): Promise<{ readonly data: IndexData; readonly unknown?: "missing" | "damaged" }> {
     try {
       await this.#low.read();
     } catch {
-      return { repositories: new Map(), unknown: "damaged" };
+      return { data: empty, unknown: "damaged" };
     }
-    if (this.#low.data === empty) return { repositories: new Map(), unknown: "missing" };
-    return { repositories: new Map(Object.entries(this.#low.data.repositories)) };
+    return this.#low.data === empty ? { data: empty, unknown: "missing" } : { data: this.#low.data };
   }
 
-  /** `entries` is asked when it is this write's turn. */
-  write(entries: () => readonly IndexedRepository[]): Promise<void> {
+  /** `collect` is asked when it is this write's turn. */
+  write(collect: () => Omit<IndexData, "format">): Promise<void> {
     return this.#inTurn(async () => {
-      this.#low.data = { format: 1, repositories: Object.fromEntries(entries().map(entry => [entry.id, entry])) };
+      this.#low.data = { format: 1, ...collect() };
       await this.#low.write();
     });
   }
 }
 
 function parseIndex(value: unknown): IndexData {
-  if (!isJsonObject(value) || value["format"] !== 1 || !isJsonObject(value["repositories"]))
-    throw new SyntaxError("it is no index");
-  const wellFormed = Object.entries(value["repositories"]).every(
-    ([id, entry]) =>
-      isJsonObject(entry) &&
-      entry["id"] === id &&
-      isRepositoryId(id) &&
-      (entry["path"] === undefined || (typeof entry["path"] === "string" && isAbsolute(entry["path"]))) &&
-      typeof entry["name"] === "string" &&
-      typeof entry["inTree"] === "boolean" &&
-      Number.isSafeInteger(entry["revision"]) &&
-      Number.isSafeInteger(entry["modified"]) &&
-      Array.isArray(entry["health"]) &&
-      isJsonObject(entry["stamps"]),
-  );
-  if (!wellFormed) throw new SyntaxError("one of its entries is not of the right form");
-  // Every member that is used has been checked.
-  return value as unknown as IndexData;
+  const validate = new Ajv2020().compile<IndexData>(indexSchema);
+  if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
+  for (const [key, { id: named, path }] of Object.entries(value.repositories)) {
+    const usable = key === named && isRepositoryId(key) && (path === undefined || isAbsolute(path));
+    if (!usable) throw new SyntaxError("one of its entries cannot be used");
+  }
+  return value;
 }

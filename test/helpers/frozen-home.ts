@@ -1,0 +1,21 @@
+import { link, mkdir, readdir } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/**
+ * The home as a kill -9 at this moment would leave it, while its daemon runs on: the same files, inode for inode, in
+ * another folder. They stay as they are, as the daemon never writes into a file but puts another in its place.
+ */
+export async function freezeHome(folder: string): Promise<AsyncDisposable & { readonly path: string }> {
+  const frozen = await temporaryFolder();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const target = join(frozen.path, relative(folder, path));
+    if (entry.isDirectory()) await mkdir(target, { recursive: true, mode: 0o700 });
+    else if (entry.name !== "lock") {
+      await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
+      await link(path, target);
+    }
+  }
+  return frozen;
+}

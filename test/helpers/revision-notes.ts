@@ -1,0 +1,40 @@
+import { expect } from "vitest";
+import type { TestDaemon } from "./daemon.ts";
+
+/** Notes what each revision of a repository meant, over any number of daemons, and fails when one means two things. */
+export class RevisionNotes {
+  readonly #meanings = new Map<string, string>();
+  #highest = 0;
+
+  /** The highest revision noted so far, of whatever repository. */
+  get highest(): number {
+    return this.#highest;
+  }
+
+  /** What a client reads now; returns the revision. */
+  async note(t: TestDaemon, repo: string): Promise<number> {
+    const { result, revision, errors } = await t.owner.call("config/list", { repo });
+    expect(errors).toEqual([]);
+    if (revision === undefined) throw new Error(`no revision of ${repo}`);
+    const key = `${repo} at ${revision}`;
+    const meaning = JSON.stringify(result);
+    expect({ [key]: meaning }).toEqual({ [key]: this.#meanings.get(key) ?? meaning });
+    this.#meanings.set(key, meaning);
+    this.#highest = Math.max(this.#highest, revision);
+    return revision;
+  }
+
+  /** Sets the timeout to each of these and notes what comes of it. */
+  async set(t: TestDaemon, repo: string, ...timeouts: readonly number[]): Promise<void> {
+    for (const timeout of timeouts) {
+      const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+      expect(errors).toEqual([]);
+      await this.note(t, repo);
+    }
+  }
+}
+
+/** The effective timeout of a repository. */
+export async function timeoutOf(t: TestDaemon, repo: string): Promise<unknown> {
+  return (await t.owner.call("config/list", { repo })).result["svc"]?.["timeout"];
+}

@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { type FileCall, systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { freezeHome } from "../helpers/frozen-home.ts";
+import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
+
+const repositories = ["a", "b"];
+const isTemporaryOf = (repo: string, { path }: FileCall) => path.endsWith(`/tmp/${repo}.json`);
+
+const refusals: { readonly [what: string]: (call: FileCall, begun: boolean) => boolean } = {
+  "every sync from the second repository on": (call, begun) =>
+    call.operation === "sync" && (begun || isTemporaryOf("b", call)),
+  "every rename from the second repository on": (call, begun) =>
+    call.operation === "rename" && (begun || isTemporaryOf("b", call)),
+  "every folder's sync from the second repository on": (call, begun) =>
+    call.operation === "sync" && call.path.endsWith("/repos") && begun,
+};
+
+describe("an atomic set over two repositories", () => {
+  test.each(Object.entries(refusals))(
+    "the disk refuses %s, and so the undo: 1108, and daemon and file agree about both, after a restart too",
+    async (_name, refuses) => {
+      const fileSystem = watchFileSystem();
+      await using t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+      const notes = new RevisionNotes();
+      for (const repo of repositories) {
+        await t.addRepository(repo);
+        await notes.set(t, repo, 30);
+      }
+      let begun = false;
+      fileSystem.before = call => {
+        const refused = refuses(call, begun);
+        begun ||= isTemporaryOf("b", call);
+        if (refused) throw systemError("ENOSPC");
+      };
+      const { errors } = await t.owner.call("config/set", { repo: repositories, "svc.timeout": 5, atomic: true });
+      fileSystem.before = () => {};
+      expect(errors.map(({ code }) => code)).toContain(1108);
+      const inFile = async (repo: string): Promise<unknown> =>
+        JSON.parse(await t.readRepository(repo)).config.svc.timeout;
+      const agree = async () => {
+        for (const repo of repositories) {
+          await until(
+            async () => (await timeoutOf(t, repo)) === (await inFile(repo)),
+            `file and daemon to agree about ${repo}`,
+          );
+          await notes.note(t, repo);
+        }
+      };
+      await agree();
+      const before = await Promise.all(repositories.map(inFile));
+      await t.restart();
+      await agree();
+      expect(await Promise.all(repositories.map(inFile))).toEqual(before);
+    },
+  );
+
+  test.each(repositories)(
+    "killed before the rename of %s, with the index saved in between: no revision means two contents",
+    async last => {
+      const fileSystem = watchFileSystem();
+      await using t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+      const notes = new RevisionNotes();
+      for (const repo of [...repositories, "c"]) {
+        await t.addRepository(repo);
+        await notes.note(t, repo);
+      }
+      // The index knows of both as they are.
+      await t.restart();
+      for (const repo of repositories) await notes.note(t, repo);
+      const reached = Promise.withResolvers<void>();
+      const release = Promise.withResolvers<void>();
+      fileSystem.before = async call => {
+        if (call.operation !== "rename" || !isTemporaryOf(last, call)) return;
+        reached.resolve();
+        await release.promise;
+      };
+      const setting = t.owner.call("config/set", { repo: repositories, "svc.timeout": 5, atomic: true });
+      await reached.promise;
+      // A removal saves the index.
+      const { errors } = await t.owner.call("repo/remove", { repo: "c" });
+      expect(errors).toEqual([]);
+      await using frozen = await freezeHome(t.homeFolder);
+      release.resolve();
+      await setting;
+
+      await using after = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+      for (const repo of repositories) {
+        await notes.note(after, repo);
+        await notes.set(after, repo, 6, 7);
+      }
+      await after.restart();
+      for (const repo of repositories) await notes.note(after, repo);
+    },
+  );
+});

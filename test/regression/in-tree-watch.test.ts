@@ -1,0 +1,69 @@
+import { mkdir, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { timeoutOf } from "../helpers/revision-notes.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+
+/** Saves the in-tree file until its value serves: when the watch has begun nobody can tell from outside. */
+async function untilServed(t: TestDaemon, tree: string, ids: readonly string[], timeout: number): Promise<void> {
+  for (const id of ids) {
+    await until(async () => {
+      await writeFile(join(tree, ".repoconf.json"), `{ "config": { "svc": { "timeout": ${timeout} } } }`);
+      await delay(20);
+      return (await timeoutOf(t, id)) === timeout;
+    }, `the edit to serve ${id}`);
+  }
+}
+
+describe("an in-tree repository is watched", () => {
+  test.each(["index.json is missing", "its pointer is put there while no daemon runs"])("though %s", async how => {
+    await using home = await temporaryFolder();
+    await using tree = await temporaryFolder();
+    const t = await startTestDaemon({ ...noSweeps, home: home.path });
+    if (how.startsWith("index")) {
+      const added = await t.owner.call("repo/add", { id: "t", name: "t", path: tree.path, inTree: true });
+      expect(added.errors).toEqual([]);
+      await t[Symbol.asyncDispose]();
+      await unlink(join(home.path, "index.json"));
+    } else {
+      await t[Symbol.asyncDispose]();
+      const pointer = JSON.stringify({ name: "t", path: tree.path, inTree: true });
+      await writeFile(join(home.path, "repos/t.json"), pointer);
+    }
+    await using after = await startTestDaemon({ ...noSweeps, home: home.path });
+    // What is read for the first time is no sign of a watch.
+    await timeoutOf(after, "t");
+    await untilServed(after, tree.path, ["t"], 5);
+    await untilServed(after, tree.path, ["t"], 6);
+  });
+
+  test("by each of two pointers to one work tree, and by the one that is left when the other is removed", async () => {
+    await using tree = await temporaryFolder();
+    await using t = await startTestDaemon(noSweeps);
+    await t.owner.call("repo/add", { id: "one", name: "one", path: tree.path, inTree: true });
+    await t.writeRepository("two", JSON.stringify({ name: "two", path: tree.path, inTree: true }));
+    await until(async () => (await t.owner.call("repo/list")).result.length === 2, "the second pointer to be seen");
+    await untilServed(t, tree.path, ["one", "two"], 5);
+    await t.owner.call("config/set", { repo: "one", "svc.timeout": 6 });
+    await until(async () => (await timeoutOf(t, "two")) === 6, "the other one to see what was set");
+    await t.owner.call("repo/remove", { repo: "one" });
+    await untilServed(t, tree.path, ["two"], 7);
+  });
+
+  test("though another repository's work tree inside of it is let go of", async () => {
+    await using tree = await temporaryFolder();
+    await using t = await startTestDaemon(noSweeps);
+    const inner = join(tree.path, "inner");
+    await mkdir(inner);
+    await t.owner.call("repo/add", { id: "inner", name: "inner", path: inner, inTree: true });
+    await t.owner.call("repo/add", { id: "outer", name: "outer", path: tree.path, inTree: true });
+    await untilServed(t, tree.path, ["outer"], 5);
+    await untilServed(t, inner, ["inner"], 5);
+    await t.owner.call("repo/remove", { repo: "outer" });
+    await untilServed(t, inner, ["inner"], 6);
+  });
+});

@@ -1,0 +1,46 @@
+import { closeSync, existsSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { RotatingLog } from "../../main/cli/rotating-log.ts";
+import { createDaemon } from "../../main/daemon/daemon.ts";
+import { connectClient } from "../helpers/daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noFullDevice = existsSync("/dev/full") ? false : "no /dev/full";
+
+test("a log on a full disk ends nothing: the daemon goes on and answers", async context => {
+  if (noFullDevice) context.skip(noFullDevice);
+  await using home = await temporaryFolder();
+  const logger = pino({ level: "debug", base: null }, new RotatingLog("/dev/full", 5_000_000));
+  const daemon = await createDaemon({ home: home.path, version: "0.0.0-test", port: 0, logger });
+  try {
+    // Each of these is a line of the log.
+    await expect(connectClient(daemon.url, "no key")).rejects.toThrow();
+    const key = readFileSync(join(home.path, "owner.key"), "utf8").trim();
+    const owner = await connectClient(daemon.url, key);
+    expect((await owner.call("repo/add", { id: "shop", name: "shop" })).errors).toEqual([]);
+    expect((await owner.call("config/set", { repo: "shop", "svc.timeout": 5 })).errors).toEqual([]);
+    owner.socket.close();
+  } finally {
+    await daemon.close();
+  }
+});
+
+test("a log that cannot be put aside touches no file but its own", async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, "daemon.log");
+  await mkdir(`${path}.1/in-the-way`, { recursive: true });
+  const log = new RotatingLog(path, 10);
+  log.write("the first line\n");
+  log.write("the second line\n");
+  // The next handle that the process opens may get the number that the log had.
+  const other = join(folder.path, "other");
+  const handle = openSync(other, "w");
+  log.write("the third line\n");
+  log.write("the fourth line\n");
+  expect(() => fstatSync(handle)).not.toThrow();
+  expect(readFileSync(other, "utf8")).toBe("");
+  closeSync(handle);
+});

@@ -1,0 +1,92 @@
+import { rename, unlink } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { untilHealth } from "../helpers/broken-file.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+
+describe("the revisions of a repository that was removed go on above the old ones", () => {
+  const comebacks: { readonly [how: string]: (t: TestDaemon, movedTo: string) => Promise<void> } = {
+    "its file is put back by hand": async (t, movedTo) => {
+      await rename(movedTo, t.repositoryFile("a"));
+    },
+    "its file is put back by hand while no daemon runs": async (t, movedTo) => {
+      await t.daemon.close();
+      await rename(movedTo, t.repositoryFile("a"));
+      await t.restart();
+    },
+    "its id is added again": async t => {
+      await t.addRepository("a");
+    },
+    "its id is added again after a restart": async t => {
+      await t.restart();
+      await t.addRepository("a");
+    },
+  };
+  test.each(Object.entries(comebacks))("when %s", async (_how, comeBack) => {
+    await using t = await startTestDaemon(noSweeps);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 1, 2, 3);
+    const before = notes.highest;
+    const { result } = await t.owner.call("repo/remove", { repo: "a" });
+    await comeBack(t, result.movedTo ?? "");
+    await until(async () => (await repository(t, "a")) !== undefined, "the repository to be there again");
+    expect(await notes.note(t, "a")).toBeGreaterThan(before);
+    await notes.set(t, "a", 4, 5);
+    await t.restart();
+    await notes.note(t, "a");
+  });
+});
+
+describe("removing a repository", () => {
+  test("whose file was deleted by hand: the answer has no movedTo", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    await t.addRepository("a");
+    await unlink(t.repositoryFile("a"));
+    await untilHealth(t, "a", health => health.length > 0);
+    const { result, errors } = await t.owner.call("repo/remove", { repo: "a" });
+    expect(errors).toEqual([]);
+    expect(result).not.toHaveProperty("movedTo");
+    expect(await repository(t, "a")).toBeUndefined();
+  });
+
+  const failures: {
+    readonly [what: string]: (folder: string) => { readonly operation: string; readonly path: string };
+  } = {
+    "the file": folder => ({ operation: "rename", path: `${folder}/repos/a.json` }),
+    "the folder for removed files": folder => ({ operation: "sync", path: `${folder}/removed` }),
+  };
+  test.each(Object.entries(failures))(
+    "while the disk fails at %s: 1108, and the repository stays",
+    async (_what, failing) => {
+      const fileSystem = watchFileSystem();
+      await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+      const notes = new RevisionNotes();
+      await t.addRepository("a");
+      await notes.set(t, "a", 31);
+      const fails = failing(t.homeFolder);
+      fileSystem.before = ({ operation, path }) => {
+        if (operation === fails.operation && path === fails.path) throw systemError("EIO");
+      };
+      const { errors } = await t.owner.call("repo/remove", { repo: "a" });
+      fileSystem.before = () => {};
+      expect(errors.map(({ code, details }) => ({ code, details }))).toEqual([
+        { code: 1108, details: { cause: "EIO" } },
+      ]);
+      expect(await t.readRepository("a")).toContain("31");
+      expect(await repository(t, "a")).toMatchObject({ health: [] });
+      await notes.set(t, "a", 32);
+      await t.restart();
+      expect(await timeoutOf(t, "a")).toBe(32);
+      expect((await t.owner.call("repo/remove", { repo: "a" })).errors).toEqual([]);
+    },
+  );
+});
+
+async function repository(t: TestDaemon, id: string): Promise<RepositoryEntry | undefined> {
+  return (await t.owner.call("repo/list")).result.find(entry => entry.id === id);
+}

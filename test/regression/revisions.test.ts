@@ -1,0 +1,126 @@
+import { join } from "node:path";
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { createDaemon } from "../../main/daemon/daemon.ts";
+import { halfAFile, replaceFile, untilHealth } from "../helpers/broken-file.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { freezeHome } from "../helpers/frozen-home.ts";
+import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+
+describe("no revision is given twice", () => {
+  test("after a stop whose index could not be saved", async () => {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 1);
+    await t.restart();
+    await notes.set(t, "a", 10, 20, 30);
+    await t.addRepository("new");
+    await notes.set(t, "new", 10, 20, 30);
+    fileSystem.before = ({ path }) => {
+      if (path.endsWith("/tmp/index.json")) throw systemError("ENOSPC");
+    };
+    await t.restart();
+    fileSystem.before = () => {};
+    for (const repo of ["a", "new"]) {
+      expect(await timeoutOf(t, repo)).toBe(30);
+      await notes.note(t, repo);
+      await notes.set(t, repo, 40, 50);
+    }
+    const stale = await t.owner.call("config/set", { repo: "a", "svc.timeout": 11, revision: 3 });
+    expect(stale.errors.map(({ code }) => code)).toEqual([1104]);
+  });
+
+  test("after a kill -9 and then a start that is stopped before it has looked at every file", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    const notes = new RevisionNotes();
+    // More than are looked at side by side.
+    const others = Array.from({ length: 40 }, (_, i) => `a${i}`);
+    for (const id of [...others, "last"]) await t.addRepository(id);
+    await t.restart();
+    await notes.set(t, "last", 10, 20, 30);
+    await using frozen = await freezeHome(t.homeFolder);
+    for (const id of others) await replaceFile(join(frozen.path, `repos/${id}.json`), "{}");
+    const fileSystem = watchFileSystem();
+    const stopped = Promise.withResolvers<void>();
+    fileSystem.before = async ({ path }) => {
+      if (path.includes("/repos/")) await stopped.promise;
+    };
+    const logger = pino({ level: "silent" });
+    const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger, fileSystem });
+    const closing = daemon.close();
+    // The store is closed once nobody answers at the port.
+    await until(
+      () =>
+        fetch(daemon.url).then(
+          () => false,
+          () => true,
+        ),
+      "the daemon to be stopping",
+    );
+    setImmediate(stopped.resolve);
+    await closing;
+    await using after = await startTestDaemon({ ...noSweeps, home: frozen.path });
+    expect(await timeoutOf(after, "last")).toBe(30);
+    await notes.note(after, "last");
+    await notes.set(after, "last", 40, 50);
+  });
+});
+
+describe("a last good value that served while its file could not", () => {
+  const refused = '{ "name": "a", "config": { "svc": { "timeout": "soon" } } }';
+  const mended = '{ "name": "a", "config": { "svc": { "timeout": 77 } } }';
+
+  test("a refused value's default serves after a restart, with another revision", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 31);
+    await replaceFile(t.repositoryFile("a"), refused);
+    await untilHealth(t, "a", health => health.length > 0);
+    expect(await timeoutOf(t, "a")).toBe(31);
+    const before = await notes.note(t, "a");
+    await t.restart();
+    expect(await timeoutOf(t, "a")).not.toBe(31);
+    expect(await notes.note(t, "a")).toBeGreaterThan(before);
+    await t.restart();
+    await notes.note(t, "a");
+    await notes.set(t, "a", 32);
+  });
+
+  test("a broken file that is mended after a restart is a new revision and an event to a watcher", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 31);
+    await replaceFile(t.repositoryFile("a"), halfAFile);
+    await untilHealth(t, "a", health => health.length > 0);
+    await t.restart();
+    expect((await t.owner.call("config/list", { repo: "a" })).errors.map(({ code }) => code)).toEqual([1106]);
+    await t.owner.call("config/watch", { repo: "a" });
+    await replaceFile(t.repositoryFile("a"), mended);
+    const change = await t.owner.nextChange();
+    expect(change.repo).toBe("a");
+    expect(await timeoutOf(t, "a")).toBe(77);
+    expect(await notes.note(t, "a")).toBe(change.revision);
+  });
+
+  test.each([halfAFile, refused])("%s mended while no daemon runs is a new revision", async text => {
+    await using t = await startTestDaemon(noSweeps);
+    const notes = new RevisionNotes();
+    await t.addRepository("a");
+    await notes.set(t, "a", 30, 31);
+    await replaceFile(t.repositoryFile("a"), text);
+    await untilHealth(t, "a", health => health.length > 0);
+    await t.restart();
+    await t.daemon.close();
+    await replaceFile(t.repositoryFile("a"), mended);
+    await t.restart();
+    expect(await timeoutOf(t, "a")).toBe(77);
+    await notes.note(t, "a");
+  });
+});
