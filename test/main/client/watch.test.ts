@@ -100,7 +100,7 @@ test("after a lost connection a watch of everything tells what came and changed 
 
   await writeFile(file("edited"), `{ "config": { "svc": { "timeout": 5 } } }`);
   await copyFile(file("stays"), file("new"));
-  await using second = await startTestDaemon({ home: folder.path });
+  await using _second = await startTestDaemon({ home: folder.path });
   await until(() => seen.some(([resource]) => resource === "connection"), "the connection to come back");
   const resumed = seen.find(([resource]) => resource === "connection");
   expect(resumed?.[2]).toEqual({ changed: expect.arrayContaining(["edited", "new"]) });
