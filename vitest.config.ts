@@ -2,7 +2,9 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
+    // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // Vitest leaves a core free, which of two is half.
     maxWorkers: "100%",
     projects: [

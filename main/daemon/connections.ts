@@ -32,7 +32,7 @@ export interface ConnectionsOptions {
 }
 
 /** Milliseconds a client has, once connected, to show its key. */
-const connectTimeout = 3_000;
+const connectTimeout = 10_000;
 
 /** The Socket.IO side: lets clients in by their key, hands their messages on, sends them the events they watch and may see. */
 export class Connections {

@@ -137,10 +137,10 @@ export async function connectClient(url: string, key: string | undefined): Promi
   return {
     socket,
     events,
-    call: (name, args = {}) => socket.timeout(15_000).emitWithAck("svc", ...name.split("/"), args),
+    call: (name, args = {}) => socket.timeout(30_000).emitWithAck("svc", ...name.split("/"), args),
     emit: (...message) => {
       const [event, ...rest] = message;
-      return socket.timeout(15_000).emitWithAck(String(event), ...rest);
+      return socket.timeout(30_000).emitWithAck(String(event), ...rest);
     },
     nextChange: async () => {
       let found: ConfigChanged | undefined;
@@ -157,9 +157,9 @@ export async function connectClient(url: string, key: string | undefined): Promi
   };
 }
 
-/** Waits until the condition holds; fails after ten seconds, naming what was waited for. */
+/** Waits until the condition holds; fails after half a minute, naming what was waited for. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 30_000;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await delay(5);
