@@ -27,7 +27,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, showValue, withSuggestion } = await import("./fields.ts");
-  const { print, printJson } = await import("./terminal.ts");
+  const { print, printJson, visible } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const explanation = await client.run("config/explain", { repo: repository.id, field }).catch(async error => {
@@ -35,7 +35,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     });
     if (options.json) return printJson(explanation);
     const schema = (await listFields(client)).get(field);
-    const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
+    const show = (value: Explanation["value"]) => visible(showValue(value, schema, options.reveal === true));
     print(`${field} = ${show(explanation.value)}`);
     print(`  in          ${repository.name} (${repository.id}), revision ${explanation.revision}`);
     print(`  comes from  ${describeOrigin(explanation)}`);

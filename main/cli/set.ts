@@ -16,7 +16,7 @@ import {
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { listFields, readValue, showValue, withSuggestion } from "./fields.ts";
 import { chooseRepository } from "./repositories.ts";
-import { print, printJson } from "./terminal.ts";
+import { print, printJson, visible } from "./terminal.ts";
 
 export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly atomic?: boolean;
@@ -76,7 +76,7 @@ export async function printChange(
     for (const [field, { value }] of Object.entries(values)) {
       const path = joinConfigPath(scope, field);
       print(
-        `${options.dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${showValue(value, fields.get(path), false)}`,
+        `${options.dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${visible(showValue(value, fields.get(path), false))}`,
       );
     }
   }
@@ -89,7 +89,11 @@ async function readAssignments(assignments: readonly string[]): Promise<Map<stri
     if (end < 1) throw new CommandError(`"${assignment}" is not of the form FIELD=VALUE.`, exitCodes.usage);
     const field = assignment.slice(0, end);
     if (texts.has(field)) throw new CommandError(`${field} is given twice.`, exitCodes.usage);
-    texts.set(field, await readText(assignment.slice(end + 1)));
+    const given = assignment.slice(end + 1);
+    if (given === "-" && assignments.filter(other => other.endsWith("=-")).length > 1) {
+      throw new CommandError("Standard input can be read for one field only.", exitCodes.usage);
+    }
+    texts.set(field, await readText(given));
   }
   return texts;
 }
