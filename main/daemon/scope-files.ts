@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject, sameJson } from "../../shared/json.ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
-import { compileScope, ScopeSchemaError, type Scopes } from "./scopes.ts";
+import { compileScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
 import { systemErrorCode } from "./store/file-system.ts";
 import { JsonTextError, parseJsonText } from "./store/json-text.ts";
@@ -31,12 +31,12 @@ export class ScopeFiles {
 
   /** Reads the folder again. Returns the names of the scopes that came, went or changed. */
   async reload(): Promise<string[]> {
-    const found = new Map<string, JsonObject>();
+    const found = new Map<string, Scope>();
     const problems: string[] = [];
     for (const name of await this.#listFiles()) {
       try {
-        const schema = await this.#read(name);
-        if (schema !== undefined) found.set(name.slice(0, -ending.length), schema);
+        const scope = await this.#read(name);
+        if (scope !== undefined) found.set(scope.name, scope);
       } catch (error) {
         problems.push(`${join(this.#home.scopes, name)}${describe(error)}; this scope is not used`);
       }
@@ -47,9 +47,9 @@ export class ScopeFiles {
       this.#scopes.delete(name);
       changed.push(name);
     }
-    for (const [name, schema] of found) {
-      if (sameJson(this.#scopes.get(name)?.schema, schema)) continue;
-      this.#scopes.set(compileScope(name, schema));
+    for (const [name, scope] of found) {
+      if (sameJson(this.#scopes.get(name)?.schema, scope.schema)) continue;
+      this.#scopes.set(scope);
       changed.push(name);
     }
     for (const problem of problems) if (!this.#problems.includes(problem)) this.#onProblem(problem);
@@ -91,14 +91,12 @@ export class ScopeFiles {
     }
   }
 
-  /** A schema that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
-  async #read(name: string): Promise<JsonObject | undefined> {
+  /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
+  async #read(name: string): Promise<Scope | undefined> {
     const scope = name.slice(0, -ending.length);
     if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
     const value = await this.#readSettled(join(this.#home.scopes, name));
-    if (value === undefined) return undefined;
-    compileScope(scope, value);
-    return value;
+    return value === undefined ? undefined : compileScope(scope, value);
   }
 }
 
