@@ -14,6 +14,7 @@ export interface Home {
   readonly logFile: string;
   readonly repositorySchemaFile: string;
   readonly repositories: string;
+  readonly journal: string;
   readonly removed: string;
   readonly scopes: string;
   readonly temporary: string;
@@ -39,6 +40,7 @@ export function homeAt(folder: string): Home {
     logFile: at("daemon.log"),
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),
+    journal: at("journal"),
     removed: at("removed"),
     scopes: at("scopes"),
     temporary: at("tmp"),

@@ -1,12 +1,11 @@
 import { type Config, configEntries, configValue } from "./config.ts";
+import type { ConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
 
-/** One field that differs between two stored configurations. Undefined: not stored on that side. */
-export interface StoredDifference {
-  readonly scope: string;
-  readonly field: string;
-  readonly before: JsonValue | undefined;
-  readonly after: JsonValue | undefined;
+/** One field that differs between two stored configurations. Absent: not stored on that side. */
+export interface StoredDifference extends ConfigPath {
+  readonly before?: JsonValue;
+  readonly after?: JsonValue;
 }
 
 /** What differs between two stored configurations, field by field: first what `after` holds, then what it no longer holds. */
@@ -15,11 +14,11 @@ export function diffConfigs(before: Config, after: Config): StoredDifference[] {
   const differences: StoredDifference[] = [];
   for (const { scope, field, value } of configEntries(after)) {
     const previous = configValue(before, scope, field);
-    if (!sameJson(previous, value)) differences.push({ scope, field, before: previous, after: value });
+    if (sameJson(previous, value)) continue;
+    differences.push({ scope, field, ...(previous !== undefined && { before: previous }), after: value });
   }
   for (const { scope, field, value } of configEntries(before)) {
-    if (configValue(after, scope, field) === undefined)
-      differences.push({ scope, field, before: value, after: undefined });
+    if (configValue(after, scope, field) === undefined) differences.push({ scope, field, before: value });
   }
   return differences;
 }

@@ -45,6 +45,16 @@ export interface OperationArgumentsByName {
     readonly since?: number | { readonly [repo: string]: number } | null;
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
+  "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
+  "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
+    readonly repo?: string | null;
+    /** The revision whose values are wanted back. */
+    readonly to: number;
+    /** Left out: every field that the key may write and that differs. */
+    readonly fields?: readonly string[] | null;
+    readonly revision?: number | null;
+  };
+  "history/forget": { readonly repo?: string | null; readonly field?: string | null };
   "scope/list": object;
   "repo/list": PageArguments & { readonly path?: string | null };
   "repo/add": {
@@ -95,13 +105,19 @@ export interface Explanation {
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
-  /** The repository's. */
-  readonly revision: number;
+  /** The last revision that changed the field, as far as the history is kept: when, by whom, how and why. */
+  readonly revision?: number;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time?: string;
+  readonly actor?: string;
+  readonly source?: ChangeSource;
+  readonly reason?: string;
 }
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
 export interface HealthProblem {
-  readonly code: 1011 | 1103 | 1106;
+  /** 1104: a hand edit and a set at the same time were merged. */
+  readonly code: 1011 | 1103 | 1104 | 1106;
   readonly message: string;
   readonly field?: string;
   readonly line?: number;
@@ -153,6 +169,9 @@ export interface OperationResults {
   "config/explain": Explanation;
   "config/watch": { readonly revisions: { readonly [repo: string]: number } };
   "config/unwatch": Record<string, never>;
+  "history/list": readonly HistoryEntry[];
+  "history/restore": readonly ChangedRepository[];
+  "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
   "repo/list": readonly RepositoryEntry[];
   "repo/add": RepositoryEntry;
@@ -174,6 +193,7 @@ export function emptyResult(name: string): unknown {
       return {};
     case "config/set":
     case "config/unset":
+    case "history/restore":
       return [];
     default:
       return null;
@@ -184,7 +204,7 @@ export function emptyResult(name: string): unknown {
 export interface Reply<Result = unknown> {
   readonly result: Result;
   readonly errors: readonly ErrorEntry[];
-  /** Of a list: the repository's revision. */
+  /** Of a list: the revision whose values these are. */
   readonly revision?: number;
   /** Of a long list: the `after` that fetches what follows. */
   readonly next?: string;
@@ -203,7 +223,7 @@ export type OperationMessage = {
   ];
 }[OperationName];
 
-/** Where a change came from: an operation, a hand edit (`file`), or a hand edit merged while a set was being written (`merge`). */
+/** Where a change came from: an operation, a hand edit (`file`), or a hand edit that was merged with the sets beside it (`merge`). */
 export type ChangeSource = "set" | "unset" | "file" | "merge" | "restore";
 
 export interface FieldChange {
@@ -211,6 +231,8 @@ export interface FieldChange {
   readonly previous: JsonValue;
   /** False after an unset: the value is the default. */
   readonly stored: boolean;
+  /** In a history: `previous`, or both where `value` is null, are not known any more, as `history/forget` blanked them. */
+  readonly forgotten?: true;
 }
 
 export interface ConfigChanged {
@@ -222,6 +244,13 @@ export interface ConfigChanged {
   readonly source: ChangeSource;
   readonly reason?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
+}
+
+/** One revision in a repository's history, or (source `forget`) what was made to be forgotten after it. */
+export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source"> {
+  readonly source: ChangeSource | "forget";
+  /** With the source `forget`: the field whose older values were blanked. */
+  readonly field?: string;
 }
 
 /** `socket.on("svc", (resource, event, payload) => ...)`. */

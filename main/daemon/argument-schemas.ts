@@ -94,6 +94,22 @@ export const argumentSchemas = {
     },
   },
   "config/unwatch": { type: "object", properties: { repo: repositories } },
+  "history/list": {
+    type: "object",
+    properties: { repo: optionalString, field: optionalString, limit, after: optionalString },
+  },
+  "history/restore": {
+    type: "object",
+    properties: {
+      repo: optionalString,
+      to: { type: "integer", minimum: 0 },
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      ...changeOptions,
+      revision: { type: ["integer", "null"], minimum: 0 },
+    },
+    required: ["to"],
+  },
+  "history/forget": { type: "object", properties: { repo: optionalString, field: optionalString } },
   "scope/list": { type: "object", properties: {} },
   "repo/list": { type: "object", properties: { path: optionalString, limit, after: optionalString } },
   "repo/add": {

@@ -14,12 +14,21 @@ export interface ConfigChangeRequest {
   readonly repos: readonly string[];
   /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
   readonly values: ReadonlyMap<string, JsonValue | undefined>;
-  readonly source: "set" | "unset";
+  readonly source: "set" | "unset" | "restore";
   /** Compare and set: the revision each repository must have. */
   readonly revisions: ReadonlyMap<string, number>;
   readonly atomic: boolean;
   readonly dryRun: boolean;
   readonly reason?: string | undefined;
+}
+
+/** A restore, with its arguments already known to be of the right types. */
+export interface RestoreRequest extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason"> {
+  readonly repo: string;
+  /** The revision whose values are wanted back. */
+  readonly to: number;
+  /** Undefined: every field that the caller may write and that differs. */
+  readonly fields: readonly string[] | undefined;
 }
 
 export interface ConfigChangeResult {
@@ -67,6 +76,30 @@ export class ConfigChanges {
     if (errors.length > 0) return { result: [], errors };
     if (request.dryRun) return { result: rehearsal.flatMap(({ entry }) => entry ?? []), errors };
     return this.#changeTogether(caller, writable, rest);
+  }
+
+  /** Gives fields the stored values that they had at a revision; those that had none lose theirs. Throws RepoconfError 1110 or 1112. */
+  async restore(caller: Caller, { repo, to, fields, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
+    if (!this.#canWrite(caller, repo)) return { result: [], errors: [notWritable(repo)] };
+    const { config: past, forgotten } = await this.#store.configAt(repo, to);
+    const state = await this.#store.read(repo);
+    const present = state?.stored ?? {};
+    const wanted = [...(fields ?? this.#scopes.paths())].filter(path => {
+      if (fields !== undefined) return true;
+      return !forgotten.has(path) && allows(caller.grants, "write", repo, path);
+    });
+    const values = new Map<string, JsonValue | undefined>();
+    const errors: RepoconfError[] = [];
+    for (const path of wanted) {
+      const split = splitConfigPath(path);
+      const value = split && configValue(past, split.scope, split.field);
+      const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
+      if (forgotten.has(path)) errors.push(forgottenValue(path, repo, to));
+      else if (fields !== undefined || differs) values.set(path, value);
+    }
+    if (errors.length > 0 && options.atomic) return { result: [], errors };
+    const done = await this.run(caller, { ...options, repos: [repo], values, source: "restore" });
+    return { result: done.result, errors: [...errors, ...done.errors] };
   }
 
   async #changeOne(
@@ -189,7 +222,9 @@ export class ConfigChanges {
   }
 
   #entry({ state, answer }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
-    if (answer.accepted.length === 0) return undefined;
+    // A restore of what is there already has nothing to set, and that is no failure.
+    const nothingToDo = request.source === "restore" && request.values.size === 0 && answer.errors.length === 0;
+    if (answer.accepted.length === 0 && !nothingToDo) return undefined;
     const config: { [scope: string]: { [field: string]: DescribedValue } } = {};
     for (const { scope, field, value } of answer.accepted) {
       const schema = this.#scopes.field(scope, field)?.schema;
@@ -234,6 +269,11 @@ function notWritable(repo: string): RepoconfError {
 function noSuchField(field: string, repo?: string): RepoconfError {
   const message = `There is no field "${field}" that this key may write. scope/list names the fields there are.`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
+}
+
+function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
+  const message = `The value that ${field} had at revision ${revision} has been made to be forgotten.`;
+  return new RepoconfError(1110, message, { repo, field });
 }
 
 /** A repository removed between the check and the change is one that is not there (1007). */

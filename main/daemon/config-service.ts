@@ -1,14 +1,30 @@
-import { type Config, configValue, countConfigFields } from "../../shared/config.ts";
-import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { type Config, configValue, countConfigFields, filterConfig } from "../../shared/config.ts";
+import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
 import { describeProblem } from "../../shared/health.ts";
 import { sameJson } from "../../shared/json.ts";
-import type { ConfigChanged, Explanation, FieldChange, HealthProblem, RepositoryEntry } from "../../shared/protocol.ts";
+import type {
+  ConfigChanged,
+  Explanation,
+  FieldChange,
+  HealthProblem,
+  HistoryEntry,
+  RepositoryEntry,
+} from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
-import type { RepositoryInfo, RepositoryState, RepositoryStore, RepositorySummary, StoreEvent } from "./store/store.ts";
+import type {
+  Actor,
+  HistoryRecord,
+  RecordedChange,
+  RepositoryInfo,
+  RepositoryState,
+  RepositoryStore,
+  RepositorySummary,
+  StoreEvent,
+} from "./store/store.ts";
 
 export interface ListRequest {
   readonly repo: string;
@@ -40,14 +56,28 @@ export class ConfigService {
     const path = requestedPath(request);
     if (path !== undefined && !isThere(readable, path)) throw unknownField(path);
     if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
-    if (revision !== undefined) assertCurrent(state, revision);
+    if (revision !== undefined && revision !== state.revision) {
+      const config = await this.#listPast(caller, repo, revision, request.stored === true);
+      return { config: path === undefined ? config : narrow(config, path), revision };
+    }
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
     return { config: path === undefined ? config : narrow(config, path), revision: state.revision };
   }
 
+  /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
+  async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
+    const past = await this.#store.configAt(repo, revision);
+    const known = filterConfig(past.config, (scope, field) => this.#scopes.field(scope, field) !== undefined);
+    const config = filterConfig(
+      stored ? known : this.#scopes.effective(known),
+      (scope, field) => !past.forgotten.has(joinConfigPath(scope, field)),
+    );
+    return readableConfig(config, repo, caller.grants);
+  }
+
   /** Where a field's value comes from (docs/protocol.md, "explain"). Throws RepoconfError 1011, 1102 or 1106. */
   async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
-    const { config, revision } = await this.list(caller, { repo, field: path });
+    const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
     const state = this.#store.peek(repo);
     const value = split && configValue(config, split.scope, split.field);
@@ -58,15 +88,34 @@ export class ConfigService {
     const stored = configValue(state.stored ?? {}, scope, field);
     // A problem told of the field itself, or of the file as a whole, means that the file's text is not what serves.
     const refused = state.broken !== undefined || state.health.some(problem => problem.field === path);
+    const change = await this.#lastChange(caller, repo, path);
     return {
       value,
       default: configValue(this.#scopes.defaults, scope, field) ?? null,
       ...(stored !== undefined && { stored }),
       origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
-      revision,
       // Where the home is, is the owner's business.
       ...(caller.owner && source),
+      ...change,
     };
+  }
+
+  /** Undefined: it never changed, or what is kept of the history does not tell. */
+  async #lastChange(
+    caller: Caller,
+    repo: string,
+    path: string,
+  ): Promise<Pick<Explanation, "revision" | "time" | "actor" | "source" | "reason"> | undefined> {
+    try {
+      for await (const entry of this.history(caller, repo, this.#store.revision(repo), path)) {
+        const { revision, time, actor, source, reason } = entry;
+        if (source !== "forget") return { revision, time, actor, source, ...(reason !== undefined && { reason }) };
+      }
+    } catch (error) {
+      // A damaged journal has been told of, and the rest of the answer stands.
+      if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
+    }
+    return undefined;
   }
 
   /** The repositories in which the caller may read something, by id. */
@@ -101,31 +150,61 @@ export class ConfigService {
   }
 
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
-  viewChange(caller: Caller, event: Extract<StoreEvent, { kind: "changed" }>): ConfigChanged | undefined {
-    const { state, time, source, reason } = event;
+  viewChange(caller: Caller, repo: string, change: RecordedChange): ConfigChanged | undefined {
+    const { revision, time, actor, source, reason } = change;
     const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
     let visible = false;
-    for (const { scope, field, before, after } of event.differences) {
-      if (!allows(caller.grants, "read", state.id, joinConfigPath(scope, field))) continue;
+    for (const { scope, field, before, after, forgotten } of change.changes) {
+      if (!allows(caller.grants, "read", repo, joinConfigPath(scope, field))) continue;
       const fallback = configValue(this.#scopes.defaults, scope, field) ?? null;
       let fields = changes[scope];
       if (fields === undefined) {
         fields = {};
         changes[scope] = fields;
       }
-      fields[field] = { value: after ?? fallback, previous: before ?? fallback, stored: after !== undefined };
+      const value = after ?? (forgotten ? null : fallback);
+      const previous = before ?? (forgotten ? null : fallback);
+      fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
       visible = true;
     }
     if (!visible) return undefined;
-    return {
-      repo: state.id,
-      revision: state.revision,
-      time: time.toISOString(),
-      actor: actorName(caller, event.actor),
-      source,
-      ...(reason !== undefined && { reason }),
-      changes,
-    };
+    const who = actorName(caller, actor);
+    return { repo, revision, time, actor: who, source, ...(reason !== undefined && { reason }), changes };
+  }
+
+  /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */
+  async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
+    await this.#assertReadable(caller, repo, path);
+    for await (const record of this.#store.history(repo, from)) {
+      const entry = this.#viewRecord(caller, repo, record, path);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  #viewRecord(caller: Caller, repo: string, record: HistoryRecord, path: string | undefined): HistoryEntry | undefined {
+    if (record.kind === "forget") {
+      const { revision, time, actor, scope, field: name } = record;
+      const field = joinConfigPath(scope, name);
+      if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
+      return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
+    }
+    const of = ({ scope, field }: ConfigPath) => path === undefined || joinConfigPath(scope, field) === path;
+    // A revision that changed nothing begins the history of a repository without values.
+    const changes = record.changes.filter(of);
+    if (record.changes.length === 0 && path === undefined)
+      return { revision: record.revision, time: record.time, actor: "file", source: record.source, changes: {} };
+    const seen = this.viewChange(caller, repo, { ...record, changes });
+    if (seen === undefined) return undefined;
+    const { repo: _, ...entry } = seen;
+    return entry;
+  }
+
+  async #assertReadable(caller: Caller, repo: string, path: string | undefined): Promise<void> {
+    const state = await this.#store.read(repo);
+    const readable = state === undefined ? {} : this.#views.readable(state, caller.grants);
+    if (Object.keys(readable).length === 0) throw unknownRepository(repo);
+    const wanted = path === undefined ? undefined : requestedPath({ repo, field: path });
+    if (wanted !== undefined && !isThere(readable, wanted)) throw unknownField(wanted);
   }
 
   async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
@@ -156,14 +235,6 @@ function brokenFile({ id, broken }: RepositoryState): RepoconfError {
   const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
   const message = `The file of this repository cannot be used, and no good values of it are known. Mend it: ${what}`;
   return new RepoconfError(1106, message, { repo: id });
-}
-
-function assertCurrent(state: RepositoryState, revision: number): void {
-  if (revision === state.revision) return;
-  const context = { repo: state.id, details: { current: state.revision } };
-  if (revision > state.revision)
-    throw new RepoconfError(1112, `There is no revision ${revision} yet; the newest is ${state.revision}.`, context);
-  throw new RepoconfError(1110, `Revision ${revision} is no longer kept; the newest is ${state.revision}.`, context);
 }
 
 interface RequestedPath {
@@ -213,7 +284,7 @@ export function visibleError(caller: Caller, error: RepoconfError): RepoconfErro
   return new RepoconfError(1106, "The repository's file is broken. Its owner has to mend it.", { repo: error.repo });
 }
 
-function actorName(caller: Caller, actor: Extract<StoreEvent, { kind: "changed" }>["actor"]): string {
+function actorName(caller: Caller, actor: Actor): string {
   if (actor.kind === "file") return "file";
   if (actor.id === "owner") return actor.name;
   if (caller.owner) return actor.name;

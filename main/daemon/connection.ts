@@ -1,49 +1,81 @@
 import type { EventMessage } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 
+/** The socket of a connection, as far as a connection needs it. */
+export interface ConnectionSocket {
+  readonly id: string;
+  /** Whether it reads what it is sent; one that does not is dropped. */
+  takesMore(): boolean;
+  /** Resolves when it has read most of what it was sent, or is gone. */
+  drained(): Promise<void>;
+  send(message: EventMessage): void;
+  disconnect(): void;
+}
+
 /** One connected client: who it is and what it watches. */
 export class Connection {
   readonly caller: Caller;
-  readonly #send: (...message: EventMessage) => void;
-  readonly #disconnect: () => void;
+  readonly socket: ConnectionSocket;
   readonly #repositories = new Set<string>();
+  /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
+  readonly #catchingUp = new Map<string, object>();
+  readonly #onCatchUp: (connection: Connection, repo: string, since: number, run: object) => void;
   #everything = false;
 
-  constructor(caller: Caller, send: (...message: EventMessage) => void, disconnect: () => void) {
+  constructor(
+    caller: Caller,
+    socket: ConnectionSocket,
+    onCatchUp: (connection: Connection, repo: string, since: number, run: object) => void,
+  ) {
     this.caller = caller;
-    this.#send = send;
-    this.#disconnect = disconnect;
+    this.socket = socket;
+    this.#onCatchUp = onCatchUp;
   }
 
-  /** No ids: everything. */
-  watch(ids: readonly string[] | undefined): void {
+  /** No ids: everything. Of the repositories in `since` what came after that revision is sent first. */
+  watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>): void {
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
+    for (const [id, revision] of since) {
+      const run = {};
+      this.#catchingUp.set(id, run);
+      this.#onCatchUp(this, id, revision, run);
+    }
   }
 
   /** No ids: whatever was watched. */
   unwatch(ids: readonly string[] | undefined): void {
     if (ids !== undefined) {
       for (const id of ids) this.#repositories.delete(id);
+      for (const id of ids) if (!this.#everything) this.#catchingUp.delete(id);
       return;
     }
     this.#everything = false;
     this.#repositories.clear();
+    this.#catchingUp.clear();
   }
 
   get watchesEverything(): boolean {
     return this.#everything;
   }
 
+  /** Whether it takes the repository's events as they happen. */
   watches(repo: string): boolean {
-    return this.#everything || this.#repositories.has(repo);
+    return (this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo);
   }
 
-  send(...message: EventMessage): void {
-    this.#send(...message);
+  /** Whether this run of catching up is still wanted. */
+  isCatchingUp(repo: string, run: object): boolean {
+    return this.#catchingUp.get(repo) === run;
   }
 
-  disconnect(): void {
-    this.#disconnect();
+  /** It has what there was: from now on events as they happen. */
+  caughtUp(repo: string): void {
+    this.#catchingUp.delete(repo);
+  }
+
+  /** It is gone. */
+  end(): void {
+    this.unwatch(undefined);
   }
 }

@@ -1,6 +1,7 @@
 import type { Server as Engine } from "engine.io";
 import { Server, type Socket } from "socket.io";
 import { errorNames, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import type { Grants } from "../../shared/grants.ts";
 import { limits } from "../../shared/limits.ts";
 import type {
   ClientToServerEvents,
@@ -9,10 +10,11 @@ import type {
   ServerToClientEvents,
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
+import { catchUp } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { StoreEvent } from "./store/store.ts";
+import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 
 interface SocketData {
   caller?: Caller;
@@ -23,6 +25,7 @@ export interface ConnectionsOptions {
   readonly engine: Engine;
   readonly dispatch: Dispatch;
   readonly service: ConfigService;
+  readonly store: RepositoryStore;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
   isValid(caller: Caller): boolean;
@@ -31,6 +34,8 @@ export interface ConnectionsOptions {
   onCount(count: number): void;
 }
 
+/** Bytes that may wait for a client that is sent the past, before more of it is read. */
+const drainAbove = 256 * 1024;
 /** Milliseconds a client has, once connected, to show its key. */
 const connectTimeout = 10_000;
 
@@ -54,11 +59,12 @@ export class Connections {
 
   /** Ends the connections of a key that was revoked. */
   disconnectKey(keyId: string): void {
-    for (const connection of [...this.#connections]) if (connection.caller.keyId === keyId) connection.disconnect();
+    for (const connection of [...this.#connections])
+      if (connection.caller.keyId === keyId) connection.socket.disconnect();
   }
 
   disconnectAll(): void {
-    for (const connection of [...this.#connections]) connection.disconnect();
+    for (const connection of [...this.#connections]) connection.socket.disconnect();
   }
 
   /** Sends a store's event to those who watch and may see it. */
@@ -68,9 +74,10 @@ export class Connections {
       this.#send(
         connection => connection.watches(event.state.id),
         caller => {
-          const change = service.viewChange(caller, event);
+          const change = service.viewChange(caller, event.state.id, event.change);
           return change && ["config", "changed", change];
         },
+        event.change.actor,
       );
     } else {
       this.#publishEntry(event.kind, caller => this.#options.service.viewEntry(caller, event));
@@ -104,20 +111,44 @@ export class Connections {
     );
   }
 
-  /** Makes the message once for each key and sends it to each of its connections that are interested. */
-  #send(interested: (connection: Connection) => boolean, message: (caller: Caller) => EventMessage | undefined): void {
-    const messages = new Map<Caller, EventMessage | undefined>();
+  /**
+   * Makes and encodes the message once for all whose rights are the same, and who see the same actor, and sends it to those
+   * that are interested.
+   */
+  #send(
+    interested: (connection: Connection) => boolean,
+    message: (caller: Caller) => EventMessage | undefined,
+    actor?: Actor,
+  ): void {
+    const groups = new Map<string, { readonly made: EventMessage | undefined; readonly sockets: string[] }>();
     for (const connection of [...this.#connections]) {
       if (!interested(connection)) continue;
-      const { caller } = connection;
+      const { caller, socket } = connection;
       if (!this.#options.isValid(caller)) {
-        connection.disconnect();
+        socket.disconnect();
         continue;
       }
-      if (!messages.has(caller)) messages.set(caller, message(caller));
-      const made = messages.get(caller);
-      if (made !== undefined) connection.send(...made);
+      const rights = `${rightsOf(caller)} ${actor?.kind === "key" && actor.id === caller.keyId}`;
+      let group = groups.get(rights);
+      if (group === undefined) {
+        group = { made: message(caller), sockets: [] };
+        groups.set(rights, group);
+      }
+      if (group.made !== undefined && socket.takesMore()) group.sockets.push(socket.id);
     }
+    for (const { made, sockets } of groups.values())
+      if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
+  }
+
+  #catchUp(connection: Connection, repo: string, since: number, run: object): void {
+    // After the reply to the watch.
+    setImmediate(() => {
+      catchUp(connection, repo, since, run, this.#options).catch(error => {
+        // It comes back, asks for the same again, and is told what is wrong.
+        this.#options.onRefusal(toRepoconfError(error));
+        connection.socket.disconnect();
+      });
+    });
   }
 
   /** A client that does not read must not fill the memory; it comes back and asks anew. */
@@ -132,7 +163,7 @@ export class Connections {
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
     await this.#options.dispatch(message, connection);
     // It expired while connected, and has just been told so.
-    if (!this.#options.isValid(connection.caller)) connection.disconnect();
+    if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }
 
   #admit(socket: ServerSocket, next: (error?: Error) => void): void {
@@ -159,25 +190,43 @@ export class Connections {
     }
   }
 
+  #socketOf(socket: ServerSocket): ConnectionSocket {
+    const waitingBytes = countWaiting(socket);
+    const takesMore = () => {
+      if (waitingBytes() <= limits.waitingEventBytes) return true;
+      this.#dropSlow(socket);
+      return false;
+    };
+    return {
+      id: socket.id,
+      takesMore,
+      drained: async () => {
+        while (waitingBytes() > drainAbove && socket.connected) {
+          const { promise, resolve } = Promise.withResolvers<void>();
+          for (const event of ["drain", "close"] as const) socket.conn.once(event, resolve);
+          await promise;
+          for (const event of ["drain", "close"] as const) socket.conn.off(event, resolve);
+        }
+      },
+      send: message => {
+        if (takesMore()) socket.emit("svc", ...message);
+      },
+      disconnect: () => socket.disconnect(true),
+    };
+  }
+
   #accept(socket: ServerSocket): void {
     const { caller } = socket.data;
     if (caller === undefined) {
       socket.disconnect(true);
       return;
     }
-    const waitingBytes = countWaiting(socket);
-    const connection = new Connection(
-      caller,
-      (...message) => {
-        if (waitingBytes() > limits.waitingEventBytes) this.#dropSlow(socket);
-        else socket.emit("svc", ...message);
-      },
-      () => socket.disconnect(true),
-    );
+    const connection = new Connection(caller, this.#socketOf(socket), (...catching) => this.#catchUp(...catching));
     this.#connections.add(connection);
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {
       this.#connections.delete(connection);
+      connection.end();
       // A client that only leaves the namespace would keep its transport for as long as it likes.
       socket.conn.close();
       this.#options.onCount(this.#connections.size);
@@ -185,6 +234,18 @@ export class Connections {
     // Whatever event a client sends, so that one with a mistyped name gets an answer too.
     socket.onAny((...message: unknown[]) => void this.#dispatch(message, connection));
   }
+}
+
+const rightsTexts = new WeakMap<Grants, string>();
+
+/** The same text for callers who may see the same. */
+function rightsOf({ grants, owner }: Caller): string {
+  let text = rightsTexts.get(grants);
+  if (text === undefined) {
+    text = JSON.stringify(grants);
+    rightsTexts.set(grants, text);
+  }
+  return `${text} ${owner}`;
 }
 
 /** Tells how many bytes wait in this process for the client to read. */

@@ -19,6 +19,7 @@ import { type Lock, takeLock } from "./lock.ts";
 import { logStoreEvent } from "./log-store-event.ts";
 import { configOperations } from "./operations/config.ts";
 import { daemonOperations } from "./operations/daemon.ts";
+import { historyOperations } from "./operations/history.ts";
 import { keyOperations } from "./operations/key.ts";
 import { repositoryOperations } from "./operations/repo.ts";
 import { scopeOperations } from "./operations/scope.ts";
@@ -26,7 +27,7 @@ import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { openDoor } from "./server.ts";
-import { Settings } from "./settings.ts";
+import { defaultRetention, Settings } from "./settings.ts";
 import { FileStore } from "./store/file-store.ts";
 import type { FileSystem } from "./store/file-system.ts";
 
@@ -92,9 +93,7 @@ async function startDaemon(
   const { logger, version } = options;
   const startedAt = new Date();
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
-  const newHome = await prepareHome(home);
-  // An endpoint file still there was left by a daemon that did not end in order.
-  const afterCrash = (await readEndpoint(home)) !== undefined;
+  await prepareHome(home);
 
   const scopes = new Scopes();
   const scopeFiles = new ScopeFiles(home, scopes, problem);
@@ -103,23 +102,22 @@ async function startDaemon(
   const settings = await Settings.open(home, problem);
   const keys = await Keys.open(home);
   const store = await FileStore.open({
-    folders: { repositories: home.repositories, temporary: home.temporary, removed: home.removed },
+    folders: home,
     indexPath: home.indexFile,
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
     scopes,
-    afterCrash,
-    newHome,
+    retention: () => ({ ...defaultRetention, ...settings.values.history }),
     onProblem: problem,
     ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
     ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
   });
   let endpointWritten = false;
   resources.defer(async () => {
-    const inOrder = await store.close();
-    // Left there it tells the next start to reckon as after a crash.
-    if (endpointWritten && inOrder) await removeEndpoint(home);
+    await store.close();
+    if (endpointWritten) await removeEndpoint(home);
   });
   const service = new ConfigService(store, scopes);
+  const changes = new ConfigChanges(store, scopes);
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
@@ -146,7 +144,8 @@ async function startDaemon(
     running,
     createDispatch({
       operations: {
-        ...configOperations(service, new ConfigChanges(store, scopes), store),
+        ...configOperations(service, changes, store),
+        ...historyOperations(service, changes, store),
         ...repositoryOperations(service, store),
         ...scopeOperations(scopes),
         ...keyOperations(
@@ -172,6 +171,7 @@ async function startDaemon(
     engine: door.engine,
     dispatch,
     service,
+    store,
     authenticate: key => keys.authenticate(key),
     isValid: caller => keys.isValid(caller),
     onCount: count => watchIdleness(count),

@@ -4,8 +4,8 @@ import type { Home } from "../home.ts";
 import { DurableTextFile } from "./store/durable-text-file.ts";
 import { systemErrorCode } from "./store/file-system.ts";
 
-/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. */
-export const homeFormat = 1;
+/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal. */
+export const homeFormat = 2;
 
 /** A home that cannot be used; `message` says what to do. */
 export class HomeError extends Error {
@@ -26,13 +26,13 @@ export async function assertKnownFormat(home: Home): Promise<void> {
   );
 }
 
-/** Makes what is inside, as far as it is missing; the lock is held and the format known. Tells whether the home is new. */
-export async function prepareHome(home: Home): Promise<boolean> {
-  for (const folder of [home.repositories, home.removed, home.scopes, home.temporary]) await makePrivateFolder(folder);
+/** Makes what is inside, as far as it is missing, and brings an older home up to date; the lock is held and the format known. */
+export async function prepareHome(home: Home): Promise<void> {
+  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
+  for (const folder of folders) await makePrivateFolder(folder);
   for (const name of await readdir(home.temporary)) await unlink(join(home.temporary, name)).catch(() => {});
-  if ((await readFormat(home)) !== undefined) return false;
-  await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
-  return true;
+  // The journals of a home of format 1 begin by themselves, each when its repository is first read.
+  if ((await readFormat(home)) !== homeFormat) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
 }
 
 /** A file of the home, for its owner alone, written durably. */

@@ -7,12 +7,10 @@ export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | 
   const { id } = event.state;
   switch (event.kind) {
     case "changed": {
-      const fields = event.differences.map(({ scope, field }) => joinConfigPath(scope, field));
-      const actor = event.actor.kind === "file" ? "file" : event.actor.name;
-      logger.info(
-        { repo: id, revision: event.state.revision, actor, source: event.source, fields },
-        "configuration changed",
-      );
+      const { revision, actor, source, changes } = event.change;
+      const fields = changes.map(({ scope, field }) => joinConfigPath(scope, field));
+      const who = actor.kind === "file" ? "file" : actor.name;
+      logger.info({ repo: id, revision, actor: who, source, fields }, "configuration changed");
       break;
     }
     case "health":

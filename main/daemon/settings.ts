@@ -3,6 +3,7 @@ import type { FromSchema } from "json-schema-to-ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
+import type { Retention } from "./store/journal/journal.ts";
 import { JsonTextError, parseJsonText } from "./store/json-text.ts";
 
 export const settingsSchema = {
@@ -21,9 +22,22 @@ export const settingsSchema = {
       items: { type: "string", pattern: "^https?://[^/\\s]+$" },
       description: "Web pages on these origins may connect, such as http://localhost:5173. They still need a key.",
     },
+    history: {
+      type: "object",
+      properties: {
+        revisions: { type: "integer", minimum: 1, maximum: 1_000_000 },
+        bytes: { type: "integer", minimum: 65_536, maximum: 1_073_741_824 },
+      },
+      additionalProperties: false,
+      description:
+        "How much history of a repository is kept, whichever is reached first: revisions (10000) or bytes (67108864, 64 MiB).",
+    },
   },
   additionalProperties: false,
 } as const;
+
+/** What is kept where the settings say nothing. */
+export const defaultRetention: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export type SettingsValues = FromSchema<typeof settingsSchema>;
 

@@ -1,7 +1,18 @@
 import type { FileHandle } from "node:fs/promises";
 import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
 
-const handleOperations = ["readFile", "writeFile", "chmod", "stat", "sync", "close"] as const;
+const handleOperations = [
+  "read",
+  "readFile",
+  "write",
+  "writeFile",
+  "truncate",
+  "chmod",
+  "stat",
+  "sync",
+  "datasync",
+  "close",
+] as const;
 type HandleOperation = (typeof handleOperations)[number];
 
 /** One call under a durable write. */

@@ -11,21 +11,21 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
     "a field that comes has nothing before",
     {},
     { svc: { timeout: 5 } },
-    [{ scope: "svc", field: "timeout", before: undefined, after: 5 }],
+    [{ scope: "svc", field: "timeout", after: 5 }],
   ],
   [
     "a field that goes has nothing after",
     { svc: { timeout: 5 } },
     { svc: {} },
-    [{ scope: "svc", field: "timeout", before: 5, after: undefined }],
+    [{ scope: "svc", field: "timeout", before: 5 }],
   ],
   [
     "a scope that goes takes each of its fields along",
     { svc: { timeout: 5, domain: "d" } },
     {},
     [
-      { scope: "svc", field: "timeout", before: 5, after: undefined },
-      { scope: "svc", field: "domain", before: "d", after: undefined },
+      { scope: "svc", field: "timeout", before: 5 },
+      { scope: "svc", field: "domain", before: "d" },
     ],
   ],
   [
@@ -57,15 +57,15 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
     { s: { stays: 3, comes: 4 } },
     [
       { scope: "s", field: "stays", before: 2, after: 3 },
-      { scope: "s", field: "comes", before: undefined, after: 4 },
-      { scope: "s", field: "gone", before: 1, after: undefined },
+      { scope: "s", field: "comes", after: 4 },
+      { scope: "s", field: "gone", before: 1 },
     ],
   ],
   [
     "a field called as something every object inherits is a field like any other",
     { s: {} },
     { s: { constructor: "x" } },
-    [{ scope: "s", field: "constructor", before: undefined, after: "x" }],
+    [{ scope: "s", field: "constructor", after: "x" }],
   ],
   [
     "members that every object inherits are not taken for equal",

@@ -95,9 +95,9 @@ async function checkIndex(
   const action = "Nothing: the next start of the daemon makes it anew.";
   const place = { file: home.indexFile };
   const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem);
-  const { data, unknown } = await index.read();
+  const { data, damaged } = await index.read();
   const indexed = new Map(Object.entries(data.repositories));
-  if (unknown === "damaged") return { indexed, finding: note("index", "it is damaged", action, place) };
+  if (damaged) return { indexed, finding: note("index", "it is damaged", action, place) };
   // While a daemon runs it writes the index some seconds after a change.
   if (running) return { indexed, finding: good("index", "kept by the daemon that runs") };
   const differing = checked.filter(({ id, stamps }) => {

@@ -1,7 +1,7 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { ChangeArguments, OperationArguments } from "../../../shared/protocol.ts";
+import type { ChangeArguments } from "../../../shared/protocol.ts";
 import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
@@ -67,10 +67,18 @@ export function configOperations(
         await store.read(id);
       }
       if (ids === undefined) await store.summaries();
+      const from = new Map<string, number>();
+      for (const [id, revision] of expectedRevisions(repo, since, "since")) {
+        if (ids?.includes(id) === false) throw unknownRepository(id);
+        // One that went while its watcher was away has no more changes.
+        if (!store.has(id) || !service.canSee(caller, id)) continue;
+        // Throws if what came after is no longer kept.
+        await store.changes(id, revision).next();
+        from.set(id, revision);
+      }
       const watched = ids ?? [...store.ids()].filter(id => service.canSee(caller, id));
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
-      checkSince(repo, since, revisions);
-      connection.watch(ids);
+      connection.watch(ids, from);
       return { result: { revisions } };
     },
 
@@ -81,11 +89,11 @@ export function configOperations(
   };
 }
 
-function noRepository(): RepoconfError {
+export function noRepository(): RepoconfError {
   return new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
 }
 
-function noField(message: string): RepoconfError {
+export function noField(message: string): RepoconfError {
   return new RepoconfError(1008, message);
 }
 
@@ -101,7 +109,7 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
   return typeof repo === "string" ? [repo] : [...new Set(repo)];
 }
 
-function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
+export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
   const { atomic, dryRun, reason } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
@@ -150,26 +158,5 @@ function checkLimits(
   for (const [name, value] of values) {
     const size = jsonBytes(value);
     if (size > limits.valueBytes) throw limitExceeded("bytes in a value", size, limits.valueBytes, name);
-  }
-}
-
-/** Changes are not kept yet, so a watch can begin only where a repository is now. */
-function checkSince(
-  repo: ChangeArguments["repo"],
-  since: OperationArguments<"config/watch">["since"],
-  revisions: { readonly [repo: string]: number },
-): void {
-  for (const [id, revision] of expectedRevisions(repo, since, "since")) {
-    const current = Object.hasOwn(revisions, id) ? revisions[id] : undefined;
-    if (current === undefined) throw unknownRepository(id);
-    if (revision === current) continue;
-    const context = { repo: id, details: { current } };
-    if (revision > current)
-      throw new RepoconfError(1112, `There is no revision ${revision} yet; the newest is ${current}.`, context);
-    throw new RepoconfError(
-      1110,
-      `What came after revision ${revision} is no longer kept. List, then watch from ${current}.`,
-      context,
-    );
   }
 }

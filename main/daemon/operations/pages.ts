@@ -1,6 +1,6 @@
 import type { Outcome } from "../dispatch.ts";
 
-const defaultLimit = 100;
+export const defaultLimit = 100;
 
 /** One page of a long list: what comes after the entry with the id `after`. The entries are in the order of their ids. */
 export function page<Entry extends { readonly id: string }>(

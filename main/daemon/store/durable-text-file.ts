@@ -236,9 +236,37 @@ export async function moveFile(from: string, to: string, fileSystem: FileSystem 
   return true;
 }
 
-async function syncFolder(folder: string, fileSystem: FileSystem): Promise<void> {
+interface FolderSync {
+  running: Promise<void>;
+  /** Begins when `running` has ended; whoever asks meanwhile shares it. */
+  next?: Promise<void> | undefined;
+}
+const folderSyncs = new WeakMap<FileSystem, Map<string, FolderSync>>();
+
+/** Puts a folder's entries on the disk: all that were made before the call. Calls at the same time share one sync. */
+export function syncFolder(folder: string, fileSystem: FileSystem): Promise<void> {
   // Windows has no handle on a folder; NTFS journals the rename itself.
-  if (process.platform === "win32") return;
+  if (process.platform === "win32") return Promise.resolve();
+  const ofThis = folderSyncs.get(fileSystem) ?? new Map<string, FolderSync>();
+  folderSyncs.set(fileSystem, ofThis);
+  const begin = (): Promise<void> => {
+    const running = syncFolderOnce(folder, fileSystem);
+    const sync: FolderSync = { running };
+    ofThis.set(folder, sync);
+    const end = () => {
+      if (ofThis.get(folder) === sync && sync.next === undefined) ofThis.delete(folder);
+    };
+    running.then(end, end);
+    return running;
+  };
+  const sync = ofThis.get(folder);
+  if (sync === undefined) return begin();
+  // The one that runs may have begun before this entry was made.
+  sync.next ??= sync.running.then(begin, begin);
+  return sync.next;
+}
+
+async function syncFolderOnce(folder: string, fileSystem: FileSystem): Promise<void> {
   await retryBlocked(async () => {
     const handle = await fileSystem.open(folder, "r");
     try {

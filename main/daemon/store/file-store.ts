@@ -2,20 +2,29 @@ import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { Scopes } from "../scopes.ts";
 import { moveFile } from "./durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "./file-system.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
+import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
+import { forgetValues } from "./journal/rewrite.ts";
+import { JournalDamageError } from "./journal/segment.ts";
 import { type IndexedRepository, Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
+import { changesAfter, configAt, damagedJournal, historyFrom } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type {
+  Actor,
   Applied,
   ChangeRequest,
+  HistoryRecord,
   NewRepository,
+  PastConfig,
+  RecordedChange,
   RepositoryState,
   RepositoryStore,
   RepositorySummary,
@@ -30,10 +39,8 @@ export interface FileStoreOptions {
   readonly scopes: Scopes;
   /** What `$schema` in a new repository's file says. */
   readonly schemaReference: string;
-  /** The last run did not end in order, so the index may be behind what was acknowledged. */
-  readonly afterCrash: boolean;
-  /** No daemon ran on this home before, so there is no index to miss. */
-  readonly newHome: boolean;
+  /** How much of each repository's history is kept. */
+  retention(): Retention;
   readonly fileSystem?: FileSystem;
   /** Milliseconds between two comparisons of the folder with what is known. */
   readonly sweepInterval?: number;
@@ -50,21 +57,19 @@ export class FileStore implements RepositoryStore {
   readonly #fileSystem: FileSystem;
   readonly #repositories = new Map<string, Repository>();
   readonly #indexed = new Map<string, IndexedRepository>();
-  /** The last revisions of repositories that were removed. */
-  readonly #removed = new Map<string, number>();
+  /** What there is of journals, for repositories that were not opened yet. One that is removed leaves its own here. */
+  readonly #segments: Map<string, readonly Segment[]>;
   readonly #index: RepositoryIndex;
   readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
   readonly #roster = pLimit(1);
-  /** Revisions may have been given out that the index does not know of. */
-  #revisionsUncertain: boolean;
   #indexTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  private constructor(options: FileStoreOptions) {
+  private constructor(options: FileStoreOptions, segments: Map<string, readonly Segment[]>) {
     this.#options = options;
-    this.#revisionsUncertain = options.afterCrash;
+    this.#segments = segments;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem);
     this.#handEdits = new HandEdits({
@@ -77,13 +82,11 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Reads the index and the folder's listing, and no repository's file: those that differ are read right after. */
+  /** Reads the index and the folders' listings, and no repository's file or journal: those that differ are read right after. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
-    const store = new FileStore(options);
-    const { data, unknown } = await store.#index.read();
-    if (unknown === "damaged") options.onProblem("the index is damaged and is made anew", {});
-    store.#revisionsUncertain ||= unknown === "damaged" || (unknown === "missing" && !options.newHome);
-    for (const [id, revision] of Object.entries(data.removed)) store.#removed.set(id, revision);
+    const store = new FileStore(options, await listSegments(options.folders.journal));
+    const { data, damaged } = await store.#index.read();
+    if (damaged) options.onProblem("the index is damaged and is made anew", {});
     for (const entry of Object.values(data.repositories)) {
       store.#indexed.set(entry.id, entry);
       store.#open(entry.id);
@@ -125,6 +128,33 @@ export class FileStore implements RepositoryStore {
   async summaries(): Promise<readonly RepositorySummary[]> {
     await this.#handEdits.reconciled;
     return [...this.#repositories.values()].map(repository => this.#summarise(repository));
+  }
+
+  async *changes(id: string, after: number): AsyncGenerator<RecordedChange> {
+    yield* changesAfter(await this.#loaded(id), after);
+  }
+
+  async *history(id: string, from: number): AsyncGenerator<HistoryRecord> {
+    yield* historyFrom(await this.#loaded(id), from);
+  }
+
+  async configAt(id: string, revision: number): Promise<PastConfig> {
+    return configAt(await this.#loaded(id), revision);
+  }
+
+  async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
+    const repository = await this.#loaded(id);
+    await repository.exclusive(async () => {
+      const { journal, state, recorded } = repository;
+      const time = new Date().toISOString();
+      const record = { kind: "forget", revision: state.revision, time, actor, scope, field } as const;
+      const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+      try {
+        await forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem: this.#fileSystem });
+      } catch (error) {
+        throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
+      }
+    });
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -202,7 +232,7 @@ export class FileStore implements RepositoryStore {
         repository.markRemoved();
         this.#repositories.delete(id);
         this.#indexed.delete(id);
-        this.#removed.set(id, repository.state.revision);
+        this.#segments.set(id, repository.journal.segments);
         this.#handEdits.follow(repository.state, true);
         // Or the next start after a crash would take it for one whose file was deleted by hand.
         await this.#saveIndex();
@@ -221,14 +251,18 @@ export class FileStore implements RepositoryStore {
     for (const repository of this.#repositories.values()) void repository.reinterpret();
   }
 
-  async close(): Promise<boolean> {
+  async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#indexTimer);
     await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
-    const saved = await this.#saveIndex();
-    // What the index said when it could not be sure is still in there, for those that nobody has looked at.
-    return saved && (!this.#revisionsUncertain || this.#handEdits.comparedAll);
+    await this.#saveIndex();
+  }
+
+  async #loaded(id: string): Promise<Repository> {
+    const repository = this.#require(id);
+    if (!repository.loaded) await repository.look();
+    return repository;
   }
 
   #require(id: string): Repository {
@@ -238,29 +272,30 @@ export class FileStore implements RepositoryStore {
   }
 
   #open(id: string, files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem)): Repository {
+    const { scopes, folders, retention, onProblem } = this.#options;
+    const journal = new Journal(
+      {
+        id,
+        folder: folders.journal,
+        fileSystem: this.#fileSystem,
+        retention,
+        onDamage: message => onProblem("a journal is damaged", { repo: id, damage: message }),
+      },
+      this.#segments.get(id) ?? [],
+    );
     const repository = new Repository({
       id,
       files,
-      scopes: this.#options.scopes,
+      journal,
+      scopes,
       indexed: this.#indexed.get(id),
-      nextRevision: indexed => this.#nextRevision(indexed ?? this.#removed.get(id)),
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
-      onError: (error, repo) =>
-        this.#options.onProblem("a repository's files could not be looked at", { repo, error: String(error) }),
+      onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),
     });
+    this.#segments.delete(id);
     this.#repositories.set(id, repository);
     return repository;
-  }
-
-  /**
-   * The revision of a repository that is new or back again, or whose files changed while no daemon looked. Where revisions may have been
-   * given out that the index does not know of, the microseconds since 1970 are ahead of all of them, so that no number
-   * ever means two states.
-   */
-  #nextRevision(known: number | undefined): number {
-    const next = (known ?? 0) + 1;
-    return this.#revisionsUncertain ? Math.max(next, Date.now() * 1_000) : next;
   }
 
   #publish(event: StoreEvent): void {
@@ -319,17 +354,11 @@ export class FileStore implements RepositoryStore {
     this.#indexTimer.unref();
   }
 
-  /** Tells whether it was saved. */
-  async #saveIndex(): Promise<boolean> {
+  async #saveIndex(): Promise<void> {
     try {
-      await this.#index.write(() => ({
-        repositories: Object.fromEntries([...this.#indexEntries()].map(entry => [entry.id, entry])),
-        removed: Object.fromEntries(this.#removed),
-      }));
-      return true;
+      await this.#index.write(() => Object.fromEntries([...this.#indexEntries()].map(entry => [entry.id, entry])));
     } catch (error) {
       this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });
-      return false;
     }
   }
 

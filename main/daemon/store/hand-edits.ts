@@ -37,7 +37,6 @@ export class HandEdits {
   #firstSweep: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
-  #comparedAll = false;
 
   constructor(options: HandEditsOptions) {
     this.#options = options;
@@ -55,11 +54,6 @@ export class HandEdits {
       .then(() => this.#sweep())
       .catch(error => onProblem("the folder cannot be compared with the index", { error: String(error) }));
     this.#scheduleSweep();
-  }
-
-  /** Whether every repository has been compared with its files since the start. */
-  get comparedAll(): boolean {
-    return this.#comparedAll;
   }
 
   /** Resolves when what changed before the start has been looked at. */
@@ -141,7 +135,6 @@ export class HandEdits {
     for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
     const width = pLimit(sweepWidth);
     await Promise.all([...repositories.values()].map(repository => width(() => this.#compare(repository))));
-    if (!this.#closed) this.#comparedAll = true;
   }
 
   async #compare(repository: Repository): Promise<void> {

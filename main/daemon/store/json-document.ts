@@ -26,6 +26,9 @@ export class DocumentTooLargeError extends Error {
   override readonly name = "DocumentTooLargeError";
 }
 
+/** Puts a record of the text that a file is about to have on the disk. */
+type RecordText = (text: string) => Promise<void>;
+
 interface Found {
   readonly text: string | null | undefined;
   readonly status: DocumentStatus;
@@ -46,6 +49,8 @@ export class JsonDocument {
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "gone" };
+  /** Of the write under way: what has to be on the disk before the file may be replaced. */
+  #record: RecordText | undefined;
 
   constructor(options: DurableTextFileOptions) {
     this.#file = new DurableTextFile(options);
@@ -96,12 +101,14 @@ export class JsonDocument {
   }
 
   /**
-   * Makes the file hold `value`, durably, changing only the text of what differs. Throws ForeignEditError,
-   * DocumentTooLargeError or the system's error; then file and memory are as they were.
+   * Makes the file hold `value`, durably, changing only the text of what differs. `record` runs beside the writing of the
+   * new text, and the file is replaced only after it. Throws ForeignEditError, DocumentTooLargeError, what `record` throws
+   * or the system's error; then file and memory are as they were, and `record` has ended.
    */
-  async write(value: JsonObject): Promise<void> {
+  async write(value: JsonObject, record?: RecordText): Promise<void> {
     const before = this.#low.data;
     this.#low.data = value;
+    this.#record = record;
     try {
       await this.#low.write();
     } catch (error) {
@@ -110,7 +117,7 @@ export class JsonDocument {
     }
   }
 
-  /** The text last seen or written; null if there was no file. */
+  /** The text last seen or written; null if there was no file, or none that can be read. */
   get text(): string | null {
     return this.#text ?? null;
   }
@@ -138,7 +145,17 @@ export class JsonDocument {
   async #replace(value: JsonObject): Promise<void> {
     const text = this.#status.kind === "good" ? rewriteJsonText(this.#status.json, value) : formatJsonText(value);
     if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
-    await this.#file.write(text, () => this.#assertUntouched());
+    const recorded = this.#record?.(text);
+    // Waited for below; until then its failure has nobody to hear it.
+    recorded?.catch(() => {});
+    try {
+      await this.#file.write(text, async () => {
+        await recorded;
+        await this.#assertUntouched();
+      });
+    } finally {
+      await recorded?.catch(() => {});
+    }
     this.#text = text;
     this.#status = { kind: "good", json: parseJsonText(text) };
   }

@@ -14,6 +14,7 @@ export const inTreeFileName = ".repoconf.json";
 /** The folders of the home that the store uses. */
 export interface StoreFolders {
   readonly repositories: string;
+  readonly journal: string;
   readonly temporary: string;
   readonly removed: string;
 }

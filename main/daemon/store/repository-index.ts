@@ -2,17 +2,18 @@ import { isAbsolute } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
+import { isJsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { homeFormat } from "../home.ts";
 import { DurableTextFile } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonFile } from "./json-file.ts";
 import type { IndexedRepository } from "./repository.ts";
 
 export interface IndexData {
-  readonly format: 1;
+  /** Of the home. An index of an older one has no revisions that count. */
+  readonly format: typeof homeFormat;
   readonly repositories: { readonly [id: string]: IndexedRepository };
-  /** The last revisions of repositories that were removed: if one comes back, its numbers go on. */
-  readonly removed: { readonly [id: string]: number };
 }
 
 const stamp = {
@@ -27,7 +28,7 @@ const count = { type: "integer", minimum: 0 };
 const indexSchema = {
   type: "object",
   properties: {
-    format: { const: 1 },
+    format: { const: homeFormat },
     repositories: {
       type: "object",
       propertyNames: id,
@@ -44,7 +45,7 @@ const indexSchema = {
             type: "array",
             items: {
               type: "object",
-              properties: { code: { enum: [1011, 1103, 1106] }, message: { type: "string" } },
+              properties: { code: { enum: [1011, 1103, 1104, 1106] }, message: { type: "string" } },
               required: ["code", "message"],
             },
           },
@@ -53,12 +54,11 @@ const indexSchema = {
         required: ["id", "name", "inTree", "revision", "modified", "health", "stamps"],
       },
     },
-    removed: { type: "object", propertyNames: id, additionalProperties: count },
   },
-  required: ["format", "repositories", "removed"],
+  required: ["format", "repositories"],
 };
 
-const empty: IndexData = { format: 1, repositories: {}, removed: {} };
+const empty: IndexData = { format: homeFormat, repositories: {} };
 
 /**
  * What was known of every repository when the daemon last ran, so that a start reads no repository's file. A cache:
@@ -73,26 +73,27 @@ export class RepositoryIndex {
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 
-  /** What it holds; empty, and `unknown` says why, if there is nothing that can be used. */
-  async read(): Promise<{ readonly data: IndexData; readonly unknown?: "missing" | "damaged" }> {
+  /** What it holds; empty if there is nothing that can be used. */
+  async read(): Promise<{ readonly data: IndexData; readonly damaged: boolean }> {
     try {
       await this.#low.read();
+      return { data: this.#low.data, damaged: false };
     } catch {
-      return { data: empty, unknown: "damaged" };
+      return { data: empty, damaged: true };
     }
-    return this.#low.data === empty ? { data: empty, unknown: "missing" } : { data: this.#low.data };
   }
 
   /** `collect` is asked when it is this write's turn. */
-  write(collect: () => Omit<IndexData, "format">): Promise<void> {
+  write(collect: () => IndexData["repositories"]): Promise<void> {
     return this.#inTurn(async () => {
-      this.#low.data = { format: 1, ...collect() };
+      this.#low.data = { format: homeFormat, repositories: collect() };
       await this.#low.write();
     });
   }
 }
 
 function parseIndex(value: unknown): IndexData {
+  if (isJsonObject(value) && typeof value["format"] === "number" && value["format"] < homeFormat) return empty;
   const validate = new Ajv2020().compile<IndexData>(indexSchema);
   if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
   for (const [key, { id: named, path }] of Object.entries(value.repositories)) {

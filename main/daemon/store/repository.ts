@@ -1,22 +1,19 @@
-import { diffConfigs } from "../../../shared/config-diff.ts";
+import { performance } from "node:perf_hooks";
+import { type Config, filterConfig } from "../../../shared/config.ts";
+import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { interpretConfig } from "./interpret.ts";
+import type { Journal, JournalHead } from "./journal/journal.ts";
+import { applyChanges, type ChangeRecord, hashText } from "./journal/record.ts";
 import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
-import { type FileStamps, type RepositoryFiles, sameStamps } from "./repository-files.ts";
+import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
+import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { storageFailure } from "./storage-failure.ts";
-import type {
-  Actor,
-  Applied,
-  ChangeRequest,
-  RepositoryState,
-  RepositorySummary,
-  StoreEvent,
-  ValueSource,
-} from "./store.ts";
+import type { Applied, ChangeRequest, RepositoryState, RepositorySummary, StoreEvent, ValueSource } from "./store.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 
@@ -38,29 +35,34 @@ export interface IndexedRepository extends RepositorySummary {
 export interface RepositoryOptions {
   readonly id: string;
   readonly files: RepositoryFiles;
+  readonly journal: Journal;
   readonly scopes: Scopes;
   readonly indexed: IndexedRepository | undefined;
-  /** The revision of a repository whose files are not as the index knew them. */
-  nextRevision(indexed: number | undefined): number;
   publish(event: StoreEvent): void;
   /** Name and place as they are in the file now, whenever that was read. */
   onHead(state: RepositoryState): void;
-  /** Something failed that should not have. */
-  onError(error: unknown, id: string): void;
+  /** Something failed that no caller is told of. */
+  onProblem(message: string, error: unknown): void;
 }
 
 /**
  * One repository and its queue: the one way its state changes. An operation and a hand edit alike are compared with
- * what was there, written if they came from us, and only then made visible and published. What waits while a write
- * runs becomes one batch: one text edit, one durable write.
+ * what was there, recorded in the journal, written if they came from us, and only then made visible and published. What
+ * waits while a write runs becomes one batch: one append, one text edit, one durable write.
  */
 export class Repository {
   readonly id: string;
   readonly files: RepositoryFiles;
+  readonly journal: Journal;
   readonly #options: RepositoryOptions;
   readonly #queue: Waiting[] = [];
   #looks: (() => void)[] = [];
   #state: RepositoryState;
+  /** The values as the journal has them: those in service, and of scopes that are not there now the last ones. */
+  #recorded: Config = {};
+  /** What the files hold could not be recorded yet. */
+  #unrecorded: unknown;
+  #recentWrites: RecentWrite[] = [];
   /** Of the files that `state` was made from. */
   #stamps: FileStamps = {};
   #loaded = false;
@@ -69,9 +71,10 @@ export class Repository {
   #running: Promise<void> | undefined;
 
   constructor(options: RepositoryOptions) {
-    const { id, files, indexed } = options;
+    const { id, files, journal, indexed } = options;
     this.id = id;
     this.files = files;
+    this.journal = journal;
     this.#options = options;
     const {
       stamps: _,
@@ -84,6 +87,11 @@ export class Repository {
   /** The newest durable state; before `loaded` only what the index knew. */
   get state(): RepositoryState {
     return this.#state;
+  }
+
+  /** The values of `state` as the journal has them. */
+  get recorded(): Config {
+    return this.#recorded;
   }
 
   /** The versions of the files that `state` was made from. */
@@ -135,7 +143,7 @@ export class Repository {
 
   /** Inside `exclusive`: what `decide` says of the newest state; nothing is changed. */
   async ask<Answer>(request: ChangeRequest<Answer>): Promise<ReturnType<ChangeRequest<Answer>["decide"]>> {
-    await this.#look("file");
+    await this.#look();
     this.#assertWritable();
     return request.decide(this.#state);
   }
@@ -171,13 +179,13 @@ export class Repository {
         break;
       } catch (error) {
         if (!(error instanceof ForeignEditError)) throw storageFailure(this.id, error);
-        await this.#look("merge");
+        await this.#look();
       }
     }
     // The path of an in-tree repository decides which file holds its values.
     this.files.follow();
     await this.files.look();
-    this.#absorb("file");
+    await this.#absorb();
   }
 
   /** The repository is gone: what waits and what comes is told so. */
@@ -206,7 +214,7 @@ export class Repository {
       if (!this.#loaded || this.#looks.length > 0) {
         const looks = this.#looks;
         this.#looks = [];
-        await this.#look("file").catch(error => this.#giveUpLoading(error));
+        await this.#look().catch(error => this.#giveUpLoading(error));
         for (const resolve of looks) resolve();
       } else if (head === undefined) {
         return;
@@ -230,72 +238,157 @@ export class Repository {
   /** A look that failed by a bug says nothing of the files: what is known stays. */
   #giveUpLoading(error: unknown): void {
     this.#loaded = true;
-    this.#options.onError(error, this.id);
+    this.#options.onProblem("a repository's files could not be looked at", error);
   }
 
-  async #look(source: "file" | "merge"): Promise<void> {
+  async #look(): Promise<void> {
     if (this.#removed) return;
     const changed = await this.files.look();
-    if (changed || !this.#loaded) this.#absorb(source);
-    else if (this.#interpretAnew) this.#judgeAnew();
+    if (!this.#loaded || this.journal.head === undefined) return this.#load();
+    if (changed && (await this.#mergeStaleEdit())) return;
+    if (changed || this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
   }
 
-  /** The rules changed and the file did not: other values may serve, but this is no revision of the repository. */
-  #judgeAnew(): void {
-    this.#interpretAnew = false;
-    const content = this.files.content;
-    if (content.kind === "broken") return;
-    const before = this.#state;
-    const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
-    this.#become({ ...before, stored, health });
-    this.#publishDifferences(before, this.#state, false);
+  /**
+   * Brings journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
+   * file held last comes from the journal.
+   */
+  async #load(): Promise<void> {
+    try {
+      await this.journal.open(this.files.values.stamp, this.#options.indexed?.revision ?? 0);
+      this.#recorded = this.#recordedInFile() ?? (await this.journal.replay());
+      this.#unrecorded = undefined;
+    } catch (error) {
+      this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+      this.#unrecorded = error;
+    }
+    const { head } = this.journal;
+    if (head !== undefined)
+      this.#state = {
+        ...this.#state,
+        revision: head.revision,
+        stored: head.segment === undefined ? undefined : this.#known(this.#recorded),
+      };
+    await this.#absorb();
+    this.#loaded = true;
   }
 
-  /** Takes what the files hold as the state: a change like any other, but already on the disk. */
-  #absorb(source: "file" | "merge"): void {
+  /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
+  #recordedInFile(): Config | undefined {
+    const { content } = this.files;
+    if (content.kind === "broken" || this.journal.head?.text !== this.#textHash()) return undefined;
+    const { stored, health } = interpretConfig(content.config, undefined, this.#options.scopes, this.#locate);
+    return health.length === 0 ? stored : undefined;
+  }
+
+  /** Takes what the files hold as the state: a change like any other, but already in the file. */
+  async #absorb(): Promise<void> {
     const before = this.#state;
     const first = !this.#loaded;
-    this.#loaded = true;
     this.#interpretAnew = false;
     const content = this.files.content;
-    const revision = first ? this.#firstRevision() : before.revision;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
-      this.#become({ ...whole, ...content.head, revision, health: [content.problem], broken: content.problem });
+      this.#become({ ...whole, ...content.head, health: [content.problem], broken: content.problem });
       this.#options.onHead(this.#state);
       this.#publishDifferences(before, this.#state, first);
       return;
     }
     const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
-    // Before the first look nobody has seen any values; before a broken file was mended, nobody could.
-    const differences = first ? [] : diffConfigs(before.stored ?? {}, stored);
-    const changed = differences.length > 0 || (!first && before.stored === undefined);
+    const changes = diffConfigs(this.#known(this.#recorded), stored);
+    const begins = this.journal.head?.segment === undefined;
+    const change = changes.length > 0 || begins ? this.#fileChange("file", changes) : undefined;
+    if (change === undefined) this.#unrecorded = undefined;
+    else if (!(await this.#record(change)) && !first) return;
     this.#become({
       id: this.id,
       ...content.head,
-      revision: changed ? revision + 1 : revision,
-      stored: changed || before.stored === undefined ? stored : before.stored,
+      revision: this.journal.head?.revision ?? before.revision,
+      stored: changes.length > 0 || before.stored === undefined ? stored : before.stored,
       health,
     });
     this.#options.onHead(this.#state);
-    if (differences.length > 0) {
-      const actor: Actor = { kind: "file" };
-      this.#options.publish({ kind: "changed", state: this.#state, time: new Date(), actor, source, differences });
-    }
+    // Before its first revision nobody has seen any values.
+    if (change !== undefined && changes.length > 0 && !begins)
+      this.#options.publish({ kind: "changed", state: this.#state, change });
     this.#publishDifferences(before, this.#state, first);
+  }
+
+  /** Appends what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
+  async #record(change: ChangeRecord): Promise<boolean> {
+    try {
+      if (this.journal.head === undefined) throw this.#unrecorded;
+      await this.journal.append([change], this.#recorded);
+      this.#recorded = applyChanges(this.#recorded, change.changes);
+      this.#unrecorded = undefined;
+      return true;
+    } catch (error) {
+      if (this.#unrecorded === undefined)
+        this.#options.onProblem("an edit by hand cannot be recorded, so it is not in service yet", error);
+      this.#unrecorded = error;
+      return false;
+    }
+  }
+
+  /**
+   * An edit made by a program that did not know of the sets of the last moments: keeps both, and writes the file again.
+   * False if it is no such edit, or could not be written: then the file is taken as it is.
+   */
+  async #mergeStaleEdit(): Promise<boolean> {
+    const content = this.files.content;
+    // What is in a work tree is for git to decide.
+    if (content.kind === "broken" || content.head.inTree || this.#unrecorded !== undefined) return false;
+    this.#dropOldWrites();
+    const edit = { textHash: this.#textHash(), config: content.config };
+    const config = mergeStaleEdit(edit, this.#recentWrites);
+    if (config === undefined) return false;
+    const before = this.#state;
+    const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
+    const change = this.#fileChange("merge", diffConfigs(before.stored ?? {}, stored));
+    const records = change.changes.length > 0 ? [change] : [];
+    try {
+      await this.#writeValues(config, records);
+    } catch (error) {
+      if (error instanceof ForeignEditError) {
+        await this.#look();
+        return true;
+      }
+      this.#options.onProblem(
+        "an edit by hand could not be merged with the sets beside it, and is taken as it is",
+        error,
+      );
+      return false;
+    }
+    const message = `An edit by hand and a set at the same time were merged (revision ${this.journal.head?.revision}); undo takes the edit back.`;
+    const merged = {
+      ...before,
+      ...content.head,
+      health,
+      ...(records.length > 0 && { stored, revision: before.revision + 1 }),
+    };
+    const state = this.#withPlaces(merged);
+    this.#become({ ...state, health: [...state.health, { code: 1104, message }] });
+    this.#options.onHead(this.#state);
+    if (records.length > 0) this.#options.publish({ kind: "changed", state: this.#state, change });
+    this.#publishDifferences(before, this.#state, false);
+    return true;
+  }
+
+  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
+    return {
+      kind: "change",
+      revision: (this.journal.head?.revision ?? 0) + 1,
+      time: new Date().toISOString(),
+      actor: { kind: "file" },
+      source,
+      changes,
+      text: this.#textHash(),
+    };
   }
 
   #become(state: RepositoryState): void {
     this.#state = state;
     this.#stamps = this.files.stamps;
-  }
-
-  #firstRevision(): number {
-    const { indexed, nextRevision } = this.#options;
-    // Where the file was not what served, its last good values are gone with the daemon that knew them.
-    const served = indexed?.health.every(({ code }) => code === 1011);
-    if (indexed !== undefined && served && sameStamps(indexed.stamps, this.files.stamps)) return indexed.revision;
-    return nextRevision(indexed?.revision);
   }
 
   #publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
@@ -309,22 +402,29 @@ export class Repository {
   /** Decides the batch in order, each change on the outcome of the one before, and puts the result on the disk. */
   async #write(batch: readonly WaitingChange[]): Promise<WrittenChanges> {
     for (;;) {
+      if (this.#unrecorded !== undefined) await this.#look();
       const content = this.files.content;
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
+      if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));
       const { decided, config } = decideBatch(batch, this.#state, content.config, this.#options.scopes);
-      if (config === content.config) return this.#written(decided, async () => {});
-      const document = this.files.values;
-      const { text } = document;
+      if (config === content.config) return this.#written(decided, [], async () => {});
+      const records = decided.flatMap(one => changeRecord(one) ?? []);
+      const [recorded, { text }] = [this.#recorded, this.files.values];
       try {
-        await document.write({ ...document.value, config });
-        return this.#written(decided, () => document.restore(text));
+        const head = await this.#writeValues(config, records);
+        return this.#written(decided, records, async () => {
+          await this.files.values.restore(text);
+          this.#recorded = recorded;
+          this.#recentWrites.pop();
+          await this.journal.cutBack(head);
+        });
       } catch (error) {
         if (error instanceof ForeignEditError) {
-          await this.#look("merge");
+          await this.#look();
         } else if (error instanceof DocumentTooLargeError && batch.length > 1) {
           // Which of them is too much shows only one by one.
           for (const waiting of batch) (await this.#write([waiting])).finish();
-          return this.#written([], async () => {});
+          return this.#written([], [], async () => {});
         } else {
           return this.#refuse(batch, storageFailure(this.id, error));
         }
@@ -332,17 +432,55 @@ export class Repository {
     }
   }
 
-  #written(decided: readonly Decided[], undo: () => Promise<void>): WrittenChanges {
+  /**
+   * Puts a configuration into its file, and the records of it into the journal: both are on the disk before the file is
+   * replaced. Throws as JsonDocument.write; then both are as they were. Returns where the journal ended before.
+   */
+  async #writeValues(config: Config, records: readonly ChangeRecord[]): Promise<JournalHead> {
+    const document = this.files.values;
+    const { text, stamp } = document;
+    const before = { textHash: this.#textHash(), config: configOf(this.files) };
+    const { head } = this.journal;
+    if (head === undefined) throw this.#unrecorded;
+    let textHash = before.textHash;
+    try {
+      await document.write({ ...document.value, config }, async newText => {
+        textHash = hashText(newText);
+        // A file that was not there has no version; what a crash leaves then is an edit like any other.
+        const replaces = text !== null && stamp !== undefined && { replaces: stamp };
+        const complete = records.map(record => ({ ...record, text: textHash, ...replaces }));
+        if (complete.length > 0) await this.journal.append(complete, this.#recorded);
+      });
+    } catch (error) {
+      await this.journal.cutBack(head);
+      throw error;
+    }
+    for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
+    this.#dropOldWrites();
+    const paths = diffConfigs(before.config, config).map(({ scope, field }) => ({ scope, field }));
+    this.#recentWrites.push({ at: performance.now(), before, after: { textHash, config }, paths });
+    return head;
+  }
+
+  #dropOldWrites(): void {
+    const since = performance.now() - staleEditAge;
+    const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
+    this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  }
+
+  #written(decided: readonly Decided[], records: readonly ChangeRecord[], undo: () => Promise<void>): WrittenChanges {
     const finish = () => {
       const before = this.#state;
       const last = decided.at(-1)?.after;
       if (last !== undefined) this.#become(last === before ? last : this.#withPlaces(last));
+      const changes = new Map(records.map(record => [record.revision, record]));
       for (const { waiting, before, after, answer, error } of decided) {
         if (error !== undefined) {
           waiting.settle({ error });
           continue;
         }
-        if (before.revision !== after.revision) this.#publishChange(waiting.request, before, after);
+        const change = before.revision === after.revision ? undefined : changes.get(after.revision);
+        if (change !== undefined) this.#options.publish({ kind: "changed", state: after, change });
         waiting.settle({ applied: { state: after, answer } });
       }
       this.#publishDifferences(before, this.#state, false);
@@ -358,17 +496,9 @@ export class Repository {
     return { ...state, health };
   }
 
-  #publishChange(request: ChangeRequest<unknown>, before: RepositoryState, after: RepositoryState): void {
-    const { actor, source, reason } = request;
-    this.#options.publish({
-      kind: "changed",
-      state: after,
-      time: new Date(),
-      actor,
-      source,
-      ...(reason !== undefined && { reason }),
-      differences: diffConfigs(before.stored ?? {}, after.stored ?? {}),
-    });
+  /** Without the values of scopes and fields that are not there now. */
+  #known(config: Config): Config {
+    return filterConfig(config, (scope, field) => this.#options.scopes.field(scope, field) !== undefined);
   }
 
   #refuse(batch: readonly WaitingChange[], error: RepoconfError): WrittenChanges {
@@ -393,8 +523,33 @@ export class Repository {
     return new RepoconfError(1106, message, { repo: this.id });
   }
 
+  /** Of the values' file as it was last seen; one that is gone has the hash of no text. */
+  #textHash(): string {
+    return hashText(this.files.values.text ?? "");
+  }
+
   readonly #locate = (path: readonly string[]) => {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(["config", ...path]) : undefined;
   };
+}
+
+/** The record of a decided change; undefined if it changes nothing. Its text is known when it is written. */
+function changeRecord({ waiting, before, after }: Decided): ChangeRecord | undefined {
+  if (before.revision === after.revision) return undefined;
+  const { actor, source, reason } = waiting.request;
+  return {
+    kind: "change",
+    revision: after.revision,
+    time: new Date().toISOString(),
+    actor,
+    source,
+    ...(reason !== undefined && { reason }),
+    changes: diffConfigs(before.stored ?? {}, after.stored ?? {}),
+    text: "",
+  };
+}
+
+function configOf({ content }: RepositoryFiles): Config {
+  return content.kind === "good" ? content.config : {};
 }

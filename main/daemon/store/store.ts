@@ -1,5 +1,6 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { ChangeSource, HealthProblem } from "../../../shared/protocol.ts";
 
 /**
@@ -22,6 +23,17 @@ export interface RepositoryStore {
   /** The newest revision, as far as known now; 0 if there is no such repository. */
   revision(id: string): number;
   /**
+   * The changes after revision `after` up to the newest, the oldest first. Throws RepoconfError 1102, 1110 if they are no
+   * longer kept, 1112 if there is no such revision yet.
+   */
+  changes(id: string, after: number): AsyncGenerator<RecordedChange>;
+  /** What is kept of the past, the newest first, from revision `from` on. Throws RepoconfError 1102 or, where it is damaged, 1110. */
+  history(id: string, from: number): AsyncGenerator<HistoryRecord>;
+  /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */
+  configAt(id: string, revision: number): Promise<PastConfig>;
+  /** Blanks the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
+  forget(id: string, path: ConfigPath, actor: Actor): Promise<void>;
+  /**
    * Lets `decide` look at the newest state and applies its edits, durably and visible together, as one revision.
    * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
    */
@@ -38,8 +50,13 @@ export interface RepositoryStore {
   subscribe(listener: (event: StoreEvent) => void): void;
   /** The rules for values changed: what is stored is judged anew. */
   reinterpret(): void;
-  /** Finishes what is waiting, then lets go. False if the next start has to reckon as after a crash. */
-  close(): Promise<boolean>;
+  /** Finishes what is waiting, then lets go. */
+  close(): Promise<void>;
+}
+
+/** A field that a revision changed. With `forgotten` the value before is not known, nor that after if it is absent. */
+export interface RecordedDifference extends StoredDifference {
+  readonly forgotten?: true;
 }
 
 export interface ValueSource {
@@ -93,16 +110,30 @@ export interface Applied<Answer> {
 /** Who changed something: an API key, or a person with an editor. */
 export type Actor = { readonly kind: "key"; readonly id: string; readonly name: string } | { readonly kind: "file" };
 
+/** A revision, and what it changed in the stored values. */
+export interface RecordedChange {
+  readonly revision: number;
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time: string;
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  readonly changes: readonly RecordedDifference[];
+}
+
+/** What stands in a repository's history: its revisions, and what was made to be forgotten after which. */
+export type HistoryRecord =
+  | ({ readonly kind: "change" } & RecordedChange)
+  | ({ readonly kind: "forget"; readonly revision: number; readonly time: string; readonly actor: Actor } & ConfigPath);
+
+export interface PastConfig {
+  readonly config: Config;
+  /** Fields (`<scope>.<field>`) whose values of then were blanked. */
+  readonly forgotten: ReadonlySet<string>;
+}
+
 export type StoreEvent =
-  | {
-      readonly kind: "changed";
-      readonly state: RepositoryState;
-      readonly time: Date;
-      readonly actor: Actor;
-      readonly source: ChangeSource;
-      readonly reason?: string;
-      readonly differences: readonly StoredDifference[];
-    }
+  | { readonly kind: "changed"; readonly state: RepositoryState; readonly change: RecordedChange }
   | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
   | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
   | { readonly kind: "removed"; readonly state: RepositoryInfo };

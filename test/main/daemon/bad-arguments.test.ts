@@ -101,6 +101,23 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }] }],
   "config/unwatch": [{}, { repo: notRepositories }],
+  "history/list": [{ repo }, { repo: notText, field: notText, limit: notLimit, after: [...notText, "x", "-1", "1.5"] }],
+  "history/restore": [
+    { repo, to: 1 },
+    {
+      repo: notText,
+      to: ["1", null, 1.5, -1, true, [], {}],
+      fields: ["svc.timeout", 7, true, {}, [7], [null]],
+      revision: [...notRevision, { [repo]: 1 }],
+      atomic: notBoolean,
+      dryRun: notBoolean,
+      reason: [...notText, tooLong],
+    },
+  ],
+  "history/forget": [
+    { repo, field: "svc.timeout" },
+    { repo: notText, field: notText },
+  ],
   "scope/list": [{}, {}],
   "repo/list": [{}, { path: [...notText, "relative", "./x", "/nul\0"], limit: notLimit, after: notText }],
   "repo/add": [

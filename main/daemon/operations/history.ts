@@ -1,0 +1,68 @@
+import { splitConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { HistoryEntry } from "../../../shared/protocol.ts";
+import type { ConfigChanges } from "../config-changes.ts";
+import { type ConfigService, unknownRepository } from "../config-service.ts";
+import type { Operations } from "../dispatch.ts";
+import type { RepositoryStore } from "../store/store.ts";
+import { changeOptions, noField, noRepository } from "./config.ts";
+import { defaultLimit } from "./pages.ts";
+import { requireOwner } from "./repo.ts";
+
+type HistoryOperations = Pick<Operations, "history/list" | "history/restore" | "history/forget">;
+
+/** `history/*`: docs/protocol.md, "History". */
+export function historyOperations(
+  service: ConfigService,
+  changes: ConfigChanges,
+  store: RepositoryStore,
+): HistoryOperations {
+  return {
+    "history/list": async ({ repo, field, limit, after }, { caller }) => {
+      if (!repo) throw noRepository();
+      const from = after ? revisionBefore(after) : Number.MAX_SAFE_INTEGER;
+      const most = limit ?? defaultLimit;
+      const entries: HistoryEntry[] = [];
+      try {
+        for await (const entry of service.history(caller, repo, from, field || undefined)) {
+          const last = entries.at(-1);
+          // A page ends between two revisions, as `after` names one.
+          if (last !== undefined && entries.length >= most && entry.revision !== last.revision)
+            return { result: entries, next: String(last.revision) };
+          entries.push(entry);
+        }
+      } catch (error) {
+        // What is newer than the damage is told, and the damage beside it.
+        if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
+        return { result: entries, errors: [error] };
+      }
+      return { result: entries };
+    },
+
+    "history/restore": async ({ to, fields, ...args }, { caller }) => {
+      const { repo } = args;
+      if (!repo) throw noRepository();
+      if (fields?.length === 0) throw noField("Name at least one <scope>.<field> in fields, or leave fields out.");
+      return changes.restore(caller, { ...changeOptions(args), repo, to, fields: fields ?? undefined });
+    },
+
+    "history/forget": async ({ repo, field }, { caller }) => {
+      requireOwner(caller);
+      if (!repo) throw noRepository();
+      if (!field) throw noField("Name a <scope>.<field> as field.");
+      if (!store.has(repo)) throw unknownRepository(repo);
+      // One whose schema is gone may be in the history too.
+      const path = splitConfigPath(field);
+      if (path === undefined)
+        throw new RepoconfError(1011, `A field is written <scope>.<field>, not "${field}".`, { field });
+      await store.forget(repo, path, { kind: "key", id: caller.keyId, name: caller.name });
+      return { result: {} };
+    },
+  };
+}
+
+function revisionBefore(after: string): number {
+  if (!/^\d{1,15}$/.test(after))
+    throw new RepoconfError(1101, `"${after}" is no revision. Give as after what stood in next.`);
+  return Number(after) - 1;
+}

@@ -1,0 +1,381 @@
+import { appendFile, readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Config } from "../../../../shared/config.ts";
+import { type FileStamp, sameStamp, syncFolder } from "../durable-text-file.ts";
+import { type FileSystem, systemErrorCode } from "../file-system.ts";
+import {
+  applyChanges,
+  type ChangeRecord,
+  type ForgetRecord,
+  formatLines,
+  type JournalLine,
+  type JournalRecord,
+  noHash,
+  parseLine,
+} from "./record.ts";
+import { JournalDamageError, lineNumber, linesBackward, readSegment, readTail, SegmentGoneError } from "./segment.ts";
+
+/** How much of a repository's history is kept: whichever is reached first. */
+export interface Retention {
+  readonly revisions: number;
+  readonly bytes: number;
+}
+
+export interface JournalOptions {
+  readonly id: string;
+  readonly folder: string;
+  readonly fileSystem: FileSystem;
+  retention(): Retention;
+  /** The journal is not as it was written. */
+  onDamage(message: string): void;
+}
+
+/** One of a journal's files, `<id>.<generation>-<revision>.jsonl`: a checkpoint and the revisions after it. */
+export interface Segment {
+  readonly path: string;
+  /** Rises when the journal is written anew as a whole; then only the newest generation counts. */
+  readonly generation: number;
+  /** Of its checkpoint. */
+  readonly revision: number;
+}
+
+/** Where a journal ends. */
+export interface JournalHead {
+  readonly segment: Segment | undefined;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly revision: number;
+  /** Hash of the text that the file had with this revision, where the journal's end tells it. */
+  readonly text?: string;
+}
+
+/** A segment holds a part of what is kept, so that compaction can drop whole ones. */
+const segmentShare = 10;
+const largestSegment: Retention = { revisions: 1_000, bytes: 4 * 1024 * 1024 };
+const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)\.jsonl$/;
+
+/** The journal's segments in a folder, by repository. */
+export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
+  const byRepository = new Map<string, Segment[]>();
+  for (const name of await readdir(folder)) {
+    const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
+    if (id === undefined) continue;
+    const segments = byRepository.get(id) ?? [];
+    byRepository.set(id, segments);
+    segments.push({ path: join(folder, name), generation: Number(generation), revision: Number(revision) });
+  }
+  for (const segments of byRepository.values())
+    segments.sort((one, other) => one.generation - other.generation || one.revision - other.revision);
+  return byRepository;
+}
+
+/**
+ * The revisions of one repository, append-only, each chained to the one before by its hash. It is cut into segments,
+ * each beginning with a checkpoint, so that compaction is the removal of whole files beside the work, and opening reads
+ * the newest one's end alone. Appends come one at a time: the repository's queue sees to that. Reading can go on beside.
+ */
+export class Journal {
+  readonly #options: JournalOptions;
+  #segments: Segment[];
+  #head: JournalHead | undefined;
+  readonly #told = new Set<string>();
+
+  /** `segments`: those that are there, the oldest first. */
+  constructor(options: JournalOptions, segments: readonly Segment[]) {
+    this.#options = options;
+    this.#segments = [...segments];
+  }
+
+  /** Where it ends; undefined before it is open. Without a segment nothing was ever recorded. */
+  get head(): JournalHead | undefined {
+    return this.#head;
+  }
+
+  /** The oldest revision whose configuration and whose successors are kept. */
+  get oldest(): number {
+    const newest = this.#head?.revision ?? 0;
+    return Math.max(this.#segments[0]?.revision ?? newest, newest - this.#options.retention().revisions);
+  }
+
+  get segments(): readonly Segment[] {
+    return this.#segments;
+  }
+
+  /**
+   * Reads the end, and takes away what a crash left there: a torn record, and revisions that the daemon had no time to
+   * make true (their file is still `current`, the version that they were to replace). `known` is the least revision that
+   * was given out, as far as others know; numbers go on behind it where the journal's end is lost.
+   */
+  async open(current: FileStamp | undefined, known: number): Promise<void> {
+    await this.#dropOldGenerations();
+    const isUnwritten = ({ record }: JournalLine) =>
+      record.kind === "change" && record.replaces !== undefined && sameStamp(record.replaces, current);
+    let lost = this.#segments.length === 0;
+    let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0 };
+    for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
+      const tail = await readTail(segment.path, this.#options.fileSystem, line => !isUnwritten(line));
+      const torn = tail.bytes > tail.whole;
+      const kept = tail.lines.findIndex(line => !isUnwritten(line));
+      const last = tail.lines[kept];
+      if (torn) lost = (await this.#setAside(segment, tail.whole)) || lost;
+      if (last === undefined) {
+        // The first record is not whole: the daemon died while it began this segment.
+        await this.#options.fileSystem.unlink(segment.path);
+        this.#segments.pop();
+        continue;
+      }
+      const bytes = tail.lines[kept - 1]?.start ?? tail.whole;
+      if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
+      const { record, hash } = last;
+      const text = record.kind === "change" && !torn ? { text: record.text } : {};
+      head = { segment, bytes, hash, revision: record.revision, ...text };
+      break;
+    }
+    if (lost && known > head.revision) {
+      const { text: _, ...rest } = head;
+      head = { ...rest, revision: known };
+    }
+    this.#head = head;
+  }
+
+  /**
+   * Adds records, durably; `before` is the configuration before the first of them. Throws the system's error; then the
+   * journal is as it was. Returns the end before, for `cutBack`.
+   */
+  async append(records: readonly (ChangeRecord | ForgetRecord)[], before: Config): Promise<JournalHead> {
+    const head = this.#head;
+    if (head === undefined) throw new Error("the journal is not open");
+    try {
+      this.#head = (await this.#extend(head, records)) ?? (await this.#begin(head, records, before));
+    } catch (error) {
+      await this.cutBack(head);
+      throw error;
+    }
+    return head;
+  }
+
+  /**
+   * Takes back what was appended since `head`. Where the disk refuses, the next append writes over it, and if there is
+   * none, the next start finds that it never became true.
+   */
+  async cutBack(head: JournalHead): Promise<void> {
+    const segment = this.#head?.segment;
+    this.#head = head;
+    const begun = this.#segments.filter(
+      ({ revision }) => head.segment === undefined || revision > head.segment.revision,
+    );
+    this.#segments = this.#segments.filter(one => !begun.includes(one));
+    try {
+      if (segment !== undefined && segment !== head.segment) await this.#options.fileSystem.unlink(segment.path);
+      if (head.segment !== undefined) await this.#truncate(head.segment.path, head.bytes);
+    } catch {
+      // Said above.
+    }
+  }
+
+  /** Rebuilds the newest configuration from the last checkpoint on. Records that are damaged are left out, and told. */
+  async replay(): Promise<Config> {
+    const segment = this.#head?.segment;
+    if (segment === undefined) return {};
+    let config: Config = {};
+    const bytes = await readSegment(segment.path);
+    for (const { text, start } of [...linesBackward(bytes)].reverse()) {
+      const record = parseLine(text)?.record;
+      if (record === undefined) this.tellDamage(damaged(segment.path, bytes, start));
+      else if (record.kind === "checkpoint") config = record.config;
+      else if (record.kind === "change") config = applyChanges(config, record.changes);
+    }
+    return config;
+  }
+
+  /** Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError. */
+  async *backward(upTo: number): AsyncGenerator<JournalRecord> {
+    let expected: string | undefined;
+    for (const segment of this.#segments.toReversed()) {
+      const bytes = await this.#read(segment);
+      if (bytes === undefined) return;
+      for (const { text, start } of linesBackward(bytes)) {
+        const line = parseLine(text);
+        if (line === undefined || (expected !== undefined && line.hash !== expected))
+          throw damaged(segment.path, bytes, start);
+        expected = line.previous;
+        if (line.record.revision <= upTo) yield line.record;
+      }
+    }
+  }
+
+  /** The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError. */
+  async *forward(after: number, upTo: number): AsyncGenerator<ChangeRecord> {
+    const first = Math.max(
+      0,
+      this.#segments.findLastIndex(({ revision }) => revision <= after),
+    );
+    let expected: string | undefined;
+    for (const segment of this.#segments.slice(first)) {
+      const bytes = await this.#read(segment);
+      if (bytes === undefined) throw new JournalDamageError(segment.path, undefined, "it is gone");
+      for (const { text, start } of [...linesBackward(bytes)].reverse()) {
+        const line = parseLine(text);
+        if (line === undefined || (expected !== undefined && line.previous !== expected))
+          throw damaged(segment.path, bytes, start);
+        expected = line.hash;
+        const { record } = line;
+        if (record.revision > upTo) return;
+        if (record.kind === "change" && record.revision > after) yield record;
+      }
+    }
+  }
+
+  /** Tells of damage, once of each. */
+  tellDamage({ message }: JournalDamageError): void {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.#options.onDamage(message);
+  }
+
+  /** The segments are now these; `head` is their end. For `rewriteJournal`. */
+  replaceBy(segment: Segment, head: JournalHead): void {
+    this.#segments = [segment];
+    this.#head = head;
+  }
+
+  /** Appends to the current segment; undefined if it is time, or need, for a new one. */
+  async #extend(head: JournalHead, records: readonly JournalRecord[]): Promise<JournalHead | undefined> {
+    const { segment } = head;
+    if (segment === undefined || this.#isFull(segment, head)) return undefined;
+    const { text, hash } = formatLines(records, head.hash);
+    const content = Buffer.from(text);
+    let handle: Awaited<ReturnType<FileSystem["open"]>>;
+    try {
+      handle = await this.#options.fileSystem.open(segment.path, "r+");
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+      this.tellDamage(new JournalDamageError(segment.path, undefined, "it is gone"));
+      return undefined;
+    }
+    try {
+      const { size } = await handle.stat();
+      if (size < head.bytes) {
+        this.tellDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
+        return undefined;
+      }
+      // What a cut that failed has left.
+      if (size > head.bytes) await handle.truncate(head.bytes);
+      await handle.write(content, 0, content.length, head.bytes);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    return endOf(records, { segment, bytes: head.bytes + content.length, hash, revision: head.revision });
+  }
+
+  #isFull(segment: Segment, head: JournalHead): boolean {
+    const { revisions, bytes } = this.#options.retention();
+    const most = {
+      revisions: Math.min(largestSegment.revisions, Math.ceil(revisions / segmentShare)),
+      bytes: Math.min(largestSegment.bytes, Math.ceil(bytes / segmentShare)),
+    };
+    const count = head.revision - segment.revision;
+    // A checkpoint alone may be larger than a segment should be.
+    return count >= most.revisions || (head.bytes >= most.bytes && count >= Math.min(segmentShare, most.revisions));
+  }
+
+  /** Begins a segment with a checkpoint and the records. */
+  async #begin(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
+    const { id, folder, fileSystem } = this.#options;
+    const generation = head.segment?.generation ?? 0;
+    const { revision } = head;
+    const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
+    const time = new Date().toISOString();
+    const { text, hash } = formatLines([{ kind: "checkpoint", revision, time, config }, ...records], head.hash);
+    const content = Buffer.from(text);
+    await fileSystem.unlink(segment.path).catch(error => {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+    });
+    this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
+    try {
+      const handle = await fileSystem.open(segment.path, "wx", 0o600);
+      try {
+        await handle.write(content, 0, content.length, 0);
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      await syncFolder(folder, fileSystem);
+    } catch (error) {
+      // Left there, the next start would take it for the journal's end.
+      await fileSystem.unlink(segment.path).catch(() => {});
+      throw error;
+    }
+    void this.#compact();
+    return endOf(records, { segment, bytes: content.length, hash, revision });
+  }
+
+  /** Drops the oldest segments, as long as enough is left without them. */
+  async #compact(): Promise<void> {
+    try {
+      const { revisions, bytes } = this.#options.retention();
+      for (;;) {
+        const [oldest, ...rest] = this.#segments;
+        const [next] = rest;
+        if (oldest === undefined || next === undefined) return;
+        const sizes = await Promise.all(rest.map(async ({ path }) => (await stat(path)).size));
+        const left = sizes.reduce((sum, size) => sum + size, 0);
+        if ((this.#head?.revision ?? 0) - next.revision < revisions && left < bytes) return;
+        if (this.#segments[0] !== oldest) continue;
+        this.#segments = this.#segments.slice(1);
+        await this.#options.fileSystem.unlink(oldest.path);
+      }
+    } catch {
+      // Too much is kept until the next segment begins.
+    }
+  }
+
+  /** Undefined: compaction has taken it. */
+  async #read(segment: Segment): Promise<Buffer | undefined> {
+    try {
+      return await readSegment(segment.path);
+    } catch (error) {
+      if (!(error instanceof SegmentGoneError)) throw error;
+      if (!this.#segments.includes(segment)) return undefined;
+      throw new JournalDamageError(segment.path, undefined, "it is gone");
+    }
+  }
+
+  async #dropOldGenerations(): Promise<void> {
+    const newest = this.#segments.at(-1)?.generation;
+    for (const { generation, path } of this.#segments)
+      if (generation !== newest) await this.#options.fileSystem.unlink(path).catch(() => {});
+    this.#segments = this.#segments.filter(({ generation }) => generation === newest);
+  }
+
+  /** Keeps what is behind the last whole record for a person to look at; tells if it was more than one torn record. */
+  async #setAside(segment: Segment, whole: number): Promise<boolean> {
+    const rest = (await readSegment(segment.path)).subarray(whole);
+    if (rest.indexOf("\n") === -1) return false;
+    const aside = `${segment.path}.damaged`;
+    await appendFile(aside, rest, { mode: 0o600 });
+    this.#options.onDamage(`${segment.path}: its end is damaged; what is cut off is kept in ${aside}`);
+    return true;
+  }
+
+  async #truncate(path: string, bytes: number): Promise<void> {
+    const handle = await this.#options.fileSystem.open(path, "r+");
+    try {
+      await handle.truncate(bytes);
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHead {
+  const last = records.at(-1);
+  if (last === undefined) return head;
+  return { ...head, revision: last.revision, ...(last.kind === "change" && { text: last.text }) };
+}
+
+function damaged(path: string, bytes: Buffer, start: number): JournalDamageError {
+  return new JournalDamageError(path, lineNumber(bytes, start), "it is not as it was written");
+}

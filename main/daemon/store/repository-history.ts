@@ -1,0 +1,79 @@
+import { applyConfigEdits } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { JournalDamageError } from "./journal/segment.ts";
+import type { Repository } from "./repository.ts";
+import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
+
+/*
+ * What a repository's journal tells of its past. The repository is loaded; revisions that are on the disk and not yet
+ * visible do not show.
+ */
+
+/** The changes after a revision, the oldest first. Throws RepoconfError 1110 or 1112. */
+export async function* changesAfter(repository: Repository, after: number): AsyncGenerator<RecordedChange> {
+  assertKept(repository, after);
+  yield* telling(repository, repository.journal.forward(after, repository.state.revision));
+}
+
+/** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1110 where it is damaged. */
+export async function* historyFrom(repository: Repository, from: number): AsyncGenerator<HistoryRecord> {
+  const { journal, state } = repository;
+  const { oldest } = journal;
+  for await (const record of telling(repository, journal.backward(Math.min(from, state.revision)))) {
+    if (record.revision <= oldest) return;
+    if (record.kind !== "checkpoint") yield record;
+  }
+}
+
+/** What was stored at a revision: the present, and every change since undone. Throws RepoconfError 1110 or 1112. */
+export async function configAt(repository: Repository, revision: number): Promise<PastConfig> {
+  assertKept(repository, revision);
+  const { journal, state, recorded } = repository;
+  let config = recorded;
+  const forgotten = new Set<string>();
+  if (revision === state.revision) return { config, forgotten };
+  for await (const record of telling(repository, journal.backward(state.revision))) {
+    if (record.revision <= revision) break;
+    if (record.kind !== "change") continue;
+    for (const change of record.changes) {
+      const path = joinConfigPath(change.scope, change.field);
+      if (change.forgotten) forgotten.add(path);
+      else forgotten.delete(path);
+    }
+    config = applyConfigEdits(
+      config,
+      record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
+    );
+  }
+  return { config, forgotten };
+}
+
+function assertKept({ id, journal, state }: Repository, revision: number): void {
+  const context = { repo: id, details: { current: state.revision, oldest: journal.oldest } };
+  if (revision > state.revision) {
+    const message = `There is no revision ${revision} yet; the newest is ${state.revision}.`;
+    throw new RepoconfError(1112, message, context);
+  }
+  if (revision < journal.oldest) {
+    const message = `Revision ${revision} is no longer kept: the oldest is ${journal.oldest}, the newest ${state.revision}. Read the values anew and go on from there.`;
+    throw new RepoconfError(1110, message, context);
+  }
+}
+
+/** Damage to the journal as its reader is told of it. */
+async function* telling<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
+  try {
+    yield* records;
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+    throw damagedJournal(repository, error);
+  }
+}
+
+/** As a caller is told of it, and the log. */
+export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
+  journal.tellDamage(error);
+  const message = `The journal of this repository is damaged (${error.message}); what is older than that cannot be told.`;
+  return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });
+}
