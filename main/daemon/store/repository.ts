@@ -298,13 +298,15 @@ export class Repository {
     const changes = diffConfigs(this.#known(this.#recorded), stored);
     const begins = this.journal.head?.segment === undefined;
     const change = changes.length > 0 || begins ? this.#fileChange("file", changes) : undefined;
+    // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
+    const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     if (change === undefined) this.#unrecorded = undefined;
     else if (!(await this.#record(change)) && !first) return;
     this.#become({
       id: this.id,
       ...content.head,
       revision: this.journal.head?.revision ?? before.revision,
-      stored: changes.length > 0 || before.stored === undefined ? stored : before.stored,
+      stored: same ? before.stored : stored,
       health,
     });
     this.#options.onHead(this.#state);
