@@ -40,7 +40,7 @@ async function watch(options: WatchOptions): Promise<void> {
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
-    for await (const message of client.watch(repository?.id, stop.signal)) {
+    for await (const message of client.watchEverything({ signal: stop.signal })) {
       if (options.json) print(JSON.stringify({ resource: message[0], event: message[1], payload: message[2] }));
       else for (const line of describe(message, fields, names, options)) print(line);
     }
@@ -81,8 +81,9 @@ function describe(
     case "key":
       return ["keys changed"];
     case "connection": {
-      const { changed } = message[2];
-      return [changed.length === 0 ? "connected again" : `connected again; changed meanwhile: ${changed.join(", ")}`];
+      if (message[1] === "lost") return ["connection lost; trying again"];
+      const { lost } = message[2];
+      return [lost.length === 0 ? "connected again" : `connected again; not known of: ${lost.join(", ")}`];
     }
   }
 }

@@ -1,9 +1,9 @@
 /** `repoconf/client` in a browser: the same client, told where the daemon is, as a page can read no home. */
 import { RepoconfClient } from "../../shared/client/client.ts";
 
-export { type ChangeOptions, RepoconfClient, RequestError } from "../../shared/client/client.ts";
+export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
 export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
-export type { WatchMessage } from "../../shared/client/watch.ts";
+export type { WatchMessage, WatchOptions } from "../../shared/client/watch.ts";
 export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
 export type * from "../../shared/protocol.ts";
 

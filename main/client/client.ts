@@ -2,9 +2,9 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { type LocateOptions, locateDaemon } from "./locate.ts";
 
-export { type ChangeOptions, RepoconfClient, RequestError } from "../../shared/client/client.ts";
+export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
 export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
-export type { WatchMessage } from "../../shared/client/watch.ts";
+export type { WatchMessage, WatchOptions } from "../../shared/client/watch.ts";
 export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
 export type * from "../../shared/protocol.ts";
 export type { LocateOptions } from "./locate.ts";

@@ -1,5 +1,5 @@
 import { type Config, configValue, countConfigFields, filterConfig } from "../../shared/config.ts";
-import { type ConfigPath, joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { allows, allowsEveryField } from "../../shared/grants.ts";
 import { describeProblem } from "../../shared/health.ts";
@@ -7,17 +7,15 @@ import { sameJson } from "../../shared/json.ts";
 import type {
   ConfigChanged,
   Explanation,
-  FieldChange,
   HealthProblem,
   HistoryEntry,
   RepositoryEntry,
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
+import { viewChange, viewRecord } from "./change-views.ts";
 import { ConfigViews, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
 import type {
-  Actor,
-  HistoryRecord,
   RecordedChange,
   RepositoryInfo,
   RepositoryState,
@@ -151,52 +149,16 @@ export class ConfigService {
 
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
   viewChange(caller: Caller, repo: string, change: RecordedChange): ConfigChanged | undefined {
-    const { revision, time, actor, source, reason } = change;
-    const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
-    let visible = false;
-    for (const { scope, field, before, after, forgotten } of change.changes) {
-      if (!allows(caller.grants, "read", repo, joinConfigPath(scope, field))) continue;
-      const fallback = configValue(this.#scopes.defaults, scope, field) ?? null;
-      let fields = changes[scope];
-      if (fields === undefined) {
-        fields = {};
-        changes[scope] = fields;
-      }
-      const value = after ?? (forgotten ? null : fallback);
-      const previous = before ?? (forgotten ? null : fallback);
-      fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
-      visible = true;
-    }
-    if (!visible) return undefined;
-    const who = actorName(caller, actor);
-    return { repo, revision, time, actor: who, source, ...(reason !== undefined && { reason }), changes };
+    return viewChange(caller, repo, change, this.#scopes.defaults);
   }
 
   /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */
   async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
     await this.#assertReadable(caller, repo, path);
     for await (const record of this.#store.history(repo, from)) {
-      const entry = this.#viewRecord(caller, repo, record, path);
+      const entry = viewRecord(caller, repo, record, path, this.#scopes.defaults);
       if (entry !== undefined) yield entry;
     }
-  }
-
-  #viewRecord(caller: Caller, repo: string, record: HistoryRecord, path: string | undefined): HistoryEntry | undefined {
-    if (record.kind === "forget") {
-      const { revision, time, actor, scope, field: name } = record;
-      const field = joinConfigPath(scope, name);
-      if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
-      return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
-    }
-    const of = ({ scope, field }: ConfigPath) => path === undefined || joinConfigPath(scope, field) === path;
-    // A revision that changed nothing begins the history of a repository without values.
-    const changes = record.changes.filter(of);
-    if (record.changes.length === 0 && path === undefined)
-      return { revision: record.revision, time: record.time, actor: "file", source: record.source, changes: {} };
-    const seen = this.viewChange(caller, repo, { ...record, changes });
-    if (seen === undefined) return undefined;
-    const { repo: _, ...entry } = seen;
-    return entry;
   }
 
   async #assertReadable(caller: Caller, repo: string, path: string | undefined): Promise<void> {
@@ -282,11 +244,4 @@ export function visibleError(caller: Caller, error: RepoconfError): RepoconfErro
   if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
     return error;
   return new RepoconfError(1106, "The repository's file is broken. Its owner has to mend it.", { repo: error.repo });
-}
-
-function actorName(caller: Caller, actor: Actor): string {
-  if (actor.kind === "file") return "file";
-  if (actor.id === "owner") return actor.name;
-  if (caller.owner) return actor.name;
-  return actor.id === caller.keyId ? "this key" : "another key";
 }

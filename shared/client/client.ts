@@ -4,14 +4,16 @@ import { splitConfigPath } from "../config-path.ts";
 import { type ErrorCode, type ErrorEntry, errorNames, RepoconfError } from "../errors.ts";
 import type {
   ChangedRepository,
+  ConfigChanged,
   EventMessage,
+  HistoryEntry,
   OperationArguments,
   OperationName,
   OperationResults,
   Reply,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
-import { Watch, type WatchMessage } from "./watch.ts";
+import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
 /** Where the daemon is, and the key to show it. */
 export interface Address {
@@ -38,6 +40,11 @@ export interface ChangeOptions {
   /** Only say what would be. */
   readonly dryRun?: boolean;
   readonly reason?: string;
+}
+
+export interface RestoreOptions extends ChangeOptions {
+  /** Only these; left out: every field that the key may write and that differs. */
+  readonly fields?: readonly FieldPath[];
 }
 
 /** Thrown when an operation is refused in whole or in part: the first error, and the whole reply. */
@@ -123,9 +130,9 @@ export class RepoconfClient {
     return value as FieldValue<Path>;
   }
 
-  /** Every effective value that the key may read. Throws RequestError 1102, 1106. */
-  async list(repo: string): Promise<ConfigScopes> {
-    const config = await this.run("config/list", { repo });
+  /** Every effective value that the key may read, now or as it was at a revision. Throws RequestError 1102, 1106, 1110, 1112. */
+  async list(repo: string, options: { readonly revision?: number } = {}): Promise<ConfigScopes> {
+    const config = await this.run("config/list", { repo, ...options });
     return config as unknown as ConfigScopes;
   }
 
@@ -145,46 +152,116 @@ export class RepoconfClient {
     return changed;
   }
 
+  /** Gives fields the values that they had at a revision, in one new revision. Throws RequestError 1110, 1112, or as `set`. */
+  async restore(
+    repo: string,
+    to: number,
+    { fields, ...options }: RestoreOptions = {},
+  ): Promise<ChangedRepository | undefined> {
+    const args = { ...options, repo, to, ...(fields !== undefined && { fields: [...fields] }) };
+    const [changed] = await this.run("history/restore", args);
+    return changed;
+  }
+
+  /** What changed in the past, the newest first; of one field if `field` is given. Asks the daemon for more as it is read. Throws RequestError. */
+  async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
+    let after: string | undefined;
+    do {
+      const args = { repo, ...(field !== undefined && { field }), ...(after !== undefined && { after }) };
+      const { result, errors, next } = await this.request("history/list", args);
+      yield* result ?? [];
+      const [first] = errors;
+      if (first !== undefined) throw new RequestError(first, { result, errors });
+      after = next;
+    } while (after !== undefined);
+  }
+
   /**
-   * What changes from now on, in order: in one repository, or everything. After a lost connection it goes on by itself
-   * and first tells which repositories changed meanwhile. Ends when `signal` is aborted or the client closed; throws
-   * RepoconfError if it cannot go on, because the key has ended or the repository is gone.
+   * What changes in repositories, in order, each change once and whole; across lost connections and restarts of the daemon
+   * it goes on by itself where it was. Ends when `signal` is aborted or the client closed. Throws RepoconfError if it
+   * cannot go on: 1100 (the key has ended), 1102 (no such repository), 1110 (it was away for longer than history is kept:
+   * list the values, then watch anew).
    */
-  async *watch(repo?: string, signal?: AbortSignal): AsyncGenerator<WatchMessage, void> {
-    const watch = new Watch(repo);
+  async *watch({ repo, since, signal }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
+    const repos = typeof repo === "string" ? [repo] : repo;
+    const from = typeof since === "number" ? Object.fromEntries(repos.map(id => [id, since])) : since;
+    yield* this.#watching(new Watch(repos, from), signal, watch => watch.changes());
+  }
+
+  /**
+   * What changes in every repository that the key may read, and what happens to repositories, scopes and keys; as `watch`,
+   * but for what happened to repositories, scopes and keys while the connection was lost. Throws RepoconfError 1100.
+   */
+  async *watchEverything({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<WatchMessage, void> {
+    yield* this.#watching(new Watch(undefined), signal, watch => watch.messages());
+  }
+
+  async *#watching<Message>(
+    watch: Watch,
+    signal: AbortSignal | undefined,
+    messages: (watch: Watch) => AsyncGenerator<Message, void>,
+  ): AsyncGenerator<Message, void> {
     const stop = () => watch.end();
     signal?.addEventListener("abort", stop);
     this.#watches.add(watch);
     try {
       if (signal?.aborted) return;
       await this.#begin(watch, false);
-      yield* watch.messages();
+      yield* messages(watch);
     } finally {
       this.#watches.delete(watch);
       signal?.removeEventListener("abort", stop);
-      await this.#unwatch(repo);
+      await this.#unwatch(watch.repos);
     }
   }
 
   /** Asks the daemon for the watch's events, anew after each connect. A failure ends the watch, but for a connection lost again. */
-  async #begin(watch: Watch, resumed: boolean): Promise<void> {
+  async #begin(watch: Watch, again: boolean): Promise<void> {
     try {
-      const { revisions } = await this.run("config/watch", watch.repo === undefined ? {} : { repo: watch.repo });
-      watch.begin(revisions, resumed);
+      if (again && watch.repos === undefined) await this.#resumeEverything(watch);
+      else watch.begin(await this.#askFor(watch, watch.repos));
     } catch (error) {
       const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
-      if (!resumed || !lost || this.#closed) watch.end(error);
+      if (!again || !lost || this.#closed) watch.end(error);
     }
   }
 
+  async #askFor(watch: Watch, repos: readonly string[] | undefined): Promise<Revisions> {
+    const args = repos === undefined ? {} : { repo: repos, since: watch.seen(repos) };
+    return (await this.run("config/watch", args)).revisions;
+  }
+
+  /** Asks first for what happens from now on, then for the past of those repositories alone that have one. */
+  async #resumeEverything(watch: Watch): Promise<void> {
+    const revisions = await this.#askFor(watch, undefined);
+    const { changed, lost } = watch.resume(revisions);
+    const ask = (repos: readonly string[]) =>
+      this.#askFor(watch, repos).then(
+        () => [],
+        (error: unknown) => {
+          if (!(error instanceof RequestError)) throw error;
+          return repos;
+        },
+      );
+    const refused = changed.length === 0 ? [] : await ask(changed);
+    // One whose history does not reach back so far refuses them all.
+    const gone = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
+    watch.release(revisions, [...lost, ...gone]);
+  }
+
   /** Ends the daemon's watch, as far as no other of this client's needs it. */
-  async #unwatch(repo: string | undefined): Promise<void> {
+  async #unwatch(repos: readonly string[] | undefined): Promise<void> {
     if (this.#closed || !this.#socket?.connected) return;
     const others = [...this.#watches];
-    if (others.some(watch => watch.repo === repo)) return;
-    await this.request("config/unwatch", repo === undefined ? {} : { repo }).catch(() => {});
-    // Without a repository the daemon forgets them all.
-    if (repo === undefined) for (const watch of others) await this.#begin(watch, false);
+    if (repos === undefined) {
+      if (others.some(watch => watch.repos === undefined)) return;
+      await this.request("config/unwatch", {}).catch(() => {});
+      // Without a repository the daemon forgets them all.
+      for (const watch of others) await this.#begin(watch, true);
+    } else {
+      const unused = repos.filter(id => !others.some(watch => watch.repos?.includes(id)));
+      if (unused.length > 0) await this.request("config/unwatch", { repo: unused }).catch(() => {});
+    }
   }
 
   /** There will be no connection any more. */
@@ -233,6 +310,7 @@ export class RepoconfClient {
     socket.once("connect_error", error => reject(connectFailure(error)));
     socket.once("disconnect", reason => {
       reject(new RepoconfError(1200, `The daemon ended the connection: ${reason}.`));
+      if (this.#socket === socket) for (const watch of [...this.#watches]) watch.lose();
       if (this.#socket === socket && !this.#closed) void this.#connect().catch(error => this.#fail(error));
     });
     try {

@@ -1,44 +1,98 @@
-import type { EventMessage } from "../protocol.ts";
+import type { ConfigChanged, EventMessage } from "../protocol.ts";
 
-/** What a watch tells beside the daemon's own events: the connection is back, and these repositories changed meanwhile. */
+/** What a watch of everything tells beside the daemon's own events. */
 export type WatchMessage =
   | EventMessage
-  | readonly [resource: "connection", event: "resumed", payload: { readonly changed: readonly string[] }];
+  | readonly [resource: "connection", event: "lost", payload: Record<string, never>]
+  /**
+   * The connection is back. What changed meanwhile follows, but for the repositories in `lost`: those came or went, or
+   * their history does not reach back so far. List these anew.
+   */
+  | readonly [resource: "connection", event: "resumed", payload: { readonly lost: readonly string[] }];
 
-/** One watch of a client: what came and was not taken yet, and which revisions it has seen. */
+/** Repository ids and the revisions they have. */
+export type Revisions = { readonly [repo: string]: number };
+
+export interface WatchOptions {
+  /** One id or several. */
+  readonly repo: string | readonly string[];
+  /** First what came after this revision; with several repositories an object of ids to revisions. Left out: from now on. */
+  readonly since?: number | Revisions;
+  /** Ends the watch. */
+  readonly signal?: AbortSignal;
+}
+
+/** One watch of a client: what came and was not taken yet, and how far each repository has been seen. */
 export class Watch {
   /** Undefined: everything. */
-  readonly repo: string | undefined;
+  readonly repos: readonly string[] | undefined;
   readonly #queue: WatchMessage[] = [];
-  readonly #revisions = new Map<string, number>();
+  readonly #seen = new Map<string, number>();
+  /** Repositories whose past is still to be asked for: what comes of them until then will come again. */
+  readonly #held = new Set<string>();
   #wake = Promise.withResolvers<void>();
+  #begun = false;
   #ended = false;
   #error: unknown;
 
-  constructor(repo: string | undefined) {
-    this.repo = repo;
+  constructor(repos: readonly string[] | undefined, since: Revisions = {}) {
+    this.repos = repos;
+    for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
   }
 
-  /** The daemon sends events from these revisions on; after a resume, what differs changed meanwhile. */
-  begin(revisions: { readonly [repo: string]: number }, resumed: boolean): void {
-    const ids = new Set([...this.#revisions.keys(), ...Object.keys(revisions)]);
-    const changed = [...ids].filter(id => this.#revisions.get(id) !== revisions[id]);
-    this.#revisions.clear();
-    for (const [id, revision] of Object.entries(revisions)) this.#revisions.set(id, revision);
-    if (resumed) this.#push(["connection", "resumed", { changed }]);
+  /** How far the repositories have been seen: what comes after is still wanted. */
+  seen(repos: Iterable<string> = this.#seen.keys()): Revisions {
+    return Object.fromEntries([...repos].flatMap(id => (this.#seen.has(id) ? [[id, this.#seen.get(id) ?? 0]] : [])));
+  }
+
+  /** The daemon sends events from now on, and first what came after `seen`. */
+  begin(revisions: Revisions): void {
+    for (const [id, revision] of Object.entries(revisions)) if (!this.#seen.has(id)) this.#seen.set(id, revision);
+    this.#begun = true;
+  }
+
+  /** The connection is gone; what is told from here on belongs to the next one. */
+  lose(): void {
+    if (!this.#begun) return;
+    this.#begun = false;
+    if (this.repos === undefined) this.#push(["connection", "lost", {}]);
+  }
+
+  /**
+   * Of a watch of everything: it goes on from these revisions, but for the repositories that this returns, which have
+   * changed meanwhile. They are held until `release`.
+   */
+  resume(revisions: Revisions): { readonly changed: readonly string[]; readonly lost: readonly string[] } {
+    const changed = Object.keys(revisions).filter(id => this.#seen.has(id) && this.#seen.get(id) !== revisions[id]);
+    const ids = new Set([...this.#seen.keys(), ...Object.keys(revisions)]);
+    const lost = [...ids].filter(id => !this.#seen.has(id) || revisions[id] === undefined);
+    for (const id of lost) this.#see(id, revisions[id]);
+    for (const id of changed) this.#held.add(id);
+    this.#begun = true;
+    return { changed, lost };
+  }
+
+  /** The past of held repositories comes now; that of those in `lost` cannot, so they go on from these revisions. */
+  release(revisions: Revisions, lost: readonly string[]): void {
+    for (const id of lost) this.#see(id, revisions[id]);
+    this.#held.clear();
+    this.#push(["connection", "resumed", { lost }]);
   }
 
   take(message: EventMessage): void {
+    if (!this.#begun) return;
     if (message[0] === "config") {
       const { repo, revision } = message[2];
-      if (this.repo !== undefined && repo !== this.repo) return;
-      this.#revisions.set(repo, revision);
-    } else if (this.repo !== undefined) {
+      if (this.repos?.includes(repo) === false || this.#held.has(repo)) return;
+      // Another watch of this client may have asked for the past of this repository.
+      if (revision <= (this.#seen.get(repo) ?? 0)) return;
+      this.#seen.set(repo, revision);
+    } else if (this.repos !== undefined) {
       return;
     } else if (message[0] === "repo") {
       const [, event, { id, revision }] = message;
-      if (event === "removed") this.#revisions.delete(id);
-      else this.#revisions.set(id, revision);
+      if (event === "removed") this.#seen.delete(id);
+      else if (event === "added") this.#seen.set(id, revision);
     }
     this.#push(message);
   }
@@ -60,6 +114,16 @@ export class Watch {
       this.#wake = Promise.withResolvers<void>();
     }
     if (this.#error !== undefined) throw this.#error;
+  }
+
+  /** The changes alone, in order. */
+  async *changes(): AsyncGenerator<ConfigChanged, void> {
+    for await (const message of this.messages()) if (message[0] === "config") yield message[2];
+  }
+
+  #see(id: string, revision: number | undefined): void {
+    if (revision === undefined) this.#seen.delete(id);
+    else this.#seen.set(id, revision);
   }
 
   #push(message: WatchMessage): void {

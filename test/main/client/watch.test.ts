@@ -2,16 +2,16 @@ import { copyFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { connect, RepoconfClient, type WatchMessage } from "../../../main/client/client.ts";
+import { connect, RepoconfClient } from "../../../main/client/client.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** Takes what a watch yields until it ends; `ended` gives what it threw, if anything. */
-function collect(watch: AsyncIterable<WatchMessage>): {
-  readonly seen: WatchMessage[];
+function collect<Message>(watch: AsyncIterable<Message>): {
+  readonly seen: Message[];
   readonly ended: Promise<unknown>;
 } {
-  const seen: WatchMessage[] = [];
+  const seen: Message[] = [];
   const take = async () => {
     for await (const message of watch) seen.push(message);
   };
@@ -28,7 +28,7 @@ describe("client.watch ends", () => {
   test("when the client is closed", async () => {
     await using t = await startTestDaemon();
     const client = await connect({ home: t.homeFolder });
-    const { ended } = collect(client.watch());
+    const { ended } = collect(client.watchEverything());
     await client.run("daemon/status", {});
     client.close();
     expect(await ended).toBeUndefined();
@@ -38,10 +38,10 @@ describe("client.watch ends", () => {
     await using t = await startTestDaemon();
     using client = await connect({ home: t.homeFolder });
     const stop = new AbortController();
-    const { ended } = collect(client.watch(undefined, stop.signal));
+    const { ended } = collect(client.watchEverything({ signal: stop.signal }));
     stop.abort();
     expect(await ended).toBeUndefined();
-    expect(await collect(client.watch(undefined, AbortSignal.abort())).ended).toBeUndefined();
+    expect(await collect(client.watchEverything({ signal: AbortSignal.abort() })).ended).toBeUndefined();
   });
 
   test("with 1100 when the key is revoked", async () => {
@@ -51,7 +51,7 @@ describe("client.watch ends", () => {
       grants: [{ repos: "*", fields: ["*"], right: "read" }],
     });
     using client = await connect({ home: t.homeFolder, apiKey: result.key });
-    const { ended } = collect(client.watch());
+    const { ended } = collect(client.watchEverything());
     await client.run("daemon/status", {});
     await t.owner.call("key/revoke", { id: result.id });
     expect(await ended).toMatchObject({ code: 1100 });
@@ -61,8 +61,8 @@ describe("client.watch ends", () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
     using client = await connect({ home: t.homeFolder });
-    expect(await collect(client.watch("nowhere")).ended).toMatchObject({ code: 1102 });
-    const { ended } = collect(client.watch(repo));
+    expect(await collect(client.watch({ repo: "nowhere" })).ended).toMatchObject({ code: 1102 });
+    const { ended } = collect(client.watch({ repo }));
     await client.run("daemon/status", {});
     await t.owner.call("repo/remove", { repo });
     await t.restart();
@@ -75,8 +75,8 @@ test("one watch that ends does not end another of the same client", async () => 
   const repo = await t.addRepository();
   using client = await connect({ home: t.homeFolder });
   const stop = new AbortController();
-  const all = collect(client.watch(undefined, stop.signal));
-  const one = collect(client.watch(repo));
+  const all = collect(client.watchEverything({ signal: stop.signal }));
+  const one = collect(client.watch({ repo }));
   await client.run("daemon/status", {});
   stop.abort();
   await all.ended;
@@ -86,26 +86,59 @@ test("one watch that ends does not end another of the same client", async () => 
   await until(() => one.seen.length === 1, "the change");
 });
 
-test("after a lost connection a watch of everything tells what came and changed meanwhile, and nothing else", async () => {
+test("after a lost connection a watch of everything tells what changed meanwhile, and what came and went", async () => {
   await using folder = await temporaryFolder();
   const file = (id: string) => join(folder.path, "repos", `${id}.json`);
   const first = await startTestDaemon({ home: folder.path });
-  for (const id of ["edited", "stays"]) await first.addRepository(id);
+  for (const id of ["edited", "goes", "stays"]) await first.addRepository(id);
   using client = await connect({ home: folder.path });
-  const { seen } = collect(client.watch());
+  const { seen } = collect(client.watchEverything());
   await client.run("daemon/status", {});
   await first.addRepository("seen");
   await until(() => seen.length === 1, "the event");
+  await first.owner.call("config/watch");
   await first[Symbol.asyncDispose]();
 
   await writeFile(file("edited"), `{ "config": { "svc": { "timeout": 5 } } }`);
   await copyFile(file("stays"), file("new"));
-  await using _second = await startTestDaemon({ home: folder.path });
-  await until(() => seen.some(([resource]) => resource === "connection"), "the connection to come back");
-  const resumed = seen.find(([resource]) => resource === "connection");
-  expect(resumed?.[2]).toEqual({ changed: expect.arrayContaining(["edited", "new"]) });
-  expect(resumed?.[2]).not.toEqual({ changed: expect.arrayContaining(["stays"]) });
-  expect(resumed?.[2]).not.toEqual({ changed: expect.arrayContaining(["seen"]) });
+  await using second = await startTestDaemon({ home: folder.path });
+  await until(() => seen.some(([resource]) => resource === "config"), "the change");
+  await second.owner.call("config/set", { repo: "stays", "svc.timeout": 6 });
+  await until(() => seen.length === 5, "the next change");
+  expect(seen.slice(1)).toMatchObject([
+    ["connection", "lost", {}],
+    ["connection", "resumed", { lost: ["new"] }],
+    ["config", "changed", { repo: "edited", revision: 2, source: "file", changes: { svc: { timeout: { value: 5 } } } }],
+    ["config", "changed", { repo: "stays", revision: 2, source: "set" }],
+  ]);
+});
+
+test("a watch since a revision tells first what came after it, and each of two watches has each change once", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository("shop");
+  const other = await t.addRepository("other");
+  for (const timeout of [1, 2, 3]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+  using client = await connect({ home: t.homeFolder });
+  const early = collect(client.watch({ repo, since: 1 }));
+  await until(() => early.seen.length === 3, "the past");
+  const late = collect(client.watch({ repo: [repo, other], since: { [repo]: 2, [other]: 1 } }));
+  await until(() => late.seen.length === 2, "the past of the second");
+  await t.owner.call("config/set", { repo: [repo, other], "svc.timeout": 4 });
+  await until(() => early.seen.length === 4 && late.seen.length === 4, "the change");
+  expect(early.seen.map(({ revision }) => revision)).toEqual([2, 3, 4, 5]);
+  const revisions = (id: string) => late.seen.filter(change => change.repo === id).map(({ revision }) => revision);
+  expect([revisions(repo), revisions(other)]).toEqual([[3, 4, 5], [2]]);
+});
+
+test("a watch from before what is kept is 1110, one from a revision that is not there yet 1112", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository("shop");
+  await writeFile(join(t.homeFolder, "settings.json"), `{ "history": { "revisions": 2 } }`);
+  await t.restart();
+  for (const timeout of [1, 2, 3]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+  using client = await connect({ home: t.homeFolder });
+  expect(await collect(client.watch({ repo, since: 1 })).ended).toMatchObject({ code: 1110, details: { current: 4 } });
+  expect(await collect(client.watch({ repo, since: 5 })).ended).toMatchObject({ code: 1112 });
 });
 
 test("a server that ends the connection before the handshake is done is 1200, and nothing hangs", async () => {

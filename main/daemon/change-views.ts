@@ -1,0 +1,72 @@
+import { type Config, configValue } from "../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../shared/config-path.ts";
+import { allows } from "../../shared/grants.ts";
+import type { ConfigChanged, FieldChange, HistoryEntry } from "../../shared/protocol.ts";
+import type { Caller } from "./caller.ts";
+import type { Actor, HistoryRecord, RecordedChange } from "./store/store.ts";
+
+/** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
+export function viewChange(
+  caller: Caller,
+  repo: string,
+  change: RecordedChange,
+  defaults: Config,
+): ConfigChanged | undefined {
+  const { revision, time, actor, source, reason } = change;
+  const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
+  let visible = false;
+  for (const { scope, field, before, after, forgotten } of change.changes) {
+    if (!allows(caller.grants, "read", repo, joinConfigPath(scope, field))) continue;
+    const fallback = configValue(defaults, scope, field) ?? null;
+    let fields = changes[scope];
+    if (fields === undefined) {
+      fields = {};
+      changes[scope] = fields;
+    }
+    const value = after ?? (forgotten ? null : fallback);
+    const previous = before ?? (forgotten ? null : fallback);
+    fields[field] = { value, previous, stored: after !== undefined, ...(forgotten && { forgotten }) };
+    visible = true;
+  }
+  if (!visible) return undefined;
+  const who = actorName(caller, actor);
+  return { repo, revision, time, actor: who, source, ...(reason !== undefined && { reason }), changes };
+}
+
+/** What a record of the history tells the caller, of one field or of all; undefined if nothing that it may read. */
+export function viewRecord(
+  caller: Caller,
+  repo: string,
+  record: HistoryRecord,
+  path: string | undefined,
+  defaults: Config,
+): HistoryEntry | undefined {
+  if (record.kind === "forget") {
+    const { revision, time, actor, scope, field: name } = record;
+    const field = joinConfigPath(scope, name);
+    if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
+    return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
+  }
+  const of = ({ scope, field }: ConfigPath) => path === undefined || joinConfigPath(scope, field) === path;
+  // A revision that changed nothing begins the history of a repository without values.
+  const changes = record.changes.filter(of);
+  if (record.changes.length === 0 && path === undefined)
+    return {
+      revision: record.revision,
+      time: record.time,
+      actor: actorName(caller, record.actor),
+      source: record.source,
+      changes: {},
+    };
+  const seen = viewChange(caller, repo, { ...record, changes }, defaults);
+  if (seen === undefined) return undefined;
+  const { repo: _, ...entry } = seen;
+  return entry;
+}
+
+function actorName(caller: Caller, actor: Actor): string {
+  if (actor.kind === "file") return "file";
+  if (actor.id === "owner") return actor.name;
+  if (caller.owner) return actor.name;
+  return actor.id === caller.keyId ? "this key" : "another key";
+}
