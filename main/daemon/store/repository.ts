@@ -63,6 +63,7 @@ export class Repository {
   /** What the files hold could not be recorded yet. */
   #unrecorded: unknown;
   #recentWrites: RecentWrite[] = [];
+  #hashed = { text: "", hash: hashText("") };
   /** Of the files that `state` was made from. */
   #stamps: FileStamps = {};
   #loaded = false;
@@ -527,7 +528,9 @@ export class Repository {
 
   /** Of the values' file as it was last seen; one that is gone has the hash of no text. */
   #textHash(): string {
-    return hashText(this.files.values.text ?? "");
+    const text = this.files.values.text ?? "";
+    if (this.#hashed.text !== text) this.#hashed = { text, hash: hashText(text) };
+    return this.#hashed.hash;
   }
 
   readonly #locate = (path: readonly string[]) => {

@@ -148,7 +148,7 @@ export class Journal {
     try {
       this.#head = (await this.#extend(head, records)) ?? (await this.#begin(head, records, before));
     } catch (error) {
-      await this.cutBack(head);
+      await this.#cut(head);
       throw error;
     }
     return head;
@@ -159,6 +159,10 @@ export class Journal {
    * none, the next start finds that it never became true.
    */
   async cutBack(head: JournalHead): Promise<void> {
+    if (this.#head !== head) await this.#cut(head);
+  }
+
+  async #cut(head: JournalHead): Promise<void> {
     const segment = this.#head?.segment;
     this.#head = head;
     const begun = this.#segments.filter(
