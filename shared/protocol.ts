@@ -40,6 +40,7 @@ export interface OperationArgumentsByName {
   "config/set": ChangeArguments & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/explain": { readonly repo?: string | null; readonly field?: string | null };
+  "config/search": PageArguments & { readonly query: string };
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
@@ -65,6 +66,17 @@ export interface OperationArgumentsByName {
   };
   "repo/update": { readonly repo?: string | null; readonly name?: string | null; readonly path?: string | null };
   "repo/remove": { readonly repo?: string | null };
+  "repo/scan": { readonly path: string };
+  "file/read": { readonly repo?: string | null };
+  "file/write": {
+    readonly repo?: string | null;
+    readonly text: string;
+    /** The text that is to be replaced; null if there was no file. */
+    readonly expected: string | null;
+  };
+  "file/restore": { readonly repo?: string | null };
+  "session/create": { readonly label: string };
+  "session/link": object;
   "key/self": object;
   "key/list": PageArguments;
   "key/create": { readonly name: string; readonly grants: Grants; readonly expires?: string | null };
@@ -143,6 +155,32 @@ export interface KeyEntry {
   readonly grants: Grants;
   /** RFC 3339, UTC. */
   readonly expires?: string;
+  /** A session of the screen; it ends after 30 days without use. */
+  readonly kind?: "session";
+}
+
+/** What a search found: a repository by its name, or a field by its name or its value. */
+export interface SearchHit {
+  readonly repo: string;
+  readonly scope?: string;
+  readonly field?: string;
+  /** The effective value; a masked one is not told. */
+  readonly value?: JsonValue;
+}
+
+/** A git work tree on this machine. */
+export interface FoundWorkTree {
+  readonly path: string;
+  readonly name: string;
+  /** The repository that has this folder already. */
+  readonly repo?: string;
+}
+
+/** The file that holds a repository's values. */
+export interface FileText {
+  readonly file: string;
+  /** Null: there is no file, or none that can be read as text. */
+  readonly text: string | null;
 }
 
 export interface DaemonStatus {
@@ -167,6 +205,7 @@ export interface OperationResults {
   "config/set": readonly ChangedRepository[];
   "config/unset": readonly ChangedRepository[];
   "config/explain": Explanation;
+  "config/search": readonly SearchHit[];
   "config/watch": { readonly revisions: { readonly [repo: string]: number } };
   "config/unwatch": Record<string, never>;
   "history/list": readonly HistoryEntry[];
@@ -178,6 +217,13 @@ export interface OperationResults {
   "repo/update": RepositoryEntry;
   /** Without `movedTo` there was no file any more. */
   "repo/remove": { readonly movedTo?: string };
+  "repo/scan": readonly FoundWorkTree[];
+  "file/read": FileText;
+  "file/write": Record<string, never>;
+  /** Where the text that was replaced is kept; absent: there was none. */
+  "file/restore": { readonly movedTo?: string };
+  "session/create": { readonly id: string; readonly key: string };
+  "session/link": { readonly url: string; readonly code: string };
   "key/self": KeyEntry;
   "key/list": readonly (KeyEntry & { readonly createdAt: string })[];
   "key/create": KeyEntry & { readonly key: string };

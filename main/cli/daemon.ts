@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { screenFolder } from "./screen-folder.ts";
 
 interface DaemonCommandOptions {
   readonly home?: string;
@@ -12,6 +13,8 @@ interface DaemonCommandOptions {
 
 /** Milliseconds after which a daemon that a command started for itself leaves, if nobody is connected. */
 const idleTimeout = 30 * 60_000;
+/** Milliseconds that the printed link to the screen is good. */
+const linkLifetime = 10 * 60_000;
 const logFileBytes = 5_000_000;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "silent"];
 
@@ -52,6 +55,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     version,
     logger,
     onStop: stop,
+    screenFolder,
     ...(options.port !== undefined && { port: options.port }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
@@ -62,7 +66,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   try {
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
-    process.stdout.write(greeting(daemon, version, homeFolder(undefined, {})));
+    process.stdout.write(greeting(daemon, version, homeFolder(undefined, {}), background));
     await stopAsked;
   } finally {
     await daemon.close();
@@ -75,9 +79,11 @@ interface Greeted {
   readonly url: string;
   readonly home: { readonly folder: string; readonly ownerKeyFile: string };
   readonly otherPort: boolean;
+  createLink(lifetime: number): string;
 }
 
-function greeting({ url, home, otherPort }: Greeted, version: string, defaultHome: string): string {
+function greeting(daemon: Greeted, version: string, defaultHome: string, background: boolean): string {
+  const { url, home, otherPort } = daemon;
   // npx finds the command only in the project's own folder, which is where npm runs its scripts.
   const fromProject = process.env["npm_lifecycle_event"] === "start";
   const command = fromProject ? "npx repoconf" : "repoconf";
@@ -88,6 +94,10 @@ function greeting({ url, home, otherPort }: Greeted, version: string, defaultHom
     `  URL    ${url}${otherPort ? "   (the preferred port was taken)" : ""}`,
     `  Home   ${home.folder}`,
     `  Key    ${home.ownerKeyFile}`,
+    // Nobody reads what a daemon in the background prints.
+    ...(background
+      ? []
+      : [`  Screen ${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`]),
     "",
     `Try it in another terminal, in ${fromProject ? "this folder" : "the folder of a git repository"}:`,
     `  ${command} repo add${option}`,

@@ -19,6 +19,7 @@ import { addSetCommand } from "./set.ts";
 import { addSettingsCommand } from "./settings.ts";
 import { addStatusCommand } from "./status.ts";
 import { addRestartCommand, addStopCommand } from "./stop.ts";
+import { addUiCommand } from "./ui.ts";
 import { addUnsetCommand } from "./unset.ts";
 import { addWatchCommand } from "./watch.ts";
 
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   addRepoCommand(program);
   addScopeCommand(program);
   addKeyCommand(program);
+  addUiCommand(program);
   addStatusCommand(program);
   addDaemonCommand(program, packageJson.version);
   addStopCommand(program);

@@ -3,9 +3,9 @@ import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { findWorkTree } from "../git.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 import { CommandError } from "./exit-codes.ts";
-import { findWorkTree } from "./git.ts";
 import { chooseRepository, listRepositories } from "./repositories.ts";
 import { confirm, print, printJson, printNote, printTable } from "./terminal.ts";
 
@@ -74,7 +74,7 @@ function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddO
 }
 
 async function addBelow(client: RepoconfClient, folder: string, options: AddOptions): Promise<void> {
-  const { findWorkTreesBelow } = await import("./git.ts");
+  const { findWorkTreesBelow } = await import("../git.ts");
   const known = new Set((await listRepositories(client)).map(entry => entry.path));
   const found: string[] = [];
   const root = await realpath(resolve(folder)).catch(() => {

@@ -1,8 +1,8 @@
 import { isAbsolute, relative } from "node:path";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { findWorkTree } from "../git.ts";
 import { CommandError } from "./exit-codes.ts";
-import { findWorkTree } from "./git.ts";
 import { nearest } from "./suggestion.ts";
 
 /** Every repository that the key may read. */

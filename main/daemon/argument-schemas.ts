@@ -80,6 +80,11 @@ export const argumentSchemas = {
     },
   },
   "config/explain": { type: "object", properties: { repo: optionalString, field: optionalString } },
+  "config/search": {
+    type: "object",
+    properties: { query: { type: "string", maxLength: 1000 }, limit, after: optionalString },
+    required: ["query"],
+  },
   "config/watch": {
     type: "object",
     properties: {
@@ -131,6 +136,20 @@ export const argumentSchemas = {
     },
   },
   "repo/remove": { type: "object", properties: { repo: optionalString } },
+  "repo/scan": { type: "object", properties: { path: { type: "string", minLength: 1 } }, required: ["path"] },
+  "file/read": { type: "object", properties: { repo: optionalString } },
+  "file/write": {
+    type: "object",
+    properties: { repo: optionalString, text: { type: "string" }, expected: optionalString },
+    required: ["text", "expected"],
+  },
+  "file/restore": { type: "object", properties: { repo: optionalString } },
+  "session/create": {
+    type: "object",
+    properties: { label: { type: "string", pattern: "^[a-z][a-z0-9 -]{0,30}$" } },
+    required: ["label"],
+  },
+  "session/link": { type: "object", properties: {} },
   "key/self": { type: "object", properties: {} },
   "key/list": { type: "object", properties: { limit, after: optionalString } },
   "key/create": {

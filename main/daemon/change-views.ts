@@ -66,7 +66,8 @@ export function viewRecord(
 
 function actorName(caller: Caller, actor: Actor): string {
   if (actor.kind === "file") return "file";
-  if (actor.id === "owner") return actor.name;
   if (caller.owner) return actor.name;
-  return actor.id === caller.keyId ? "this key" : "another key";
+  // Which of the owner's windows it was is the owner's business.
+  if (actor.id === "owner") return "owner";
+  return actor.id === caller.actor.id ? "this key" : "another key";
 }

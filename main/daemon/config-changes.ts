@@ -135,7 +135,7 @@ export class ConfigChanges {
   #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Verdict> {
     const { source, reason, atomic, dryRun } = request;
     return {
-      actor: { kind: "key", id: caller.keyId, name: caller.name },
+      actor: caller.actor,
       source,
       ...(reason !== undefined && { reason }),
       decide: state => {

@@ -128,7 +128,7 @@ export class Connections {
         socket.disconnect();
         continue;
       }
-      const rights = `${rightsOf(caller)} ${actor?.kind === "key" && actor.id === caller.keyId}`;
+      const rights = `${rightsOf(caller)} ${actor?.kind === "key" && actor.id === caller.actor.id}`;
       let group = groups.get(rights);
       if (group === undefined) {
         group = { made: message(caller), sockets: [] };

@@ -15,17 +15,21 @@ import { FolderWatcher } from "./folder-watcher.ts";
 import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome } from "./home.ts";
 import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
+import { SessionCodes } from "./keys/session-codes.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { logStoreEvent } from "./log-store-event.ts";
 import { configOperations } from "./operations/config.ts";
 import { daemonOperations } from "./operations/daemon.ts";
+import { fileOperations } from "./operations/file.ts";
 import { historyOperations } from "./operations/history.ts";
 import { keyOperations } from "./operations/key.ts";
 import { repositoryOperations } from "./operations/repo.ts";
 import { scopeOperations } from "./operations/scope.ts";
+import { sessionOperations } from "./operations/session.ts";
 import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
+import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
 import { FileStore } from "./store/file-store.ts";
@@ -44,6 +48,8 @@ export interface DaemonOptions {
   onStop?(): void;
   /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
   readonly idleTimeout?: number;
+  /** Where the built screen is; left out: there is none. */
+  readonly screenFolder?: string;
   /** The calls under durable writes; tests hand in ones that fail. */
   readonly fileSystem?: FileSystem;
   /** Milliseconds between two comparisons of the home with what is known. */
@@ -55,6 +61,8 @@ export interface Daemon {
   readonly home: Home;
   /** The preferred port was taken, and this is another. */
   readonly otherPort: boolean;
+  /** A link to the screen that makes a session, good once and for so many milliseconds. */
+  createLink(lifetime: number): string;
   /** Finishes what is being written, then lets go of port and home. */
   close(): Promise<void>;
 }
@@ -89,7 +97,7 @@ async function startDaemon(
   options: DaemonOptions,
   home: Home,
   resources: AsyncDisposableStack,
-): Promise<Pick<Daemon, "url" | "otherPort"> & { finish(): Promise<void> }> {
+): Promise<Pick<Daemon, "url" | "otherPort" | "createLink"> & { finish(): Promise<void> }> {
   const { logger, version } = options;
   const startedAt = new Date();
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
@@ -118,6 +126,7 @@ async function startDaemon(
   });
   const service = new ConfigService(store, scopes);
   const changes = new ConfigChanges(store, scopes);
+  const codes = new SessionCodes();
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
@@ -129,6 +138,13 @@ async function startDaemon(
       version,
       isReady: () => state === "running",
       identityProof: nonce => identityProof(endpoint, nonce),
+      screen: options.screenFolder === undefined ? undefined : await Screen.open(options.screenFolder),
+      createSession: async code => {
+        if (!codes.redeem(code)) return undefined;
+        const { key } = await keys.createSession("browser");
+        connections.publishKeys();
+        return key;
+      },
     }),
     onRefusal: (refusal, { headers: { host, origin } }) => {
       countRefusal(refusal.cause);
@@ -136,6 +152,7 @@ async function startDaemon(
     },
   });
   resources.defer(() => door.close());
+  const linkOf = (code: string) => `http://127.0.0.1:${door.port}/#code=${code}`;
   const endpoint = newEndpoint(`http://127.0.0.1:${door.port}`, version, startedAt);
 
   let state: "starting" | "running" | "stopping" = "starting";
@@ -144,10 +161,12 @@ async function startDaemon(
     running,
     createDispatch({
       operations: {
-        ...configOperations(service, changes, store),
+        ...configOperations(service, changes, store, scopes),
         ...historyOperations(service, changes, store),
         ...repositoryOperations(service, store),
+        ...fileOperations(store),
         ...scopeOperations(scopes),
+        ...sessionOperations(keys, codes, linkOf, () => connections.publishKeys()),
         ...keyOperations(
           keys,
           () => connections.publishKeys(),
@@ -254,7 +273,8 @@ async function startDaemon(
   watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
   const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
-  return { url: endpoint.url, otherPort, finish };
+  const createLink = (lifetime: number) => linkOf(codes.create(lifetime));
+  return { url: endpoint.url, otherPort, createLink, finish };
 }
 
 async function lockHome(home: Home): Promise<Lock> {

@@ -1,18 +1,29 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { isJsonObject } from "../../shared/json.ts";
+import { readSmallJson, type Screen } from "./screen.ts";
 
 export interface RoutesOptions {
   identityProof(nonce: string | null): string | undefined;
   isReady(): boolean;
   readonly version: string;
+  /** Undefined where only the daemon was built. */
+  readonly screen: Screen | undefined;
+  /** Changes a code for a session's key; undefined if the code is no good. */
+  createSession(code: string): Promise<string | undefined>;
 }
 
-/** The plain HTTP routes: health, identity, and a word to whoever opens the address in a browser. None needs a key or tells of anyone's data. */
+/** The plain HTTP routes: health, identity, the screen's files, and a session for whoever has a code. None tells of anyone's data. */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const url = URL.parse(request.url ?? "/", "http://localhost");
     if (url === null) return answer(response, 400, "This is no path.");
+    if (url.pathname === "/session") {
+      answerSession(options, request, response).catch(() => answer(response, 500, "No session could be made."));
+      return;
+    }
     if (request.method !== "GET" && request.method !== "HEAD")
       return answer(response, 405, "Only GET is answered here.", { Allow: "GET, HEAD" });
+    if (options.screen?.answer(url.pathname, request.headers.host ?? "", response)) return;
     switch (url.pathname) {
       case "/livez":
         return answer(response, 200, "alive");
@@ -34,6 +45,23 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
         return answer(response, 404, "There is nothing here.");
     }
   };
+}
+
+/** `POST /session` `{ code }`, by the daemon's own page alone: the guard let in other origins too, if the settings name them. */
+async function answerSession(
+  { createSession }: RoutesOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (request.method !== "POST") return answer(response, 405, "Only POST is answered here.", { Allow: "POST" });
+  if (request.headers.origin !== `http://${request.headers.host}`)
+    return answer(response, 403, "Only Repoconf's own page gets a session.");
+  const body = await readSmallJson(request);
+  const code = isJsonObject(body) ? body["code"] : undefined;
+  const key = typeof code === "string" ? await createSession(code) : undefined;
+  if (key === undefined)
+    return answer(response, 401, "This link was used before, or is too old. Get a new one: repoconf ui");
+  return answer(response, 200, JSON.stringify({ key }), { "Content-Type": "application/json" });
 }
 
 function answer(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders = {}): void {

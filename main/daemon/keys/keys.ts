@@ -20,6 +20,10 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
+  /** A session: a window of the owner's. */
+  readonly kind?: "session";
+  /** Of a session, RFC 3339, to the hour. */
+  readonly usedAt?: string;
 }
 
 interface KeysData {
@@ -28,6 +32,10 @@ interface KeysData {
 
 /** Names that events give to others than named keys. */
 const reservedNames = /^(owner|file$|this key$|another key$)/i;
+/** A session that was not used for so long, in milliseconds, has ended. */
+const sessionIdle = 30 * 24 * 60 * 60_000;
+/** How exactly the last use of a session is known, in milliseconds: each time costs a write. */
+const useStep = 60 * 60_000;
 /** One answer for every way a key can be wrong, so that trying teaches nothing. */
 const unauthorized = () =>
   new RepoconfError(
@@ -41,6 +49,8 @@ export class Keys {
   readonly #ownerHash: string;
   readonly #ownerId: string;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
+  /** When each session was last used, in milliseconds since 1970. */
+  readonly #used = new Map<string, number>();
   readonly #writing = pLimit(1);
   readonly #now: () => number;
 
@@ -84,11 +94,14 @@ export class Keys {
   /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */
   assertValid(caller: Caller): void {
     if (!this.isValid(caller)) throw unauthorized();
+    if (caller !== ownerCaller && caller.owner) this.#touch(caller.keyId);
   }
 
   isValid(caller: Caller): boolean {
-    if (caller.owner) return true;
+    if (caller === ownerCaller) return true;
     if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
+    const used = this.#used.get(caller.keyId);
+    if (used !== undefined && used + sessionIdle < this.#now()) return false;
     return caller.expires === undefined || Date.parse(caller.expires) > this.#now();
   }
 
@@ -128,6 +141,28 @@ export class Keys {
     });
   }
 
+  /** Makes a session: a key with the owner's rights for a window of the owner's. Throws RepoconfError 1108. */
+  createSession(label: string): Promise<{ readonly id: string; readonly key: string }> {
+    return this.#writing(async () => {
+      const { id, key } = newKeyText();
+      const createdAt = new Date(this.#now()).toISOString();
+      const stored: StoredKey = {
+        id,
+        name: `owner (${label})`,
+        hash: hashKey(key),
+        grants: ownerGrants,
+        createdAt,
+        kind: "session",
+        usedAt: createdAt,
+      };
+      // Those that have ended are of no more use to anyone.
+      const kept = this.list().filter(one => one.kind !== "session" || lastUse(one) + sessionIdle >= this.#now());
+      await this.#save([...kept, stored]);
+      this.#remember(stored);
+      return { id, key };
+    });
+  }
+
   /** Ends a key. Throws RepoconfError 1108 or 1112. */
   revoke(id: string): Promise<void> {
     return this.#writing(async () => {
@@ -136,6 +171,7 @@ export class Keys {
         throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
       await this.#save(rest);
       this.#callers.delete(id);
+      this.#used.delete(id);
     });
   }
 
@@ -164,13 +200,39 @@ export class Keys {
     }
   }
 
-  #remember({ id, name, hash, grants, expires }: StoredKey): void {
-    const caller: Caller = { keyId: id, name, owner: false, grants, ...(expires !== undefined && { expires }) };
+  #remember(stored: StoredKey): void {
+    const { id, name, hash, grants, expires } = stored;
+    const owner = stored.kind === "session";
+    const actor = { kind: "key", id: owner ? "owner" : id, name } as const;
+    const caller: Caller = { keyId: id, name, owner, actor, grants, ...(expires !== undefined && { expires }) };
     this.#callers.set(id, { hash, caller });
+    if (owner) this.#used.set(id, lastUse(stored));
+  }
+
+  /** A session is in use. That it is may be forgotten by a crash, for at most an hour. */
+  #touch(id: string): void {
+    const now = this.#now();
+    if (now - (this.#used.get(id) ?? 0) < useStep) return;
+    this.#used.set(id, now);
+    const usedAt = new Date(now).toISOString();
+    void this.#writing(() => this.#save(this.list().map(key => (key.id === id ? { ...key, usedAt } : key)))).catch(
+      // It goes on as it was known before.
+      () => {},
+    );
   }
 }
 
-const ownerCaller: Caller = { keyId: "owner", name: "owner", owner: true, grants: ownerGrants };
+const ownerCaller: Caller = {
+  keyId: "owner",
+  name: "owner",
+  owner: true,
+  actor: { kind: "key", id: "owner", name: "owner" },
+  grants: ownerGrants,
+};
+
+function lastUse({ usedAt, createdAt }: StoredKey): number {
+  return Date.parse(usedAt ?? createdAt);
+}
 
 async function ownerKey(home: Home): Promise<string> {
   const file = privateFile(home, home.ownerKeyFile);
@@ -203,7 +265,8 @@ function parseKeys(value: unknown): KeysData {
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       validateGrants(key["grants"]) &&
-      (key["expires"] === undefined || typeof key["expires"] === "string");
+      ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string") &&
+      (key["kind"] === undefined || key["kind"] === "session");
     if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
   }
   // Every member that is used has been checked.

@@ -1,18 +1,18 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { ChangeArguments } from "../../../shared/protocol.ts";
+import type { ChangeArguments, SearchHit } from "../../../shared/protocol.ts";
 import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
 import { jsonBytes, limitExceeded } from "../measure.ts";
+import type { Scopes } from "../scopes.ts";
+import { searchConfig } from "../search.ts";
 import type { RepositoryStore } from "../store/store.ts";
+import { defaultLimit } from "./pages.ts";
 
-type ConfigOperations = Pick<
-  Operations,
-  "config/list" | "config/set" | "config/unset" | "config/explain" | "config/watch" | "config/unwatch"
->;
+type ConfigOperations = Pick<Operations, Extract<keyof Operations, `config/${string}`>>;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
 
@@ -21,6 +21,7 @@ export function configOperations(
   service: ConfigService,
   changes: ConfigChanges,
   store: RepositoryStore,
+  scopes: Scopes,
 ): ConfigOperations {
   return {
     "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
@@ -57,6 +58,19 @@ export function configOperations(
       if (!repo) throw noRepository();
       if (!field) throw noField("Name a <scope>.<field> as field.");
       return { result: await service.explain(caller, repo, field) };
+    },
+
+    "config/search": async ({ query, limit, after }, { caller }) => {
+      const most = limit ?? defaultLimit;
+      const hits: SearchHit[] = [];
+      for await (const hit of searchConfig(caller, query, after ?? undefined, { service, scopes })) {
+        const last = hits.at(-1);
+        // A page ends between two repositories, as `after` names one.
+        if (last !== undefined && hits.length >= most && hit.repo !== last.repo)
+          return { result: hits, next: last.repo };
+        hits.push(hit);
+      }
+      return { result: hits };
     },
 
     "config/watch": async ({ repo, since }, { caller, connection }) => {

@@ -55,7 +55,7 @@ export function historyOperations(
       const path = splitConfigPath(field);
       if (path === undefined)
         throw new RepoconfError(1011, `A field is written <scope>.<field>, not "${field}".`, { field });
-      await store.forget(repo, path, { kind: "key", id: caller.keyId, name: caller.name });
+      await store.forget(repo, path, caller.actor);
       return { result: {} };
     },
   };

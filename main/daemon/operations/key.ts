@@ -43,6 +43,6 @@ function selfEntry({ keyId, name, grants, expires }: Caller): KeyEntry {
   return { id: keyId, name, grants, ...(expires !== undefined && { expires }) };
 }
 
-function keyEntry({ id, name, grants, expires }: StoredKey): KeyEntry {
-  return { id, name, grants, ...(expires !== undefined && { expires }) };
+function keyEntry({ id, name, grants, expires, kind }: StoredKey): KeyEntry {
+  return { id, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
 }

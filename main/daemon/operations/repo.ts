@@ -1,16 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve } from "node:path";
+import { basename, isAbsolute, relative, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { RepositoryEntry } from "../../../shared/protocol.ts";
+import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { findWorkTreesBelow } from "../../git.ts";
 import type { Caller } from "../caller.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations } from "../dispatch.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import { page } from "./pages.ts";
 
-type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove">;
+type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
+
+/** Work trees that one scan finds at most: more than that is a folder chosen too high up. */
+const mostFound = 1_000;
 
 /** `repo/*`: any key lists what it may read; only the owner manages repositories. */
 export function repositoryOperations(service: ConfigService, store: RepositoryStore): RepositoryOperations {
@@ -46,6 +50,19 @@ export function repositoryOperations(service: ConfigService, store: RepositorySt
       return { result };
     },
 
+    "repo/scan": async ({ path }, { caller }) => {
+      requireOwner(caller);
+      const folder = absolutePath(path);
+      const known = new Map((await store.summaries()).map(summary => [summary.path, summary.id]));
+      const found: FoundWorkTree[] = [];
+      for await (const tree of findWorkTreesBelow(folder, () => {})) {
+        const repo = known.get(tree);
+        found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
+        if (found.length >= mostFound) break;
+      }
+      return { result: found };
+    },
+
     "repo/remove": async ({ repo }, { caller }) => {
       requireOwner(caller);
       const movedTo = await store.remove(existing(store, repo));
@@ -60,7 +77,8 @@ export function requireOwner(caller: Caller): void {
   throw new RepoconfError(1105, "Only the owner's key may do this.");
 }
 
-function existing(store: RepositoryStore, repo: string | null | undefined): string {
+/** Throws RepoconfError 1006 or 1102. */
+export function existing(store: RepositoryStore, repo: string | null | undefined): string {
   if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
   if (!store.has(repo)) throw unknownRepository(repo);
   return repo;

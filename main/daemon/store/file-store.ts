@@ -1,13 +1,15 @@
-import { realpath, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { copyFile, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
+import type { FileText } from "../../../shared/protocol.ts";
 import type { Scopes } from "../scopes.ts";
 import { moveFile } from "./durable-text-file.ts";
-import { type FileSystem, realFileSystem } from "./file-system.ts";
+import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
@@ -174,6 +176,36 @@ export class FileStore implements RepositoryStore {
     return holdAll(0);
   }
 
+  async readText(id: string): Promise<FileText> {
+    const repository = this.#require(id);
+    await repository.look();
+    const { path, text } = repository.files.values;
+    return { file: path, text };
+  }
+
+  async writeText(id: string, text: string, expected: string | null): Promise<boolean> {
+    const repository = await this.#loaded(id);
+    return repository.exclusive(() => repository.replaceText(text, expected));
+  }
+
+  async restoreText(id: string): Promise<string | undefined> {
+    const repository = await this.#loaded(id);
+    return repository.exclusive(async () => {
+      const { path } = repository.files.values;
+      const kept = this.#placeForRemoved(`${id}.broken`);
+      let movedTo: string | undefined;
+      try {
+        await copyFile(path, kept, constants.COPYFILE_EXCL);
+        movedTo = kept;
+      } catch (error) {
+        // Gone, or nothing that can be copied: then it cannot be replaced either, and that is told.
+        if (systemErrorCode(error) !== "ENOENT") throw storageFailure(id, error);
+      }
+      await repository.restoreText(this.#options.schemaReference);
+      return movedTo;
+    });
+  }
+
   add(repository: NewRepository): Promise<RepositorySummary> {
     return this.#roster(async () => {
       const { id, name, path, inTree } = repository;
@@ -221,8 +253,7 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = this.#require(id);
       return repository.exclusive(async () => {
-        const name = `${id}.${new Date().toISOString().replaceAll(":", "-")}.json`;
-        const movedTo = join(this.#options.folders.removed, name);
+        const movedTo = this.#placeForRemoved(id);
         let moved: boolean;
         try {
           moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem);
@@ -263,6 +294,10 @@ export class FileStore implements RepositoryStore {
     const repository = this.#require(id);
     if (!repository.loaded) await repository.look();
     return repository;
+  }
+
+  #placeForRemoved(name: string): string {
+    return join(this.#options.folders.removed, `${name}.${new Date().toISOString().replaceAll(":", "-")}.json`);
   }
 
   #require(id: string): Repository {

@@ -138,6 +138,19 @@ export class JsonDocument {
     this.#low.data = this.#status.kind === "good" ? this.#status.json.value : {};
   }
 
+  /**
+   * Puts a text in the place of the one last seen, as an editor does; the next look finds it. Throws ForeignEditError or the
+   * system's error.
+   */
+  async replaceText(text: string): Promise<void> {
+    await this.#file.write(text, () => this.#assertUntouched());
+  }
+
+  /** As `replaceText`, whatever the file is now, if it can be replaced. */
+  async overwriteText(text: string): Promise<void> {
+    await this.#file.write(text);
+  }
+
   async #assertUntouched(): Promise<void> {
     if ((await this.#readText()) !== this.text) throw new ForeignEditError();
   }

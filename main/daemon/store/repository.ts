@@ -10,6 +10,7 @@ import { interpretConfig } from "./interpret.ts";
 import type { Journal, JournalHead } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, hashText } from "./journal/record.ts";
 import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
+import { formatJsonText } from "./json-text.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { storageFailure } from "./storage-failure.ts";
@@ -187,6 +188,42 @@ export class Repository {
     this.files.follow();
     await this.files.look();
     await this.#absorb();
+  }
+
+  /**
+   * Inside `exclusive`: puts a text in the place of the values' file, and takes it up as an edit by hand. False if the
+   * file is not `expected` any more. Throws RepoconfError 1108.
+   */
+  async replaceText(text: string, expected: string | null): Promise<boolean> {
+    const document = this.files.values;
+    await this.#look();
+    if (document.text !== expected) return false;
+    try {
+      await document.replaceText(text);
+    } catch (error) {
+      if (error instanceof ForeignEditError) return false;
+      throw storageFailure(this.id, error);
+    }
+    // Whoever wrote it knew the text that was there, and so every set.
+    this.#recentWrites = [];
+    await this.#look();
+    return true;
+  }
+
+  /** Inside `exclusive`: writes the file anew from the values in service. Throws RepoconfError 1106 or 1108. */
+  async restoreText(schemaReference: string): Promise<void> {
+    const { stored, name, path } = this.#state;
+    if (stored === undefined) throw this.#notWritable();
+    const config = filterConfig(stored, () => true);
+    const head = { $schema: schemaReference, name, ...(path !== undefined && { path }) };
+    const value = this.files.tree === undefined ? { ...head, config } : { config };
+    try {
+      await this.files.values.overwriteText(formatJsonText(value));
+    } catch (error) {
+      throw storageFailure(this.id, error);
+    }
+    this.#recentWrites = [];
+    await this.#look();
   }
 
   /** The repository is gone: what waits and what comes is told so. */

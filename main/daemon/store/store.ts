@@ -1,7 +1,7 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
-import type { ChangeSource, HealthProblem } from "../../../shared/protocol.ts";
+import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
 
 /**
  * The store's port. What the product can do (config-service.ts) knows this and nothing of files; a store on another
@@ -40,6 +40,12 @@ export interface RepositoryStore {
   apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>>;
   /** As `apply` on several repositories, all or none: if any `decide` refuses or any write fails, nothing is changed. */
   applyTogether<Answer>(requests: ReadonlyMap<string, ChangeRequest<Answer>>): Promise<Map<string, Applied<Answer>>>;
+  /** The file that holds the values, as text. Throws RepoconfError 1102. */
+  readText(id: string): Promise<FileText>;
+  /** Replaces that text, as an edit by hand does; false if it is not `expected` any more. Throws RepoconfError 1102 or 1108. */
+  writeText(id: string, text: string, expected: string | null): Promise<boolean>;
+  /** Writes the file anew from the values in service; returns where what was there is kept. Throws RepoconfError 1102, 1106 or 1108. */
+  restoreText(id: string): Promise<string | undefined>;
   /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
   add(repository: NewRepository): Promise<RepositorySummary>;
   /** Throws RepoconfError 1102, 1106, 1108 or 1111. */

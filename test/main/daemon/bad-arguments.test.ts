@@ -149,6 +149,16 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo: notText, name: [...notText, "", null, "x".repeat(201)], path: [...notText, "relative", "/nul\0"] },
   ],
   "repo/remove": [{ repo }, { repo: notText }],
+  "config/search": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001)], limit: notLimit, after: notText }],
+  "repo/scan": [{ path: "/not/there" }, { path: [...notText, null, "", "relative", "/nul\0"] }],
+  "file/read": [{ repo }, { repo: notText }],
+  "file/write": [
+    { repo, text: "{}", expected: "" },
+    { repo: notText, text: [...notText, null], expected: notText },
+  ],
+  "file/restore": [{ repo }, { repo: notText }],
+  "session/create": [{ label: "browser" }, { label: [...notText, null, "", "A", "a)", "x".repeat(32)] }],
+  "session/link": [{}, {}],
   "key/self": [{}, {}],
   "key/list": [{}, { limit: notLimit, after: notText }],
   "key/create": [

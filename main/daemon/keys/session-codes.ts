@@ -1,0 +1,33 @@
+import { createHash, randomBytes } from "node:crypto";
+
+/** Codes that a browser changes for a session of its own: each is good once, and not for long. */
+export class SessionCodes {
+  /** The hash of each code, and until when it is good (milliseconds since 1970). */
+  readonly #codes = new Map<string, number>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** A new code, good for so many milliseconds. */
+  create(lifetime: number): string {
+    const now = this.#now();
+    for (const [hash, end] of this.#codes) if (end <= now) this.#codes.delete(hash);
+    const code = randomBytes(32).toString("base64url");
+    this.#codes.set(hashOf(code), now + lifetime);
+    return code;
+  }
+
+  /** Uses a code up; false if it was none, used before, or too old. */
+  redeem(code: string): boolean {
+    const hash = hashOf(code);
+    const end = this.#codes.get(hash);
+    this.#codes.delete(hash);
+    return end !== undefined && end > this.#now();
+  }
+}
+
+function hashOf(code: string): string {
+  return createHash("sha256").update(code).digest("hex");
+}

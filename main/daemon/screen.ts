@@ -1,0 +1,113 @@
+import { randomBytes } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { extname, join, relative, sep } from "node:path";
+
+/** What the built page has where the nonce of each load belongs. */
+const noncePlace = "__NONCE__";
+
+const types: { readonly [extension: string]: string } = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+  ".json": "application/json",
+};
+
+/** Files larger than this, in bytes, are no part of the screen. */
+const largestRequest = 4_096;
+
+interface ScreenFile {
+  readonly content: Buffer;
+  readonly type: string;
+}
+
+/** The built screen, read once: its page and its files, and nothing else that lies on the disk. */
+export class Screen {
+  readonly #page: string;
+  readonly #files: ReadonlyMap<string, ScreenFile>;
+
+  private constructor(page: string, files: ReadonlyMap<string, ScreenFile>) {
+    this.#page = page;
+    this.#files = files;
+  }
+
+  /** The screen in a folder; undefined if there is none, as when only the daemon was built. */
+  static async open(folder: string): Promise<Screen | undefined> {
+    const page = await readFile(join(folder, "index.html"), "utf8").catch(() => undefined);
+    if (page === undefined) return undefined;
+    const files = new Map<string, ScreenFile>();
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      const path = join(entry.parentPath, entry.name);
+      const type = types[extname(entry.name)];
+      if (!entry.isFile() || type === undefined || entry.name === "index.html") continue;
+      files.set(`/${relative(folder, path).split(sep).join("/")}`, { content: await readFile(path), type });
+    }
+    return new Screen(page, files);
+  }
+
+  /** Answers a GET for the page or one of its files; false if it has nothing of that name. `host` is the request's own. */
+  answer(path: string, host: string, response: ServerResponse): boolean {
+    if (path === "/") {
+      const nonce = randomBytes(16).toString("base64");
+      const headers = { "Content-Security-Policy": pagePolicy(nonce, host), "Cache-Control": "no-store" };
+      send(response, this.#page.replaceAll(noncePlace, nonce), ".html", headers);
+      return true;
+    }
+    const file = this.#files.get(path);
+    if (file === undefined) return false;
+    const { content, type } = file;
+    // The names of built files tell their content.
+    const headers = { "Cache-Control": "public, max-age=31536000, immutable", "Content-Type": type };
+    send(response, content, extname(path), headers);
+    return true;
+  }
+}
+
+function pagePolicy(nonce: string, host: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src 'self' ws://${host}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+}
+
+function send(
+  response: ServerResponse,
+  content: string | Buffer,
+  extension: string,
+  headers: OutgoingHttpHeaders,
+): void {
+  response.writeHead(200, {
+    "Content-Type": types[extension],
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    ...headers,
+  });
+  response.end(content);
+}
+
+/** The body of a small JSON request; undefined if it is none, or too large. */
+export async function readSmallJson(request: IncomingMessage): Promise<unknown> {
+  let text = "";
+  request.setEncoding("utf8");
+  for await (const chunk of request) {
+    text += chunk;
+    if (text.length > largestRequest) return undefined;
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
