@@ -37,7 +37,10 @@ export interface OperationArgumentsByName {
     readonly revision?: number | null;
   };
   /** The fields are further members, `<scope>.<field>`. */
-  "config/set": ChangeArguments & { readonly [field: `${string}.${string}`]: unknown };
+  "config/set": ChangeArguments & {
+    /** Fields whose stored values go, in the same revision. */
+    readonly unset?: readonly string[] | null;
+  } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/explain": { readonly repo?: string | null; readonly field?: string | null };
   "config/search": PageArguments & { readonly query: string };

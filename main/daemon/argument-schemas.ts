@@ -70,7 +70,14 @@ export const argumentSchemas = {
       revision: { type: ["integer", "null"], minimum: 0 },
     },
   },
-  "config/set": { type: "object", properties: { repo: repositories, ...changeOptions } },
+  "config/set": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      unset: { type: ["array", "null"], items: { type: "string" } },
+      ...changeOptions,
+    },
+  },
   "config/unset": {
     type: "object",
     properties: {

@@ -17,6 +17,7 @@ export const svcSchema = {
       type: "integer",
       minimum: 0,
       maximum: 86_400,
+      "x-unit": "seconds",
       default: 900,
     },
     default: {
@@ -38,6 +39,7 @@ export const svcSchema = {
       description: "Where the application stands in the file system.",
       type: "string",
       maxLength: 4096,
+      "x-path": true,
       default: "",
     },
     services: {
@@ -163,6 +165,7 @@ export const svcSchema = {
       type: "integer",
       minimum: 0,
       maximum: 6,
+      "x-labels": ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"],
       default: 0,
     },
     refresh_hour: {
@@ -171,6 +174,7 @@ export const svcSchema = {
       type: "integer",
       minimum: 0,
       maximum: 23,
+      "x-unit": "o'clock",
       default: 4,
     },
   },

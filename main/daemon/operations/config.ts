@@ -34,10 +34,14 @@ export function configOperations(
     "config/set": async (args, context) => {
       const options = changeOptions(args);
       const repos = namedRepositories(args.repo);
-      const values = new Map<string, JsonValue>();
+      const values = new Map<string, JsonValue | undefined>();
       for (const [name, value] of Object.entries(args)) {
         // The arguments came as JSON.
         if (!setOptions.has(name)) values.set(name, value as JsonValue);
+      }
+      for (const name of args.unset ?? []) {
+        if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset at once.`);
+        values.set(name, undefined);
       }
       if (![...values.keys()].some(name => name.includes(".")))
         throw noField("Give at least one <scope>.<field> and its value.");

@@ -1,0 +1,97 @@
+import { useEffect, useState } from "react";
+import { AddRepository } from "./dialogs/add-repository.tsx";
+import { SaveBar } from "./edits/save-bar.tsx";
+import { NoSession } from "./no-session.tsx";
+import { Notices } from "./page/notices.tsx";
+import { Overview } from "./page/overview.tsx";
+import { RepositoryPage } from "./page/repository-page.tsx";
+import { redo, saveEdits, undo } from "./state/saving.ts";
+import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
+import { isText, SearchBox } from "./tree/search-box.tsx";
+import { Tree } from "./tree/tree.tsx";
+
+const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
+  connecting: "Connecting…",
+  connected: "Connected",
+  lost: "The daemon does not answer. Trying again…",
+};
+
+/** The whole screen: tree at the side, what is chosen beside it, edits at the foot. */
+export function App() {
+  const connection = useScreen(state => state.connection);
+  const selection = useScreen(state => state.selection);
+  const [adding, setAdding] = useState(false);
+  useShortcuts();
+  useLeaveWarning();
+  if (connection === "ended") return <NoSession reason="This session has ended." />;
+  return (
+    <div className="frame">
+      <header className="top">
+        <span className="brand">Repoconf</span>
+        <p className="connection" role="status" data-connection={connection}>
+          {connectionTexts[connection]}
+        </p>
+        <span className="top-tools">
+          <button type="button" className="button button-quiet" onClick={() => void undo()}>
+            Undo
+          </button>
+          <button type="button" className="button button-quiet" onClick={() => void redo()}>
+            Redo
+          </button>
+          <button type="button" className="button" onClick={() => setAdding(true)}>
+            Add a repository
+          </button>
+        </span>
+      </header>
+      <nav className="side" aria-label="Repositories and fields">
+        <SearchBox />
+        <Tree />
+      </nav>
+      <main className="main">
+        {selection === undefined ? (
+          <Overview onAdd={() => setAdding(true)} />
+        ) : (
+          <RepositoryPage key={selection.repo} selection={selection} />
+        )}
+      </main>
+      <footer className="foot">
+        <Notices />
+        <SaveBar />
+      </footer>
+      {adding && <AddRepository onClose={() => setAdding(false)} />}
+    </div>
+  );
+}
+
+/** Save from everywhere; undo and redo where the keys are not a text's own. */
+function useShortcuts(): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+      const key = event.key.toLowerCase();
+      if (key === "s" && !event.shiftKey) {
+        event.preventDefault();
+        void saveEdits("");
+      } else if (key === "z" && !isText(event.target)) {
+        event.preventDefault();
+        void (event.shiftKey ? redo() : undo());
+      } else if (key === "y" && !isText(event.target)) {
+        event.preventDefault();
+        void redo();
+      }
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+}
+
+/** The browser asks before it leaves a page with edits. */
+function useLeaveWarning(): void {
+  useEffect(() => {
+    const onLeave = (event: BeforeUnloadEvent) => {
+      if (screenStore.getState().pending.size > 0) event.preventDefault();
+    };
+    window.addEventListener("beforeunload", onLeave);
+    return () => window.removeEventListener("beforeunload", onLeave);
+  }, []);
+}

@@ -1,0 +1,134 @@
+import { type FormEvent, useState } from "react";
+import type { FoundWorkTree } from "../../shared/protocol.ts";
+import { daemon } from "../state/connection.ts";
+import { select } from "../state/navigation.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+import { Modal } from "./modal.tsx";
+
+/** Adds repositories: one by its folder, or those that a scan of a folder finds. */
+export function AddRepository({ onClose }: { onClose(): void }) {
+  const [folder, setFolder] = useState("");
+  const [name, setName] = useState("");
+  const [inTree, setInTree] = useState(false);
+  const [found, setFound] = useState<readonly FoundWorkTree[]>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  const lastPart =
+    folder
+      .replace(/[/\\]+$/, "")
+      .split(/[/\\]/)
+      .at(-1) ?? "";
+  const attempt = async (work: () => Promise<void>) => {
+    setBusy(true);
+    setProblem(undefined);
+    await work().catch(error => setProblem(messageOf(error)));
+    setBusy(false);
+  };
+  const add = (event: FormEvent) => {
+    event.preventDefault();
+    void attempt(async () => {
+      const path = folder.trim();
+      const entry = await daemon().run("repo/add", {
+        name: name.trim() || lastPart,
+        ...(path !== "" && { path }),
+        inTree,
+      });
+      select({ repo: entry.id });
+      onClose();
+    });
+  };
+  const scan = () =>
+    attempt(async () => {
+      const trees = await daemon().run("repo/scan", { path: folder.trim() });
+      setFound(trees);
+      setChosen(new Set(trees.filter(({ repo }) => repo === undefined).map(({ path }) => path)));
+    });
+  const addFound = () =>
+    attempt(async () => {
+      for (const tree of found ?? [])
+        if (chosen.has(tree.path)) await daemon().run("repo/add", { name: tree.name, path: tree.path });
+      notify("done", chosen.size === 1 ? "1 repository added." : `${chosen.size} repositories added.`);
+      onClose();
+    });
+  return (
+    <Modal title="Add a repository" onClose={onClose}>
+      <form className="review" onSubmit={add}>
+        <label className="labelled">
+          Folder{" "}
+          <span className="hint">its path on this machine; a folder with several repositories can be scanned</span>
+          <input
+            className="input input-path"
+            placeholder="/home/ada/src/shop"
+            spellCheck={false}
+            value={folder}
+            onChange={event => setFolder(event.target.value)}
+          />
+        </label>
+        <label className="labelled">
+          Name <span className="hint">{lastPart === "" ? "what it is called here" : `left empty: ${lastPart}`}</span>
+          <input className="input" spellCheck={false} value={name} onChange={event => setName(event.target.value)} />
+        </label>
+        <label className="check">
+          <input type="checkbox" checked={inTree} onChange={event => setInTree(event.target.checked)} />
+          Keep its values in <code>.repoconf.json</code> in the folder, to be committed with it
+        </label>
+        {found !== undefined && (
+          <fieldset className="found">
+            <legend>{found.length === 0 ? "No repository was found there." : `${found.length} found`}</legend>
+            {found.map(({ path, repo }) => (
+              <label className="check" key={path}>
+                <input
+                  type="checkbox"
+                  disabled={repo !== undefined}
+                  checked={repo !== undefined || chosen.has(path)}
+                  onChange={() =>
+                    setChosen(before => {
+                      const next = new Set(before);
+                      if (!next.delete(path)) next.add(path);
+                      return next;
+                    })
+                  }
+                />
+                <code>{path}</code>
+                {repo !== undefined && <span className="hint">is there already</span>}
+              </label>
+            ))}
+          </fieldset>
+        )}
+        {problem !== undefined && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <p className="dialog-tools">
+          <button type="button" className="button button-quiet" onClick={onClose}>
+            Back
+          </button>
+          <button type="button" className="button" disabled={busy || folder.trim() === ""} onClick={() => void scan()}>
+            Scan this folder
+          </button>
+          {found !== undefined && found.length > 0 ? (
+            <button
+              type="button"
+              className="button button-main"
+              disabled={busy || chosen.size === 0}
+              onClick={() => void addFound()}
+            >
+              Add {chosen.size} of them
+            </button>
+          ) : (
+            <button
+              type="submit"
+              className="button button-main"
+              disabled={busy || (name.trim() === "" && lastPart === "")}
+            >
+              Add
+            </button>
+          )}
+        </p>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,24 @@
+import type { ReactNode } from "react";
+import { Modal as AriaModal, Dialog, Heading, ModalOverlay } from "react-aria-components";
+
+interface ModalProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  onClose(): void;
+}
+
+/** A dialog over the page: Escape and a click beside it close it, and the focus comes back to where it was. */
+export function Modal({ title, children, onClose }: ModalProps) {
+  return (
+    <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={open => !open && onClose()}>
+      <AriaModal className="modal">
+        <Dialog className="dialog">
+          <Heading slot="title" className="dialog-title">
+            {title}
+          </Heading>
+          {children}
+        </Dialog>
+      </AriaModal>
+    </ModalOverlay>
+  );
+}

@@ -1,0 +1,60 @@
+import { type FormEvent, useState } from "react";
+import { Modal } from "../dialogs/modal.tsx";
+import { DiffTable } from "../history/diff-table.tsx";
+import { dropEdit } from "../state/edits.ts";
+import { saveEdits } from "../state/saving.ts";
+import { findField, useScreen } from "../state/store.ts";
+
+/** The edits as a diff, to be saved together with a reason. */
+export function ReviewDialog({ onClose }: { onClose(): void }) {
+  const pending = useScreen(state => state.pending);
+  const scopes = useScreen(state => state.scopes);
+  const repositories = useScreen(state => state.repositories);
+  const saving = useScreen(state => state.saving);
+  const connected = useScreen(state => state.connection === "connected");
+  const [reason, setReason] = useState("");
+  const groups = Map.groupBy(pending, ([, { repo }]) => repo);
+  const save = async (event: FormEvent) => {
+    event.preventDefault();
+    if (await saveEdits(reason.trim())) onClose();
+  };
+  return (
+    <Modal title="Review the edits" onClose={onClose}>
+      <form className="review" onSubmit={event => void save(event)}>
+        {[...groups].map(([repo, edits]) => (
+          <section key={repo} aria-label={repositories?.find(({ id }) => id === repo)?.name ?? repo}>
+            <h3>{repositories?.find(({ id }) => id === repo)?.name ?? repo}</h3>
+            <DiffTable
+              rows={edits.flatMap(([key, { scope, field, value, base }]) => {
+                const schema = findField(scopes, scope, field);
+                if (schema === undefined) return [];
+                return [
+                  {
+                    path: `${scope}.${field}`,
+                    schema,
+                    before: base,
+                    after: value,
+                    action: { text: "Drop", run: () => dropEdit(key) },
+                  },
+                ];
+              })}
+            />
+          </section>
+        ))}
+        {pending.size === 0 && <p>There is nothing to save.</p>}
+        <label className="labelled">
+          Reason <span className="hint">(optional; it stays in the history)</span>
+          <input className="input" maxLength={1000} value={reason} onChange={event => setReason(event.target.value)} />
+        </label>
+        <p className="dialog-tools">
+          <button type="button" className="button button-quiet" onClick={onClose}>
+            Back
+          </button>
+          <button type="submit" className="button button-main" disabled={saving || !connected || pending.size === 0}>
+            {saving ? "Saving…" : `Save ${pending.size === 1 ? "this edit" : `these ${pending.size} edits`}`}
+          </button>
+        </p>
+      </form>
+    </Modal>
+  );
+}

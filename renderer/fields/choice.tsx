@@ -1,0 +1,65 @@
+import { useId } from "react";
+import { Button, ListBox, ListBoxItem, Popover, Select, SelectValue } from "react-aria-components";
+import type { JsonValue } from "../../shared/json.ts";
+import { type EditorProps, ownProblems } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
+
+interface Option {
+  readonly id: string;
+  readonly value: JsonValue;
+  readonly text: string;
+}
+
+/** One of the values there are: of an enumeration, of named numbers, or the keys of another field. */
+export function Choice({ value, schema, label, describedBy, problems, keys, onChange }: EditorProps) {
+  const problemId = useId();
+  const own = ownProblems(problems);
+  const options = optionsOf(schema, keys);
+  const known = options.some(option => option.id === JSON.stringify(value));
+  // One that is not there any more is shown as what it is, not as another.
+  const all = known
+    ? options
+    : [...options, { id: JSON.stringify(value), value, text: `${String(value)} (not there)` }];
+  return (
+    <div className="editor-choice">
+      <Select
+        className="select"
+        aria-label={label}
+        aria-describedby={[describedBy, own.length > 0 && problemId].filter(Boolean).join(" ")}
+        isInvalid={own.length > 0}
+        selectedKey={JSON.stringify(value)}
+        onSelectionChange={id => {
+          const option = all.find(one => one.id === id);
+          if (option !== undefined) onChange(option.value);
+        }}
+      >
+        <Button className="input select-button">
+          <SelectValue className="select-value" />
+          <span aria-hidden="true" className="select-arrow" />
+        </Button>
+        <Popover className="popover">
+          <ListBox className="options" items={all}>
+            {option => (
+              <ListBoxItem id={option.id} className="option" textValue={option.text}>
+                {option.text}
+              </ListBoxItem>
+            )}
+          </ListBox>
+        </Popover>
+      </Select>
+      <Problems id={problemId} problems={own} />
+    </div>
+  );
+}
+
+function optionsOf(schema: EditorProps["schema"], keys: readonly string[] | undefined): Option[] {
+  const optionOf = (value: JsonValue, text: string) => ({ id: JSON.stringify(value), value, text });
+  if (keys !== undefined) return [optionOf("", "none"), ...keys.map(key => optionOf(key, key))];
+  const labels = schema["x-labels"];
+  if (labels !== undefined) {
+    const first = typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
+    return labels.map((text, index) => optionOf(first + index, text));
+  }
+  const values = Array.isArray(schema["enum"]) ? (schema["enum"] as readonly JsonValue[]) : [];
+  return values.map(value => optionOf(value, value === "" ? "none" : String(value)));
+}

@@ -1,0 +1,73 @@
+import { type ComponentType, createContext, useContext } from "react";
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import type { ValueProblem } from "./validate.ts";
+
+/** What every control takes, whatever it looks like. */
+export interface EditorProps {
+  readonly value: JsonValue;
+  readonly schema: ValueSchema;
+  /** What screen readers call it; what is seen beside it says the same. */
+  readonly label: string;
+  /** Ids of what describes it: its description, its problems. */
+  readonly describedBy?: string | undefined;
+  /** Problems of this value and of what is inside it, their paths beginning here. */
+  readonly problems: readonly ValueProblem[];
+  /** For a value that is a key of another field: those there are. */
+  readonly keys?: readonly string[] | undefined;
+  /** Masked values are hidden until this is set. */
+  readonly revealed: boolean;
+  onChange(value: JsonValue): void;
+}
+
+/** The editor of any value: handed down, as editors of values that hold others need it and it needs them. */
+export const EditorOfValues = createContext<ComponentType<EditorProps> | undefined>(undefined);
+
+/** The editor of a value inside another. */
+export function NestedEditor(props: EditorProps) {
+  const Editor = useContext(EditorOfValues);
+  return Editor === undefined ? undefined : <Editor {...props} />;
+}
+
+export function itemSchema(schema: ValueSchema): ValueSchema | undefined {
+  const items = schema["items"];
+  return isJsonObject(items) ? (items as ValueSchema) : undefined;
+}
+
+/** A value to begin with, for what is added. */
+export function emptyValue(schema: ValueSchema): JsonValue {
+  if (schema.default !== undefined) return schema.default;
+  const choices = schema["enum"];
+  if (Array.isArray(choices)) return choices[0] ?? null;
+  switch (schema["type"]) {
+    case "string":
+      return "";
+    case "integer":
+    case "number":
+      return typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
+    case "boolean":
+      return false;
+    case "array":
+      return [];
+    case "object": {
+      const members = schema["properties"];
+      const required = schema["required"];
+      if (!isJsonObject(members) || !Array.isArray(required)) return {};
+      return Object.fromEntries(
+        required.map((name: string) => [name, emptyValue((members[name] ?? {}) as ValueSchema)]),
+      );
+    }
+    default:
+      return null;
+  }
+}
+
+/** The problems of a part of the value, their paths beginning there. */
+export function problemsWithin(problems: readonly ValueProblem[], part: string): ValueProblem[] {
+  return problems.filter(({ path }) => path[0] === part).map(({ path, message }) => ({ path: path.slice(1), message }));
+}
+
+/** Those of the value itself. */
+export function ownProblems(problems: readonly ValueProblem[]): readonly ValueProblem[] {
+  return problems.filter(({ path }) => path.length === 0);
+}

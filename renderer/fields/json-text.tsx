@@ -1,0 +1,44 @@
+import { useEffect, useId, useState } from "react";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { type EditorProps, ownProblems } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
+
+/** For what has no control of its own: the value as JSON. */
+export function JsonText({ value, label, describedBy, problems, onChange }: EditorProps) {
+  const [text, setText] = useState(() => JSON.stringify(value, null, 2));
+  const problemId = useId();
+  useEffect(
+    () => setText(current => (sameJson(parse(current), value) ? current : JSON.stringify(value, null, 2))),
+    [value],
+  );
+  const readable = parse(text) !== undefined;
+  const shown = readable ? ownProblems(problems) : [{ path: [], message: "This is no JSON yet." }];
+  return (
+    <div className="editor-text">
+      <textarea
+        className="input input-path"
+        aria-label={label}
+        aria-describedby={[describedBy, shown.length > 0 && problemId].filter(Boolean).join(" ") || undefined}
+        aria-invalid={shown.length > 0}
+        spellCheck={false}
+        rows={Math.min(14, text.split("\n").length)}
+        value={text}
+        onChange={event => {
+          setText(event.target.value);
+          const next = parse(event.target.value);
+          if (next !== undefined) onChange(next);
+        }}
+      />
+      <Problems id={problemId} problems={shown} />
+    </div>
+  );
+}
+
+function parse(text: string): JsonValue | undefined {
+  try {
+    // Made by JSON.parse.
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

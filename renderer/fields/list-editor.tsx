@@ -1,0 +1,63 @@
+import type { JsonValue } from "../../shared/json.ts";
+import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
+
+/** Values in an order: add, move, remove. */
+export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+  const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
+  const inner = itemSchema(schema) ?? {};
+  const move = (from: number, to: number) => {
+    const next = items.filter((_, index) => index !== from);
+    next.splice(to, 0, items[from] ?? null);
+    onChange(next);
+  };
+  return (
+    <div className="list">
+      <ol className="list-items">
+        {items.map((item, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: equal texts may stand in a list twice while it is edited.
+          <li className="list-item" key={index}>
+            <NestedEditor
+              value={item}
+              schema={inner}
+              label={`${label}, entry ${index + 1}`}
+              problems={problemsWithin(problems, String(index))}
+              revealed={revealed}
+              onChange={next => onChange(items.with(index, next))}
+            />
+            <button
+              type="button"
+              className="button button-quiet button-icon"
+              aria-label={`Move entry ${index + 1} of ${label} up`}
+              disabled={index === 0}
+              onClick={() => move(index, index - 1)}
+            >
+              ↑
+            </button>
+            <button
+              type="button"
+              className="button button-quiet button-icon"
+              aria-label={`Move entry ${index + 1} of ${label} down`}
+              disabled={index === items.length - 1}
+              onClick={() => move(index, index + 1)}
+            >
+              ↓
+            </button>
+            <button
+              type="button"
+              className="button button-quiet"
+              aria-label={`Remove entry ${index + 1} of ${label}`}
+              onClick={() => onChange(items.filter((_, other) => other !== index))}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ol>
+      <button type="button" className="button" onClick={() => onChange([...items, emptyValue(inner)])}>
+        Add an entry<span className="visually-hidden"> to {label}</span>
+      </button>
+      <Problems problems={ownProblems(problems)} />
+    </div>
+  );
+}

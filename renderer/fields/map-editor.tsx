@@ -1,0 +1,122 @@
+import { type FormEvent, useState } from "react";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
+
+/** Names that people choose, each with a value: cards to add, rename and remove. */
+export function MapEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+  const object: JsonObject = isJsonObject(value) ? value : {};
+  const inner = (isJsonObject(schema["additionalProperties"]) ? schema["additionalProperties"] : {}) as ValueSchema;
+  const [renaming, setRenaming] = useState<string>();
+  return (
+    <div className="cards">
+      {Object.entries(object).map(([name, one]) => (
+        <section className="card" key={name} aria-label={`${label}: ${name}`}>
+          <header className="card-head">
+            {renaming === name ? (
+              <NameForm
+                label={`New name of ${name}`}
+                initial={name}
+                taken={Object.keys(object).filter(other => other !== name)}
+                done="Rename"
+                onName={next => {
+                  setRenaming(undefined);
+                  onChange(renamed(object, name, next));
+                }}
+                onCancel={() => setRenaming(undefined)}
+              />
+            ) : (
+              <>
+                <h4>{name}</h4>
+                <button type="button" className="button button-quiet" onClick={() => setRenaming(name)}>
+                  Rename<span className="visually-hidden"> {name}</span>
+                </button>
+                <button
+                  type="button"
+                  className="button button-quiet"
+                  onClick={() => {
+                    const { [name]: _, ...rest } = object;
+                    onChange(rest);
+                  }}
+                >
+                  Remove<span className="visually-hidden"> {name}</span>
+                </button>
+              </>
+            )}
+          </header>
+          <NestedEditor
+            value={one}
+            schema={inner}
+            label={`${label}: ${name}`}
+            problems={problemsWithin(problems, name)}
+            revealed={revealed}
+            onChange={next => onChange({ ...object, [name]: next })}
+          />
+        </section>
+      ))}
+      <NameForm
+        label={`Name of a new entry in ${label}`}
+        initial=""
+        taken={Object.keys(object)}
+        done="Add"
+        onName={name => onChange({ ...object, [name]: emptyValue(inner) })}
+      />
+      <Problems problems={ownProblems(problems)} />
+    </div>
+  );
+}
+
+/** The same with another name, in the same place. */
+function renamed(object: JsonObject, name: string, next: string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).map(([key, value]): [string, JsonValue] => [key === name ? next : key, value]),
+  );
+}
+
+interface NameFormProps {
+  readonly label: string;
+  readonly initial: string;
+  readonly taken: readonly string[];
+  readonly done: string;
+  onName(name: string): void;
+  onCancel?(): void;
+}
+
+function NameForm({ label, initial, taken, done, onName, onCancel }: NameFormProps) {
+  const [name, setName] = useState(initial);
+  const problem = taken.includes(name) ? "This name is there already." : undefined;
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name === "" || problem !== undefined) return;
+    onName(name);
+    setName("");
+  };
+  return (
+    <form className="name-form" onSubmit={submit}>
+      <input
+        className="input"
+        aria-label={label}
+        aria-invalid={problem !== undefined}
+        placeholder="name"
+        spellCheck={false}
+        // biome-ignore lint/a11y/noAutofocus: the person has just asked to rename this.
+        autoFocus={onCancel !== undefined}
+        value={name}
+        onChange={event => setName(event.target.value)}
+        onKeyDown={event => {
+          if (event.key === "Escape") onCancel?.();
+        }}
+      />
+      <button type="submit" className="button" disabled={name === "" || problem !== undefined}>
+        {done}
+      </button>
+      {onCancel !== undefined && (
+        <button type="button" className="button button-quiet" onClick={onCancel}>
+          Cancel
+        </button>
+      )}
+      {problem !== undefined && <span className="problem">{problem}</span>}
+    </form>
+  );
+}

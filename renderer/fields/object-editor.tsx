@@ -1,0 +1,54 @@
+import { isJsonObject, type JsonObject } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { type EditorProps, emptyValue, NestedEditor, problemsWithin } from "./editor.tsx";
+
+/** Named members, each with the control of its own schema. */
+export function ObjectEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+  const members = isJsonObject(schema["properties"]) ? schema["properties"] : {};
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  const object: JsonObject = isJsonObject(value) ? value : {};
+  return (
+    <div className="members">
+      {Object.entries(members).map(([name, member]) => {
+        const memberSchema = (isJsonObject(member) ? member : {}) as ValueSchema;
+        const there = Object.hasOwn(object, name);
+        const title = memberSchema.title ?? name;
+        const change = (next: JsonObject[string]) => onChange({ ...object, [name]: next });
+        return (
+          <div className="member" key={name}>
+            <span className="member-name" title={memberSchema.description}>
+              {title}
+            </span>
+            {there ? (
+              <NestedEditor
+                value={object[name] ?? null}
+                schema={memberSchema}
+                label={`${label}: ${title}`}
+                problems={problemsWithin(problems, name)}
+                revealed={revealed}
+                onChange={change}
+              />
+            ) : (
+              <button type="button" className="button button-quiet" onClick={() => change(emptyValue(memberSchema))}>
+                Add {title}
+              </button>
+            )}
+            {there && !required.includes(name) && (
+              <button
+                type="button"
+                className="button button-quiet"
+                aria-label={`Remove ${title} of ${label}`}
+                onClick={() => {
+                  const { [name]: _, ...rest } = object;
+                  onChange(rest);
+                }}
+              >
+                Remove
+              </button>
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,12 @@
+import type { ValueProblem } from "./validate.ts";
+
+/** What is wrong with a value, beside it. */
+export function Problems({ id, problems }: { readonly id?: string; readonly problems: readonly ValueProblem[] }) {
+  if (problems.length === 0) return undefined;
+  const messages = [...new Set(problems.map(({ message }) => message))];
+  return (
+    <p className="problem" id={id} role="alert">
+      {messages.join(" ")}
+    </p>
+  );
+}

@@ -1,0 +1,76 @@
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
+
+/** Entries of the same few members: a table. In a masked one the names stay and what they hold does not show. */
+export function TableEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
+  const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
+  const inner = itemSchema(schema) ?? {};
+  const members = Object.entries(isJsonObject(inner["properties"]) ? inner["properties"] : {});
+  const masked = schema["x-masked"] === true;
+  return (
+    <div className="table-editor">
+      {items.length > 0 && (
+        <table className="table">
+          <thead>
+            <tr>
+              {members.map(([name, member]) => (
+                <th key={name} scope="col">
+                  {titleOf(member, name)}
+                </th>
+              ))}
+              <th>
+                <span className="visually-hidden">Remove</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: an entry's name changes while it is typed.
+              <tr key={index}>
+                {members.map(([name, member]) => {
+                  const hide = masked && name !== "name";
+                  const memberSchema = (
+                    isJsonObject(member) ? { ...member, ...(hide && { "x-masked": true }) } : {}
+                  ) as ValueSchema;
+                  const entry = isJsonObject(item) ? item : {};
+                  return (
+                    <td key={name}>
+                      <NestedEditor
+                        value={entry[name] ?? emptyValue(memberSchema)}
+                        schema={memberSchema}
+                        label={`${label}, entry ${index + 1}: ${titleOf(member, name)}`}
+                        problems={problemsWithin(problemsWithin(problems, String(index)), name)}
+                        revealed={revealed}
+                        onChange={next => onChange(items.with(index, { ...entry, [name]: next }))}
+                      />
+                    </td>
+                  );
+                })}
+                <td>
+                  <button
+                    type="button"
+                    className="button button-quiet"
+                    aria-label={`Remove entry ${index + 1} of ${label}`}
+                    onClick={() => onChange(items.filter((_, other) => other !== index))}
+                  >
+                    Remove
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <button type="button" className="button" onClick={() => onChange([...items, emptyValue(inner)])}>
+        Add an entry<span className="visually-hidden"> to {label}</span>
+      </button>
+      <Problems problems={ownProblems(problems)} />
+    </div>
+  );
+}
+
+function titleOf(schema: unknown, name: string): string {
+  return isJsonObject(schema) && typeof schema["title"] === "string" ? schema["title"] : name;
+}

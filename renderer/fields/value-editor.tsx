@@ -1,0 +1,49 @@
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { Choice } from "./choice.tsx";
+import { EditorOfValues, type EditorProps, itemSchema } from "./editor.tsx";
+import { JsonText } from "./json-text.tsx";
+import { ListEditor } from "./list-editor.tsx";
+import { MapEditor } from "./map-editor.tsx";
+import { NumberEditor } from "./number-editor.tsx";
+import { ObjectEditor } from "./object-editor.tsx";
+import { SwitchEditor } from "./switch-editor.tsx";
+import { TableEditor } from "./table-editor.tsx";
+import { TextEditor } from "./text-editor.tsx";
+
+/** The control that fits a schema, to any depth: a scope of somebody's own gets the same care as ours, without code. */
+export function ValueEditor(props: EditorProps) {
+  const Editor = editorFor(props.schema, props.value, props.keys !== undefined);
+  return (
+    <EditorOfValues value={ValueEditor}>
+      <Editor {...props} />
+    </EditorOfValues>
+  );
+}
+
+function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean) {
+  const type = schema["type"];
+  if (isKey || Array.isArray(schema["enum"]) || schema["x-labels"] !== undefined) return Choice;
+  if (type === "boolean" && typeof value === "boolean") return SwitchEditor;
+  if (type === "integer" || type === "number") return NumberEditor;
+  if (type === "string" && typeof value === "string") return TextEditor;
+  if (type === "array" && Array.isArray(value)) {
+    const items = itemSchema(schema);
+    if (items === undefined) return JsonText;
+    const members = items["properties"];
+    const isFlat = isJsonObject(members) && Object.values(members).every(member => isSimple(member));
+    return isFlat && value.every(isJsonObject) ? TableEditor : ListEditor;
+  }
+  if (type === "object" && isJsonObject(value)) {
+    if (isJsonObject(schema["properties"])) return ObjectEditor;
+    if (isJsonObject(schema["additionalProperties"])) return MapEditor;
+  }
+  return JsonText;
+}
+
+/** One line is enough for it. */
+function isSimple(schema: unknown): boolean {
+  if (!isJsonObject(schema)) return false;
+  const { type } = schema;
+  return type === "string" || type === "integer" || type === "number" || type === "boolean";
+}

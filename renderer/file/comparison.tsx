@@ -1,0 +1,39 @@
+import { MergeView } from "@codemirror/merge";
+import { EditorState } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { useEffect, useRef } from "react";
+import { commonSetup } from "./editor-setup.ts";
+
+interface ComparisonProps {
+  readonly left: string;
+  readonly leftTitle: string;
+  readonly right: string;
+  readonly rightTitle: string;
+}
+
+/** Two texts beside each other, with what differs marked. */
+export function Comparison({ left, leftTitle, right, rightTitle }: ComparisonProps) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (place.current === null) return;
+    const side = (doc: string, title: string) => ({
+      doc,
+      extensions: [
+        commonSetup,
+        EditorState.readOnly.of(true),
+        EditorView.contentAttributes.of({ "aria-label": title, "aria-readonly": "true" }),
+      ],
+    });
+    const view = new MergeView({ a: side(left, leftTitle), b: side(right, rightTitle), parent: place.current });
+    return () => view.destroy();
+  }, [left, leftTitle, right, rightTitle]);
+  return (
+    <>
+      <div className="comparison-titles">
+        <h3>{leftTitle}</h3>
+        <h3>{rightTitle}</h3>
+      </div>
+      <div className="comparison" ref={place} />
+    </>
+  );
+}

@@ -1,0 +1,110 @@
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { FileText } from "../../shared/protocol.ts";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+import { findRepository, screenStore, useScreen } from "../state/store.ts";
+import { Comparison } from "./comparison.tsx";
+import { TextEditor } from "./text-editor.tsx";
+
+/** The repository's file as text: saved as an edit by hand is. */
+export function FileView({ repo }: { readonly repo: string }) {
+  const revision = useScreen(state => state.opened.get(repo)?.revision);
+  const health = useScreen(state => findRepository(state, repo)?.health);
+  const [file, setFile] = useState<FileText>();
+  const [text, setText] = useState<string>();
+  /** What the file became while its text was edited here. */
+  const [other, setOther] = useState<FileText>();
+  const [comparing, setComparing] = useState(false);
+  const state = useRef({ file, text });
+  state.current = { file, text };
+
+  const read = useCallback(async () => {
+    try {
+      const found = await daemon().run("file/read", { repo });
+      const { file: before, text: edited } = state.current;
+      if (before !== undefined && edited !== before.text && found.text !== before.text) {
+        setOther(found);
+      } else if (found.text !== before?.text || before === undefined) {
+        setFile(found);
+        setText(found.text ?? "");
+        setOther(undefined);
+      }
+    } catch (error) {
+      notify("problem", messageOf(error));
+    }
+  }, [repo]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision, or another health, is another text.
+  useEffect(() => void read(), [read, revision, health]);
+
+  if (file === undefined || text === undefined) return <p className="waiting">Reading…</p>;
+  const changed = text !== (file.text ?? "");
+  const save = async (expected: FileText) => {
+    try {
+      await daemon().run("file/write", { repo, text, expected: expected.text });
+      setFile({ ...expected, text });
+      setOther(undefined);
+      notify("done", "The file is saved.");
+    } catch (error) {
+      notify("problem", messageOf(error));
+      await read();
+    }
+  };
+  const load = (found: FileText) => {
+    setFile(found);
+    setText(found.text ?? "");
+    setOther(undefined);
+  };
+  return (
+    <section className="file" aria-label="The file as text">
+      <p className="file-place">
+        <code>{file.file}</code>
+      </p>
+      {other !== undefined && (
+        <div className="conflict" role="alert">
+          <p>The file was changed elsewhere while you edited it here.</p>
+          <button type="button" className="button" onClick={() => load(other)}>
+            Load it, drop mine
+          </button>
+          <button type="button" className="button" onClick={() => void save(other)}>
+            Save mine over it
+          </button>
+        </div>
+      )}
+      {comparing ? (
+        <Comparison left={servedText(repo)} leftTitle="The values in service" right={text} rightTitle="The file" />
+      ) : (
+        <TextEditor text={text} onChange={setText} onSave={() => void save(file)} />
+      )}
+      <p className="file-tools">
+        <button
+          type="button"
+          className="button button-quiet"
+          aria-pressed={comparing}
+          onClick={() => setComparing(!comparing)}
+        >
+          {comparing ? "Back to the text" : "Compare with the values in service"}
+        </button>
+        <button type="button" className="button button-quiet" disabled={!changed} onClick={() => load(file)}>
+          Drop the changes
+        </button>
+        <button
+          type="button"
+          className="button button-main"
+          disabled={!changed || other !== undefined}
+          onClick={() => void save(file)}
+        >
+          Save the file
+        </button>
+      </p>
+    </section>
+  );
+}
+
+/** What is stored and in service, as a file would say it. */
+function servedText(repo: string): string {
+  const state = screenStore.getState();
+  const { name, path, inTree } = findRepository(state, repo) ?? { name: repo, inTree: false };
+  const head = inTree ? {} : { name, ...(path !== undefined && { path }) };
+  return `${JSON.stringify({ ...head, config: state.opened.get(repo)?.stored ?? {} }, null, 2)}\n`;
+}

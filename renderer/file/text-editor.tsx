@@ -1,0 +1,62 @@
+import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { linter, lintGutter, lintKeymap } from "@codemirror/lint";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { useEffect, useRef } from "react";
+import { screenStore } from "../state/store.ts";
+import { commonSetup } from "./editor-setup.ts";
+import { checkText, completeText } from "./json-checks.ts";
+
+interface TextEditorProps {
+  readonly text: string;
+  onChange(text: string): void;
+  /** Ctrl S. */
+  onSave(): void;
+}
+
+/** The text of a repository's file, with completion and checks from the schemas. */
+export function TextEditor({ text, onChange, onSave }: TextEditorProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView>(null);
+  const handlers = useRef({ onChange, onSave });
+  handlers.current = { onChange, onSave };
+  const first = useRef(text);
+  useEffect(() => {
+    if (place.current === null) return;
+    const editor = new EditorView({
+      parent: place.current,
+      state: EditorState.create({
+        doc: first.current,
+        extensions: [
+          commonSetup,
+          closeBrackets(),
+          autocompletion({ override: [completeText(() => screenStore.getState().scopes)] }),
+          lintGutter(),
+          linter(({ state }) => checkText(state.doc.toString(), screenStore.getState().scopes)),
+          keymap.of([...closeBracketsKeymap, ...completionKeymap, ...lintKeymap]),
+          EditorView.contentAttributes.of({ "aria-label": "Text of the file" }),
+          EditorView.updateListener.of(update => {
+            if (update.docChanged) handlers.current.onChange(update.state.doc.toString());
+          }),
+          EditorView.domEventHandlers({
+            keydown: event => {
+              if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return false;
+              event.preventDefault();
+              event.stopPropagation();
+              handlers.current.onSave();
+              return true;
+            },
+          }),
+        ],
+      }),
+    });
+    view.current = editor;
+    return () => editor.destroy();
+  }, []);
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === null || editor.state.doc.toString() === text) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
+  }, [text]);
+  return <div className="text-editor" ref={place} />;
+}

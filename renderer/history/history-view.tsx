@@ -1,0 +1,152 @@
+import { useCallback, useEffect, useState } from "react";
+import type { JsonValue } from "../../shared/json.ts";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { ago } from "../page/ago.ts";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+import { findField, useScreen } from "../state/store.ts";
+import { CompareDialog } from "./compare-dialog.tsx";
+import { type DiffRow, DiffTable } from "./diff-table.tsx";
+import { RestoreDialog } from "./restore-dialog.tsx";
+
+const pageSize = 50;
+
+interface HistoryViewProps {
+  readonly repo: string;
+  /** The field to begin with; undefined: all. */
+  readonly field: string | undefined;
+}
+
+/** What changed, when and by whom; any two revisions compared; restore with a preview. */
+export function HistoryView({ repo, field }: HistoryViewProps) {
+  const scopes = useScreen(state => state.scopes);
+  const revision = useScreen(state => state.opened.get(repo)?.revision ?? 0);
+  const [only, setOnly] = useState(field ?? "");
+  const [entries, setEntries] = useState<readonly HistoryEntry[]>();
+  const [next, setNext] = useState<string>();
+  const [damage, setDamage] = useState<string>();
+  const [chosen, setChosen] = useState<readonly number[]>([]);
+  const [restoring, setRestoring] = useState<number>();
+  const load = useCallback(
+    async (after?: string) => {
+      const args = {
+        repo,
+        limit: pageSize,
+        ...(only !== "" && { field: only }),
+        ...(after !== undefined && { after }),
+      };
+      try {
+        const reply = await daemon().request("history/list", args);
+        setEntries(before => [...(after === undefined ? [] : (before ?? [])), ...(reply.result ?? [])]);
+        setNext(reply.next);
+        setDamage(reply.errors[0]?.message);
+      } catch (error) {
+        notify("problem", messageOf(error));
+      }
+    },
+    [repo, only],
+  );
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision is a new entry.
+  useEffect(() => void load(), [load, revision]);
+  const choose = (one: number) =>
+    setChosen(before => (before.includes(one) ? before.filter(other => other !== one) : [...before, one].slice(-2)));
+  const [from, to] = chosen.toSorted((one, other) => one - other);
+  return (
+    <section aria-label="History">
+      <div className="history-tools">
+        <label>
+          Field{" "}
+          <select className="input" value={only} onChange={event => setOnly(event.target.value)}>
+            <option value="">all fields</option>
+            {scopes.flatMap(({ scope, schema }) =>
+              Object.keys(schema.properties).map(name => (
+                <option key={`${scope}.${name}`}>{`${scope}.${name}`}</option>
+              )),
+            )}
+          </select>
+        </label>
+        <p className="hint" role="status">
+          {from !== undefined && to === undefined && "Choose a second revision to compare."}
+          {from !== undefined && to !== undefined && `Revisions ${from} and ${to} are compared.`}
+        </p>
+      </div>
+      {damage !== undefined && (
+        <p className="problem" role="alert">
+          {damage}
+        </p>
+      )}
+      {entries?.length === 0 && <p className="waiting">Nothing has changed yet.</p>}
+      <ol className="timeline">
+        {entries?.map(entry => (
+          <li className="timeline-entry" key={`${entry.revision} ${entry.source}`}>
+            <header>
+              <h3>Revision {entry.revision}</h3>
+              <p className="hint">
+                <time dateTime={entry.time} title={new Date(entry.time).toLocaleString()}>
+                  {ago(entry.time)}
+                </time>{" "}
+                {describeSource(entry)}
+              </p>
+              <span className="timeline-tools">
+                <button
+                  type="button"
+                  className="button button-quiet"
+                  aria-pressed={chosen.includes(entry.revision)}
+                  onClick={() => choose(entry.revision)}
+                >
+                  Compare<span className="visually-hidden"> revision {entry.revision}</span>
+                </button>
+                {entry.revision !== revision && (
+                  <button type="button" className="button button-quiet" onClick={() => setRestoring(entry.revision)}>
+                    Restore…<span className="visually-hidden"> revision {entry.revision}</span>
+                  </button>
+                )}
+              </span>
+            </header>
+            {entry.reason !== undefined && <p className="timeline-reason">{entry.reason}</p>}
+            <Changes entry={entry} />
+          </li>
+        ))}
+      </ol>
+      {next !== undefined && (
+        <button type="button" className="button" onClick={() => void load(next)}>
+          Show older ones
+        </button>
+      )}
+      {from !== undefined && to !== undefined && (
+        <CompareDialog repo={repo} from={from} to={to} onClose={() => setChosen([])} />
+      )}
+      {restoring !== undefined && (
+        <RestoreDialog repo={repo} to={restoring} field={only} onClose={() => setRestoring(undefined)} />
+      )}
+    </section>
+  );
+
+  function Changes({ entry }: { readonly entry: HistoryEntry }) {
+    if (entry.source === "forget")
+      return <p className="hint">The older values of {entry.field} were made to be forgotten.</p>;
+    const rows: DiffRow[] = Object.entries(entry.changes).flatMap(([scope, fields]) =>
+      Object.entries(fields).map(([name, { value, previous, stored, forgotten }]) => ({
+        path: `${scope}.${name}`,
+        schema: findField(scopes, scope, name) ?? {},
+        before: forgotten ? "(forgotten)" : previous,
+        after: forgotten && value === null ? "(forgotten)" : stored ? value : (undefined as JsonValue | undefined),
+      })),
+    );
+    return rows.length === 0 ? <p className="hint">No value was stored yet.</p> : <DiffTable rows={rows} />;
+  }
+}
+
+const sources: Readonly<Record<HistoryEntry["source"], string>> = {
+  set: "",
+  unset: ", back to defaults",
+  file: "",
+  merge: ", merged with a set at the same time",
+  restore: ", restored",
+  forget: "",
+};
+
+function describeSource({ actor, source }: HistoryEntry): string {
+  return `${actor === "file" ? "by hand" : `by ${actor}`}${sources[source]}`;
+}

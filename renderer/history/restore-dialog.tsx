@@ -1,0 +1,101 @@
+import { type FormEvent, useEffect, useState } from "react";
+import type { Config } from "../../shared/config.ts";
+import { Modal } from "../dialogs/modal.tsx";
+import { daemon, openRepository } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+import { screenStore, useScreen } from "../state/store.ts";
+import { diffRows, storedAt } from "./compare-dialog.tsx";
+import { DiffTable } from "./diff-table.tsx";
+
+interface RestoreDialogProps {
+  readonly repo: string;
+  /** The revision whose values are wanted back. */
+  readonly to: number;
+  /** Only this field; "": all that differ. */
+  readonly field: string;
+  onClose(): void;
+}
+
+/** Shows what a restore would change, lets single fields be left out, and does it. */
+export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) {
+  const scopes = useScreen(state => state.scopes);
+  const opened = useScreen(state => state.opened.get(repo));
+  const [past, setPast] = useState<Config>();
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    storedAt(repo, to).then(setPast, error => setProblem(messageOf(error)));
+  }, [repo, to]);
+  const rows =
+    past === undefined
+      ? undefined
+      : diffRows(opened?.stored ?? {}, past, scopes).filter(({ path }) => field === "" || path === field);
+  const wanted = (rows ?? []).map(({ path }) => path).filter(path => !left.has(path));
+  const restore = async (event: FormEvent) => {
+    event.preventDefault();
+    try {
+      const revision = opened?.revision ?? 0;
+      const options = {
+        repo,
+        to,
+        fields: wanted,
+        revision,
+        atomic: true,
+        ...(reason.trim() !== "" && { reason: reason.trim() }),
+      };
+      const [changed] = await daemon().run("history/restore", options);
+      await openRepository(repo, true);
+      if (changed !== undefined)
+        screenStore.setState(state => ({
+          undoable: [...state.undoable, { repo, revision: changed.revision, fields: wanted }],
+          redoable: [],
+        }));
+      notify("done", `Restored the values of revision ${to}.`);
+      onClose();
+    } catch (error) {
+      setProblem(messageOf(error));
+    }
+  };
+  return (
+    <Modal title={`Restore revision ${to}`} onClose={onClose}>
+      <form className="review" onSubmit={event => void restore(event)}>
+        {rows?.length === 0 && <p>These are the values that are stored now.</p>}
+        {rows !== undefined && rows.length > 0 && (
+          <DiffTable
+            rows={rows.map(row => ({
+              ...row,
+              action: {
+                text: left.has(row.path) ? "Include" : "Leave out",
+                run: () =>
+                  setLeft(before => {
+                    const next = new Set(before);
+                    if (!next.delete(row.path)) next.add(row.path);
+                    return next;
+                  }),
+              },
+            }))}
+          />
+        )}
+        <label className="labelled">
+          Reason <span className="hint">(optional; it stays in the history)</span>
+          <input className="input" maxLength={1000} value={reason} onChange={event => setReason(event.target.value)} />
+        </label>
+        {problem !== undefined && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <p className="dialog-tools">
+          <button type="button" className="button button-quiet" onClick={onClose}>
+            Back
+          </button>
+          <button type="submit" className="button button-main" disabled={wanted.length === 0}>
+            Restore {wanted.length === 1 ? "1 field" : `${wanted.length} fields`}
+          </button>
+        </p>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,45 @@
+import { describeProblem } from "../../shared/health.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { daemon } from "../state/connection.ts";
+import { show } from "../state/navigation.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+
+/** What is wrong with a repository's file, and the ways out. */
+export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
+  if (entry.health.length === 0) return undefined;
+  const broken = entry.health.some(({ code }) => code === 1106);
+  const restore = async () => {
+    try {
+      const { movedTo } = await daemon().run("file/restore", { repo: entry.id });
+      notify(
+        "done",
+        movedTo === undefined
+          ? "The file is written again."
+          : `The file is written again. What was there is kept in ${movedTo}`,
+      );
+    } catch (error) {
+      notify("problem", messageOf(error));
+    }
+  };
+  return (
+    <aside className="health" aria-label="What is wrong with the file" data-broken={broken}>
+      {broken && <p className="health-lead">The file cannot be used; its last good values are in service.</p>}
+      <ul>
+        {entry.health.map(problem => (
+          <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>{describeProblem(problem)}</li>
+        ))}
+      </ul>
+      <p className="health-tools">
+        <button type="button" className="button" onClick={() => show("file")}>
+          Open the text
+        </button>
+        {broken && (
+          <button type="button" className="button" onClick={() => void restore()}>
+            Write it again from the last good values
+          </button>
+        )}
+      </p>
+    </aside>
+  );
+}

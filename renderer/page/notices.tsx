@@ -1,0 +1,19 @@
+import { dismiss } from "../state/notices.ts";
+import { useScreen } from "../state/store.ts";
+
+/** What the person should know of just now. */
+export function Notices() {
+  const notices = useScreen(state => state.notices);
+  return (
+    <div className="notices" role="log" aria-label="Messages" aria-live="polite">
+      {notices.map(({ id, kind, text }) => (
+        <p key={id} className="notice" data-kind={kind}>
+          <span>{text}</span>
+          <button type="button" className="button button-quiet" onClick={() => dismiss(id)}>
+            Close
+          </button>
+        </p>
+      ))}
+    </div>
+  );
+}

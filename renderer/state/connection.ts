@@ -1,0 +1,218 @@
+import { RepoconfClient } from "../../shared/client/client.ts";
+import type { WatchMessage } from "../../shared/client/watch.ts";
+import { applyConfigEdits, configValue, countConfigFields } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
+import { forgetSession } from "../session.ts";
+import { withConflicts } from "./edits.ts";
+import { editKey, type LastChange, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
+
+/** Milliseconds that a field stays marked after it changed elsewhere. */
+const flashTime = 2_500;
+const pageSize = 1_000;
+/** Milliseconds in which changes of repositories that are not open are counted together. */
+const countDelay = 300;
+
+let client: RepoconfClient | undefined;
+
+/** The connection of this window. Throws before `connect`. */
+export function daemon(): RepoconfClient {
+  if (client === undefined) throw new Error("not connected yet");
+  return client;
+}
+
+/** Connects with the session's key, loads what there is, and keeps it true from then on. Ends with the session. */
+export async function connect(apiKey: string): Promise<void> {
+  client = new RepoconfClient({ locate: async () => ({ url: location.origin, apiKey }) });
+  const { setState } = screenStore;
+  for (let first = true; ; first = false) {
+    try {
+      if (first) await client.connect();
+      await loadAll();
+      setState({ connection: "connected" });
+      for await (const message of client.watchEverything()) await take(message);
+      return;
+    } catch (error) {
+      if (error instanceof RepoconfError && error.code === 1100) {
+        forgetSession();
+        setState({ connection: "ended" });
+        return;
+      }
+      setState({ connection: "lost" });
+      await new Promise(resolve => setTimeout(resolve, 1_000));
+      if (first) return connect(apiKey);
+    }
+  }
+}
+
+async function loadAll(): Promise<void> {
+  await loadScopes();
+  await loadRepositories();
+}
+
+async function loadScopes(): Promise<void> {
+  screenStore.setState({ scopes: await daemon().run("scope/list", {}) });
+}
+
+async function loadRepositories(): Promise<void> {
+  const entries: RepositoryEntry[] = [];
+  let after: string | undefined;
+  do {
+    const reply = await daemon().request("repo/list", { limit: pageSize, ...(after !== undefined && { after }) });
+    entries.push(...(reply.result ?? []));
+    after = reply.next;
+  } while (after !== undefined);
+  screenStore.setState({ repositories: inOrder(entries) });
+}
+
+function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {
+  const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
+  return entries.toSorted((one, other) => collator.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
+}
+
+/** Fetches a repository's values, if that was not done before. */
+export async function openRepository(repo: string, again = false): Promise<void> {
+  if (!again && screenStore.getState().opened.has(repo)) return;
+  const [effective, stored] = await Promise.all([
+    daemon().request("config/list", { repo }),
+    daemon().request("config/list", { repo, stored: true }),
+  ]);
+  const opened: OpenRepository = {
+    effective: effective.result ?? {},
+    stored: stored.result ?? {},
+    revision: stored.revision ?? 0,
+    lastChanges: screenStore.getState().opened.get(repo)?.lastChanges ?? new Map(),
+  };
+  screenStore.setState(state => ({
+    opened: new Map(state.opened).set(repo, opened),
+    pending: withConflicts(state.pending, repo, opened.stored, "another"),
+    repositories: withEntry(state, repo, entry => ({
+      ...entry,
+      revision: opened.revision,
+      modified: countConfigFields(opened.stored),
+    })),
+  }));
+}
+
+/** Asks who changed the fields of a repository last. */
+export async function loadLastChanges(repo: string): Promise<void> {
+  const { result } = await daemon().request("history/list", { repo, limit: 500 });
+  const last = new Map<string, LastChange>();
+  for (const { changes, revision, time, actor, source, reason } of (result ?? []).toReversed()) {
+    for (const [scope, fields] of Object.entries(changes)) {
+      for (const field of Object.keys(fields))
+        last.set(`${scope}.${field}`, { revision, time, actor, source, ...(reason !== undefined && { reason }) });
+    }
+  }
+  updateOpen(repo, opened => ({ ...opened, lastChanges: last }));
+}
+
+function updateOpen(repo: string, update: (opened: OpenRepository) => OpenRepository): void {
+  screenStore.setState(state => {
+    const opened = state.opened.get(repo);
+    return opened === undefined ? {} : { opened: new Map(state.opened).set(repo, update(opened)) };
+  });
+}
+
+async function take(message: WatchMessage): Promise<void> {
+  const { setState } = screenStore;
+  switch (message[0]) {
+    case "config":
+      return takeChange(message[2]);
+    case "repo": {
+      const [, event, entry] = message;
+      setState(state => ({
+        repositories:
+          event === "removed"
+            ? state.repositories?.filter(({ id }) => id !== entry.id)
+            : inOrder([...(state.repositories ?? []).filter(({ id }) => id !== entry.id), entry]),
+        ...(event === "removed" && state.selection?.repo === entry.id && { selection: undefined }),
+      }));
+      // What serves may be other values now.
+      if (event === "health" && screenStore.getState().opened.has(entry.id)) await openRepository(entry.id, true);
+      return;
+    }
+    case "scope":
+      await loadScopes();
+      for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
+      return;
+    case "connection": {
+      if (message[1] === "lost") return setState({ connection: "lost" });
+      const { lost } = message[2];
+      await loadAll();
+      for (const repo of lost) if (screenStore.getState().opened.has(repo)) await openRepository(repo, true);
+      return setState({ connection: "connected" });
+    }
+    case "key":
+      return;
+  }
+}
+
+function takeChange({ repo, revision, changes, actor, time, source, reason }: ConfigChanged): void {
+  const last: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
+  const edits = Object.entries(changes).flatMap(([scope, fields]) =>
+    Object.entries(fields).map(([field, change]) => ({ scope, field, ...change })),
+  );
+  const keys = edits.map(({ scope, field }) => editKey(repo, scope, field));
+  screenStore.setState(state => {
+    const before = state.opened.get(repo);
+    if (before === undefined) return { repositories: withEntry(state, repo, entry => ({ ...entry, revision })) };
+    // What we saved ourselves is known from the reply already.
+    if (revision <= before.revision) return {};
+    const stored = applyConfigEdits(
+      before.stored,
+      edits.map(({ scope, field, value, stored: isStored }) => ({ scope, field, value: isStored ? value : undefined })),
+    );
+    const lastChanges = new Map(before.lastChanges);
+    for (const { scope, field } of edits) lastChanges.set(`${scope}.${field}`, last);
+    return {
+      opened: new Map(state.opened).set(repo, {
+        effective: applyConfigEdits(before.effective, edits),
+        stored,
+        revision,
+        lastChanges,
+      }),
+      pending: withConflicts(state.pending, repo, stored, actor),
+      repositories: withEntry(state, repo, entry => ({ ...entry, revision, modified: countConfigFields(stored) })),
+      flashes: new Set([...state.flashes, ...keys]),
+    };
+  });
+  setTimeout(() => {
+    screenStore.setState(state => ({ flashes: new Set([...state.flashes].filter(key => !keys.includes(key))) }));
+  }, flashTime);
+  if (!screenStore.getState().opened.has(repo)) countLater(repo);
+}
+
+const uncounted = new Set<string>();
+
+/** How many fields a repository stores that is not open has to be asked for. */
+function countLater(repo: string): void {
+  uncounted.add(repo);
+  if (uncounted.size > 1) return;
+  setTimeout(async () => {
+    const repos = [...uncounted];
+    uncounted.clear();
+    for (const id of repos) {
+      const { result } = await daemon().request("config/list", { repo: id, stored: true });
+      screenStore.setState(state => ({
+        repositories: withEntry(state, id, entry => ({ ...entry, modified: countConfigFields(result ?? {}) })),
+      }));
+    }
+  }, countDelay);
+}
+
+function withEntry(
+  state: ScreenState,
+  id: string,
+  update: (entry: RepositoryEntry) => RepositoryEntry,
+): ScreenState["repositories"] {
+  return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
+}
+
+/** The value of `<scope>.<field>` that is stored now. */
+export function storedNow(repo: string, path: string) {
+  const split = splitConfigPath(path);
+  const stored = screenStore.getState().opened.get(repo)?.stored ?? {};
+  return split && configValue(stored, split.scope, split.field);
+}

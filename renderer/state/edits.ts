@@ -1,0 +1,76 @@
+import { type Config, configValue } from "../../shared/config.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { editKey, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+
+/** The person wants a field to have a value, or (undefined) its default. What is stored already is no edit. */
+export function edit(repo: string, scope: string, field: string, value: JsonValue | undefined): void {
+  screenStore.setState(state => {
+    const key = editKey(repo, scope, field);
+    const before = state.pending.get(key);
+    const stored = configValue(state.opened.get(repo)?.stored ?? {}, scope, field);
+    const pending = new Map(state.pending);
+    if (sameJson(value, stored) && before?.conflict === undefined) {
+      pending.delete(key);
+    } else {
+      const base = before === undefined ? stored : before.base;
+      const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
+      pending.set(key, { repo, scope, field, value, base, ...conflict });
+    }
+    return { pending };
+  });
+}
+
+export function dropEdit(key: string): void {
+  screenStore.setState(state => {
+    const pending = new Map(state.pending);
+    pending.delete(key);
+    return { pending };
+  });
+}
+
+export function dropAllEdits(): void {
+  screenStore.setState({ pending: new Map() });
+}
+
+/** Of two values of a field, the person's own stays; the other one is known now. */
+export function keepMine(key: string): void {
+  screenStore.setState(state => {
+    const before = state.pending.get(key);
+    if (before?.conflict === undefined) return {};
+    const { conflict, refusal: _, ...rest } = before;
+    return { pending: new Map(state.pending).set(key, { ...rest, base: conflict.stored }) };
+  });
+}
+
+/** A field's stored value as the person will have it: the edit, else what is stored. */
+export function wantedValue(
+  state: ScreenState,
+  repo: string,
+  scope: string,
+  field: string,
+): { readonly stored: JsonValue | undefined; readonly edit: PendingEdit | undefined } {
+  const pending = state.pending.get(editKey(repo, scope, field));
+  if (pending !== undefined) return { stored: pending.value, edit: pending };
+  return { stored: configValue(state.opened.get(repo)?.stored ?? {}, scope, field), edit: undefined };
+}
+
+/** The stored values of a repository changed elsewhere: edits of the same fields now have two values to choose from. */
+export function withConflicts(
+  pending: ScreenState["pending"],
+  repo: string,
+  stored: Config,
+  actor: string,
+): ScreenState["pending"] {
+  let result: Map<string, PendingEdit> | undefined;
+  for (const [key, one] of pending) {
+    if (one.repo !== repo) continue;
+    const now = configValue(stored, one.scope, one.field);
+    if (sameJson(now, one.conflict === undefined ? one.base : one.conflict.stored)) continue;
+    result ??= new Map(pending);
+    const { conflict: _, ...rest } = one;
+    if (sameJson(now, one.value)) result.delete(key);
+    else if (sameJson(now, one.base)) result.set(key, rest);
+    else result.set(key, { ...rest, conflict: { stored: now, actor } });
+  }
+  return result ?? pending;
+}

@@ -1,0 +1,71 @@
+import { daemon, loadLastChanges, openRepository } from "./connection.ts";
+import { notify } from "./notices.ts";
+import { messageOf } from "./saving.ts";
+import { type Selection, screenStore, type View } from "./store.ts";
+
+/** Milliseconds after the last key before the daemon is asked. */
+const searchDelay = 150;
+const searchLimit = 300;
+let searchTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Shows a repository, and in it a scope or a field. */
+export function select(selection: Selection, view?: View): void {
+  screenStore.setState(state => ({
+    selection,
+    view: view ?? (state.selection?.repo === selection.repo || selection.field === undefined ? state.view : "fields"),
+    ...(selection.field !== undefined && { view: "fields" }),
+  }));
+  void open(selection.repo);
+}
+
+export function show(view: View): void {
+  screenStore.setState({ view });
+}
+
+async function open(repo: string): Promise<void> {
+  try {
+    await openRepository(repo);
+    await loadLastChanges(repo);
+  } catch (error) {
+    notify("problem", messageOf(error));
+  }
+}
+
+/** Opens or closes a row that holds others. */
+export function expand(key: string, open: boolean): void {
+  screenStore.setState(state => {
+    const expanded = new Set(state.expanded);
+    if (open) expanded.add(key);
+    else expanded.delete(key);
+    return { expanded };
+  });
+  const [repo] = key.split(" ");
+  if (open && repo !== undefined) void openRepository(repo).catch(error => notify("problem", messageOf(error)));
+}
+
+/** Searches as one types: names at once, fields and values when the daemon has answered. */
+export function search(query: string): void {
+  screenStore.setState({ query });
+  clearTimeout(searchTimer);
+  if (query.trim() === "") {
+    screenStore.setState({ found: undefined });
+    return;
+  }
+  searchTimer = setTimeout(async () => {
+    try {
+      const { result, next } = await daemon().request("config/search", { query, limit: searchLimit });
+      // Typed on meanwhile: this is no answer any more.
+      if (screenStore.getState().query !== query) return;
+      const hits = result ?? [];
+      await Promise.all(
+        [...new Set(hits.filter(hit => hit.field).map(({ repo }) => repo))]
+          .slice(0, 50)
+          .map(repo => openRepository(repo)),
+      );
+      if (screenStore.getState().query === query)
+        screenStore.setState({ found: { query, hits, ...(next !== undefined && { next }) } });
+    } catch {
+      // The connection is lost, and that is told already.
+    }
+  }, searchDelay);
+}

@@ -1,0 +1,122 @@
+import { createStore, useStore } from "zustand";
+import type { Config } from "../../shared/config.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import type { RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+
+/** The values of a repository that has been opened. */
+export interface OpenRepository {
+  readonly effective: Config;
+  readonly stored: Config;
+  readonly revision: number;
+  /** Who changed a field last, by `<scope>.<field>`, as far as it has been asked for. */
+  readonly lastChanges: ReadonlyMap<string, LastChange>;
+}
+
+export interface LastChange {
+  readonly revision: number;
+  readonly time: string;
+  readonly actor: string;
+  readonly source: string;
+  readonly reason?: string;
+}
+
+/** A change that the person has made and not saved. */
+export interface PendingEdit {
+  readonly repo: string;
+  readonly scope: string;
+  readonly field: string;
+  /** Undefined: back to the default. */
+  readonly value: JsonValue | undefined;
+  /** What was stored when the edit began; undefined: nothing was. */
+  readonly base: JsonValue | undefined;
+  /** The field changed elsewhere meanwhile: the person has to choose. */
+  readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
+  /** What the daemon said of it at the last save. */
+  readonly refusal?: string;
+}
+
+export type View = "fields" | "history" | "file";
+
+export interface Selection {
+  readonly repo: string;
+  readonly scope?: string;
+  readonly field?: string;
+}
+
+/** What was saved in this window, for undo and redo. */
+export interface SavedChange {
+  readonly repo: string;
+  /** Of the save. */
+  readonly revision: number;
+  readonly fields: readonly string[];
+}
+
+export interface Notice {
+  readonly id: number;
+  readonly kind: "done" | "problem";
+  readonly text: string;
+}
+
+export interface ScopeEntry {
+  readonly scope: string;
+  readonly schema: ScopeSchema;
+}
+
+export interface ScreenState {
+  readonly connection: "connecting" | "connected" | "lost" | "ended";
+  /** By name, then id; undefined until they are known. */
+  readonly repositories: readonly RepositoryEntry[] | undefined;
+  readonly scopes: readonly ScopeEntry[];
+  readonly opened: ReadonlyMap<string, OpenRepository>;
+  /** By `editKey`, in the order in which they were made. */
+  readonly pending: ReadonlyMap<string, PendingEdit>;
+  readonly selection: Selection | undefined;
+  readonly view: View;
+  readonly expanded: ReadonlySet<string>;
+  readonly query: string;
+  /** What the daemon found for the query; undefined while there is none. */
+  readonly found: { readonly query: string; readonly hits: readonly SearchHit[]; readonly next?: string } | undefined;
+  /** Fields changed elsewhere a moment ago, by `editKey`. */
+  readonly flashes: ReadonlySet<string>;
+  readonly undoable: readonly SavedChange[];
+  readonly redoable: readonly SavedChange[];
+  readonly notices: readonly Notice[];
+  readonly saving: boolean;
+}
+
+export const screenStore = createStore<ScreenState>(() => ({
+  connection: "connecting",
+  repositories: undefined,
+  scopes: [],
+  opened: new Map(),
+  pending: new Map(),
+  selection: undefined,
+  view: "fields",
+  expanded: new Set(),
+  query: "",
+  found: undefined,
+  flashes: new Set(),
+  undoable: [],
+  redoable: [],
+  notices: [],
+  saving: false,
+}));
+
+export function useScreen<Selected>(select: (state: ScreenState) => Selected): Selected {
+  return useStore(screenStore, select);
+}
+
+/** Names one field of one repository. */
+export function editKey(repo: string, scope: string, field: string): string {
+  return `${repo} ${scope}.${field}`;
+}
+
+export function findRepository(state: ScreenState, id: string): RepositoryEntry | undefined {
+  return state.repositories?.find(entry => entry.id === id);
+}
+
+export function findField(scopes: readonly ScopeEntry[], scope: string, field: string): FieldSchema | undefined {
+  const schema = scopes.find(entry => entry.scope === scope)?.schema;
+  return schema !== undefined && Object.hasOwn(schema.properties, field) ? schema.properties[field] : undefined;
+}

@@ -1,0 +1,112 @@
+import { memo } from "react";
+import type { TreeRow } from "./rows.ts";
+
+interface TreeRowProps {
+  readonly row: TreeRow;
+  /** Pixels from the top of all rows. */
+  readonly top: number;
+  /** Undefined: it holds no others. */
+  readonly open: boolean | undefined;
+  readonly active: boolean;
+  readonly selected: boolean;
+  onSelect(): void;
+  onToggle(): void;
+}
+
+/** One row of the tree. */
+export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
+  const { row, top, open, active, selected, onSelect, onToggle } = props;
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all its rows.
+    <div
+      className={`tree-row tree-row-${row.kind}`}
+      role="treeitem"
+      aria-level={row.level}
+      aria-posinset={row.position}
+      aria-setsize={row.siblings}
+      aria-selected={selected}
+      {...(open !== undefined && { "aria-expanded": open })}
+      data-active={active}
+      data-flashing={row.kind === "field" && row.flashing}
+      tabIndex={active ? 0 : -1}
+      style={{ transform: `translateY(${top}px)` }}
+      onClick={onSelect}
+    >
+      {open !== undefined && (
+        <span
+          className="tree-toggle"
+          data-open={open}
+          aria-hidden="true"
+          onClick={event => {
+            event.stopPropagation();
+            onToggle();
+          }}
+        />
+      )}
+      <RowContent row={row} />
+    </div>
+  );
+}, sameRow);
+
+function RowContent({ row }: { readonly row: TreeRow }) {
+  switch (row.kind) {
+    case "repository": {
+      const { name, health, modified } = row.entry;
+      return (
+        <>
+          <span className="tree-name">{name}</span>
+          {health.length > 0 && (
+            <span className="mark mark-problem" title={health[0]?.message}>
+              <span className="visually-hidden">has problems</span>
+            </span>
+          )}
+          {modified > 0 && (
+            <span className="count" title={`${modified} modified`}>
+              {modified}
+              <span className="visually-hidden"> modified</span>
+            </span>
+          )}
+        </>
+      );
+    }
+    case "scope":
+      return (
+        <>
+          <span className="tree-name">{row.title}</span>
+          {row.modified > 0 && (
+            <span className="count">
+              {row.modified}
+              <span className="visually-hidden"> modified</span>
+            </span>
+          )}
+        </>
+      );
+    case "field":
+      return (
+        <>
+          <span className="tree-name" data-modified={row.modified} data-edited={row.edited}>
+            {row.title}
+            {row.edited && <span className="visually-hidden"> (edited)</span>}
+            {row.modified && !row.edited && <span className="visually-hidden"> (modified)</span>}
+          </span>
+          <span className="tree-value">{row.value}</span>
+        </>
+      );
+    case "waiting":
+      return <span className="tree-value">Reading…</span>;
+  }
+}
+
+/** Rows are made anew at each change of the screen; one that says the same need not be painted again. */
+function sameRow(before: TreeRowProps, after: TreeRowProps): boolean {
+  const sameProps = (["top", "open", "active", "selected"] as const).every(name => before[name] === after[name]);
+  return sameProps && sameContent(before.row, after.row);
+}
+
+function sameContent(one: TreeRow, other: TreeRow): boolean {
+  const [left, right]: { readonly [name: string]: unknown }[] = [
+    { ...one, selection: 0 },
+    { ...other, selection: 0 },
+  ];
+  return Object.keys(left ?? {}).every(name => left?.[name] === right?.[name]);
+}

@@ -1,0 +1,153 @@
+import { type Config, configValue } from "../../shared/config.ts";
+import { sameJson } from "../../shared/json.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { editKey, type ScreenState, type Selection } from "../state/store.ts";
+
+interface RowPlace {
+  /** Unique, and the same for as long as the thing is. */
+  readonly key: string;
+  readonly level: 1 | 2 | 3;
+  /** Among its siblings, from 1. */
+  readonly position: number;
+  readonly siblings: number;
+  readonly selection: Selection;
+}
+
+export type TreeRow = RowPlace &
+  (
+    | { readonly kind: "repository"; readonly entry: RepositoryEntry; readonly open: boolean }
+    | { readonly kind: "scope"; readonly title: string; readonly modified: number; readonly open: boolean }
+    | {
+        readonly kind: "field";
+        readonly title: string;
+        readonly path: string;
+        readonly schema: FieldSchema;
+        readonly value: string;
+        readonly modified: boolean;
+        readonly edited: boolean;
+        readonly flashing: boolean;
+      }
+    | { readonly kind: "waiting" }
+  );
+
+type RowsState = Pick<
+  ScreenState,
+  "repositories" | "scopes" | "opened" | "pending" | "expanded" | "query" | "found" | "flashes"
+>;
+
+/** The rows of the tree as they stand below each other. With a query only what matches, and what holds it. */
+export function treeRows(state: RowsState): TreeRow[] {
+  const matches = matchesOf(state);
+  const entries = (state.repositories ?? []).filter(({ id }) => matches === undefined || matches.has(id));
+  const rows: TreeRow[] = [];
+  for (const [index, entry] of entries.entries()) {
+    const { id } = entry;
+    const fields = matches?.get(id);
+    // What was found inside shows without being opened.
+    const open = state.expanded.has(id) || (fields !== undefined && fields.size > 0);
+    const place = {
+      key: id,
+      level: 1,
+      position: index + 1,
+      siblings: entries.length,
+      selection: { repo: id },
+    } as const;
+    rows.push({ ...place, kind: "repository", entry, open });
+    if (open) rows.push(...scopeRows(state, entry, fields));
+  }
+  return rows;
+}
+
+function scopeRows(state: RowsState, { id }: RepositoryEntry, found: ReadonlySet<string> | undefined): TreeRow[] {
+  const opened = state.opened.get(id);
+  if (opened === undefined) {
+    const place = { key: `${id} waiting`, level: 2, position: 1, siblings: 1, selection: { repo: id } } as const;
+    return [{ ...place, kind: "waiting" }];
+  }
+  const wanted = (scope: string, field: string) =>
+    found === undefined || found.size === 0 || found.has(`${scope}.${field}`);
+  const scopes = state.scopes
+    .map(({ scope, schema }) => ({
+      scope,
+      schema,
+      fields: Object.keys(schema.properties).filter(field => wanted(scope, field)),
+    }))
+    .filter(({ fields }) => fields.length > 0);
+  const rows: TreeRow[] = [];
+  for (const [index, { scope, schema, fields }] of scopes.entries()) {
+    const key = `${id} ${scope}`;
+    const open = state.expanded.has(key) || scopes.length === 1 || (found !== undefined && found.size > 0);
+    const modified = Object.keys(opened.stored[scope] ?? {}).length;
+    const selection = { repo: id, scope };
+    const place = { key, level: 2, position: index + 1, siblings: scopes.length, selection } as const;
+    rows.push({ ...place, kind: "scope", title: schema.title ?? scope, modified, open });
+    if (!open) continue;
+    for (const [fieldIndex, field] of fields.entries()) {
+      const fieldSchema = schema.properties[field];
+      if (fieldSchema === undefined) continue;
+      const fieldKey = editKey(id, scope, field);
+      const pending = state.pending.get(fieldKey);
+      const value =
+        pending === undefined ? configValue(opened.effective, scope, field) : (pending.value ?? fieldSchema.default);
+      rows.push({
+        key: fieldKey,
+        level: 3,
+        position: fieldIndex + 1,
+        siblings: fields.length,
+        selection: { repo: id, scope, field },
+        kind: "field",
+        title: fieldSchema.title ?? field,
+        path: `${scope}.${field}`,
+        schema: fieldSchema,
+        value: shortValue(value, fieldSchema),
+        modified: isStored(opened.stored, scope, field),
+        edited: pending !== undefined && !sameJson(pending.value, pending.base),
+        flashing: state.flashes.has(fieldKey),
+      });
+    }
+  }
+  return rows;
+}
+
+function isStored(stored: Config, scope: string, field: string): boolean {
+  return configValue(stored, scope, field) !== undefined;
+}
+
+/** The repositories that the query finds, each with the fields found in it; undefined without a query. */
+function matchesOf({ query, found, repositories }: RowsState): Map<string, Set<string>> | undefined {
+  const text = query.trim().toLowerCase();
+  if (text === "") return undefined;
+  const matches = new Map<string, Set<string>>();
+  // Names need no answer from the daemon, so they show at once.
+  const words = text.split(/\s+/);
+  for (const { id, name, path } of repositories ?? []) {
+    const candidate = `${name}\n${path ?? ""}\n${id}`.toLowerCase();
+    if (words.every(word => candidate.includes(word))) matches.set(id, new Set());
+  }
+  for (const { repo, scope, field } of found?.query === query ? found.hits : []) {
+    const fields = matches.get(repo) ?? new Set();
+    matches.set(repo, fields);
+    if (scope !== undefined && field !== undefined) fields.add(`${scope}.${field}`);
+  }
+  return matches;
+}
+
+/** A value in a few words. */
+export function shortValue(value: unknown, schema: FieldSchema): string {
+  if (value === undefined || value === "") return "";
+  if (Array.isArray(value))
+    return value.length === 0 ? "none" : `${value.length} ${value.length === 1 ? "entry" : "entries"}`;
+  if (typeof value === "object" && value !== null) {
+    const names = Object.keys(value);
+    return names.length === 0 ? "none" : names.join(", ");
+  }
+  if (schema["x-masked"]) return "••••";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  const labels = schema["x-labels"];
+  if (typeof value === "number" && labels !== undefined) {
+    const first = typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
+    return labels[value - first] ?? String(value);
+  }
+  return schema["x-unit"] === undefined ? String(value) : `${String(value)} ${schema["x-unit"]}`;
+}

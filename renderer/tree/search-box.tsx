@@ -1,0 +1,58 @@
+import { useEffect, useRef } from "react";
+import { search } from "../state/navigation.ts";
+import { useScreen } from "../state/store.ts";
+
+/** The search above the tree. `/` puts the cursor there from anywhere but a text. */
+export function SearchBox() {
+  const query = useScreen(state => state.query);
+  const more = useScreen(state => state.found?.next !== undefined);
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || isText(event.target)) return;
+      event.preventDefault();
+      box.current?.focus();
+      box.current?.select();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <search className="search">
+      <input
+        ref={box}
+        type="search"
+        aria-label="Search repositories, fields and values"
+        placeholder="Search  (press /)"
+        spellCheck={false}
+        value={query}
+        onChange={event => search(event.target.value)}
+      />
+      <div className="search-flags">
+        {["@modified", "@broken"].map(flag => {
+          const on = query.split(/\s+/).includes(flag);
+          const rest = query.split(/\s+/).filter(word => word !== flag && word !== "");
+          return (
+            <button
+              key={flag}
+              type="button"
+              className="chip"
+              aria-pressed={on}
+              onClick={() => search(on ? rest.join(" ") : [flag, ...rest].join(" "))}
+            >
+              {flag.slice(1)}
+            </button>
+          );
+        })}
+        {more && <span className="search-more">the first hits; type more to narrow them</span>}
+      </div>
+    </search>
+  );
+}
+
+/** Whether keys typed there are text. */
+export function isText(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}

@@ -1,0 +1,18 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+
+/** Bundles the screen into dist/screen/, which the daemon serves. */
+export default defineConfig({
+  root: "renderer",
+  base: "/",
+  plugins: [react()],
+  build: {
+    target: "es2024",
+    outDir: "../dist/screen",
+    emptyOutDir: true,
+    // The page's policy allows no script in the page itself.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 1_500,
+  },
+});
