@@ -12,6 +12,7 @@ export default defineConfig({
         extends: true,
         test: { name: "quick", include: ["test/{shared,main,regression}/**/*.test.ts"], typecheck: { enabled: false } },
       },
+      { extends: true, test: { name: "screen", include: ["test/screen/**/*.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
     ],
   },
