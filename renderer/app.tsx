@@ -1,10 +1,13 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
+import { splitConfigPath } from "../shared/config-path.ts";
 import { AddRepository } from "./dialogs/add-repository.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { NoSession } from "./no-session.tsx";
 import { Notices } from "./page/notices.tsx";
 import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
+import { shell } from "./shell.ts";
+import { select } from "./state/navigation.ts";
 import { redo, saveEdits, undo } from "./state/saving.ts";
 import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
 import { isText, SearchBox } from "./tree/search-box.tsx";
@@ -22,6 +25,7 @@ export function App() {
   const selection = useScreen(state => state.selection);
   const [adding, setAdding] = useState(false);
   useShortcuts();
+  useShell(() => setAdding(true));
   useLeaveWarning();
   if (connection === "ended") return <NoSession reason="This session has ended." />;
   return (
@@ -47,7 +51,7 @@ export function App() {
         <SearchBox />
         <Tree />
       </nav>
-      <main className="main">
+      <main className="main" tabIndex={-1}>
         {selection === undefined ? (
           <Overview onAdd={() => setAdding(true)} />
         ) : (
@@ -67,6 +71,11 @@ export function App() {
 function useShortcuts(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      if (event.key === "F6") {
+        event.preventDefault();
+        document.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')?.focus();
+        return;
+      }
       if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
       const key = event.key.toLowerCase();
       if (key === "s" && !event.shiftKey) {
@@ -85,11 +94,25 @@ function useShortcuts(): void {
   }, []);
 }
 
+/** What the desktop app's menu and links ask for. */
+function useShell(add: () => void): void {
+  const latest = useRef(add);
+  latest.current = add;
+  useEffect(() => {
+    shell?.onCommand(command => (command === "add" ? latest.current() : void saveEdits("")));
+    shell?.onNavigate(({ repo, field }) => {
+      const path = field === undefined ? undefined : splitConfigPath(field);
+      select({ repo, ...path });
+    });
+  }, []);
+}
+
 /** The browser asks before it leaves a page with edits. */
 function useLeaveWarning(): void {
   useEffect(() => {
     const onLeave = (event: BeforeUnloadEvent) => {
-      if (screenStore.getState().pending.size > 0) event.preventDefault();
+      const { pending, drafts } = screenStore.getState();
+      if (pending.size > 0 || drafts.size > 0) event.preventDefault();
     };
     window.addEventListener("beforeunload", onLeave);
     return () => window.removeEventListener("beforeunload", onLeave);

@@ -1,6 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
+import { keepFocus } from "./keep-focus.ts";
 import { NoSession } from "./no-session.tsx";
 import { openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
@@ -13,6 +14,7 @@ import "./styles/views.css";
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");
 const root = createRoot(element);
+keepFocus();
 const session = await openSession();
 if (session.kind === "key") {
   void connect(session.key);

@@ -1,3 +1,5 @@
+import { shell } from "./shell.ts";
+
 /** Where the session's key is while the window is open: not a cookie, for cookies are shared by all ports. */
 const storageName = "repoconf.session";
 
@@ -7,6 +9,7 @@ export type SessionState =
 
 /** The session that this window has, or gets for the code in its address, which is then taken out of it. */
 export async function openSession(): Promise<SessionState> {
+  if (shell !== undefined) return { kind: "key", key: await shell.session() };
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code !== null) {
     history.replaceState(history.state, "", location.pathname);

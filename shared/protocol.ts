@@ -228,7 +228,8 @@ export interface OperationResults {
   "session/create": { readonly id: string; readonly key: string };
   "session/link": { readonly url: string; readonly code: string };
   "key/self": KeyEntry;
-  "key/list": readonly (KeyEntry & { readonly createdAt: string })[];
+  /** `usedAt` is a session's last use, to the hour. */
+  "key/list": readonly (KeyEntry & { readonly createdAt: string; readonly usedAt?: string })[];
   "key/create": KeyEntry & { readonly key: string };
   "key/revoke": Record<string, never>;
   "daemon/status": DaemonStatus;

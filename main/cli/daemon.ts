@@ -40,7 +40,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
-    import("./rotating-log.ts"),
+    import("../rotating-log.ts"),
     import("pino"),
   ]);
   const home = homeFolder(options.home);

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Grants, Right } from "../../shared/grants.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
+import { CommandError } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson, printNote, printTable } from "./terminal.ts";
 
@@ -65,11 +66,11 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
   await withSession(options, async ({ client }) => {
     const keys = await client.run("key/list", { limit: 1_000 });
     if (options.json) return printJson(keys);
-    const rows = keys.map(({ id, name, grants, expires }) => [
+    const rows = keys.map(({ id, name, grants, expires, kind }) => [
       id,
       name,
       grants.map(describeGrant).join("; "),
-      expires ?? "never",
+      kind === "session" ? "after 30 days without use" : (expires ?? "never"),
     ]);
     printTable(["ID", "NAME", "MAY", "ENDS"], rows);
   });
@@ -83,7 +84,13 @@ async function revoke(named: string, options: SessionOptions & OutputOptions): P
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client }) => {
     const keys = await client.run("key/list", { limit: 1_000 });
-    const id = (keys.find(key => key.id === named) ?? keys.find(key => key.name === named))?.id ?? named;
+    const [first, ...more] = keys.filter(key => key.name === named);
+    const isId = keys.some(key => key.id === named);
+    if (!isId && more.length > 0) {
+      const message = `There are ${more.length + 1} of the name "${named}", as the owner's windows are. Give an id: repoconf key list`;
+      throw new CommandError(message);
+    }
+    const id = isId ? named : (first?.id ?? named);
     await client.run("key/revoke", { id });
     if (options.json) printJson({ id });
     else print(`The key ${named} has ended.`);

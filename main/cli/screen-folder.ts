@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
-/** Where the built screen is: beside the built command. */
-export const screenFolder = join(import.meta.dirname, "screen");
+const here = import.meta.dirname;
+
+/** Where the built screen is: beside the built command. This is in a chunk of it, one folder further down. */
+export const screenFolder = join(basename(here) === "chunks" ? dirname(here) : here, "screen");

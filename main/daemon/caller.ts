@@ -12,4 +12,6 @@ export interface Caller {
   readonly grants: Grants;
   /** RFC 3339. */
   readonly expires?: string;
+  /** A session: one of the owner's windows. */
+  readonly kind?: "session";
 }

@@ -109,6 +109,7 @@ async function startDaemon(
   await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
   const keys = await Keys.open(home);
+  resources.defer(() => keys.idle());
   const store = await FileStore.open({
     folders: home,
     indexPath: home.indexFile,
@@ -163,7 +164,7 @@ async function startDaemon(
       operations: {
         ...configOperations(service, changes, store, scopes),
         ...historyOperations(service, changes, store),
-        ...repositoryOperations(service, store),
+        ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
         ...scopeOperations(scopes),
         ...sessionOperations(keys, codes, linkOf, () => connections.publishKeys()),
@@ -175,7 +176,7 @@ async function startDaemon(
         ...daemonOperations(status, () => setImmediate(() => options.onStop?.())),
       },
       authorize: caller => {
-        if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
+        assertRunning();
         keys.assertValid(caller);
       },
       onError: (error, operation) => {
@@ -242,6 +243,10 @@ async function startDaemon(
       logger.info("nobody has been connected for a while");
       options.onStop?.();
     }, options.idleTimeout);
+  }
+
+  function assertRunning(): void {
+    if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
   }
 
   function status(): DaemonStatus {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { isJsonObject } from "../../shared/json.ts";
-import { readSmallJson, type Screen } from "./screen.ts";
+import { readSmallText, type Screen } from "./screen.ts";
 
 export interface RoutesOptions {
   identityProof(nonce: string | null): string | undefined;
@@ -39,7 +39,7 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
         return answer(
           response,
           200,
-          `Repoconf ${options.version} is running. Tools connect here with Socket.IO and an API key.`,
+          `Repoconf ${options.version} is running. It was built without its screen; tools connect here with Socket.IO and an API key.`,
         );
       default:
         return answer(response, 404, "There is nothing here.");
@@ -56,16 +56,29 @@ async function answerSession(
   if (request.method !== "POST") return answer(response, 405, "Only POST is answered here.", { Allow: "POST" });
   if (request.headers.origin !== `http://${request.headers.host}`)
     return answer(response, 403, "Only Repoconf's own page gets a session.");
-  const body = await readSmallJson(request);
-  const code = isJsonObject(body) ? body["code"] : undefined;
-  const key = typeof code === "string" ? await createSession(code) : undefined;
+  const text = await readSmallText(request);
+  if (text === undefined) return answer(response, 413, "A code is shorter than that.");
+  const code = codeIn(text);
+  if (code === undefined) return answer(response, 400, 'Send { "code": "..." } as JSON.');
+  const key = await createSession(code);
   if (key === undefined)
     return answer(response, 401, "This link was used before, or is too old. Get a new one: repoconf ui");
   return answer(response, 200, JSON.stringify({ key }), { "Content-Type": "application/json" });
 }
 
+function codeIn(text: string): string | undefined {
+  try {
+    const body: unknown = JSON.parse(text);
+    return isJsonObject(body) && typeof body["code"] === "string" ? body["code"] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function answer(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders = {}): void {
+  const body = Buffer.from(`${text}\n`);
   response.writeHead(status, {
+    "Content-Length": body.length,
     "Content-Type": "text/plain; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -73,5 +86,5 @@ function answer(response: ServerResponse, status: number, text: string, headers:
     "Cache-Control": "no-store",
     ...headers,
   });
-  response.end(`${text}\n`);
+  response.end(body);
 }

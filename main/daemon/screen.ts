@@ -11,11 +11,12 @@ const types: { readonly [extension: string]: string } = {
   ".js": "text/javascript; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
+  ".png": "image/png",
   ".woff2": "font/woff2",
   ".json": "application/json",
 };
 
-/** Files larger than this, in bytes, are no part of the screen. */
+/** Characters that the body of a request may have. */
 const largestRequest = 4_096;
 
 interface ScreenFile {
@@ -58,8 +59,13 @@ export class Screen {
     const file = this.#files.get(path);
     if (file === undefined) return false;
     const { content, type } = file;
-    // The names of built files tell their content.
-    const headers = { "Cache-Control": "public, max-age=31536000, immutable", "Content-Type": type };
+    // The names of those that were built tell their content; the others, such as the icon, keep theirs.
+    const built = path.startsWith("/assets/");
+    const headers = {
+      "Cache-Control": built ? "public, max-age=31536000, immutable" : "no-cache",
+      "Content-Security-Policy": "frame-ancestors 'none'",
+      "Content-Type": type,
+    };
     send(response, content, extname(path), headers);
     return true;
   }
@@ -80,13 +86,10 @@ function pagePolicy(nonce: string, host: string): string {
   ].join("; ");
 }
 
-function send(
-  response: ServerResponse,
-  content: string | Buffer,
-  extension: string,
-  headers: OutgoingHttpHeaders,
-): void {
+function send(response: ServerResponse, text: string | Buffer, extension: string, headers: OutgoingHttpHeaders): void {
+  const body = typeof text === "string" ? Buffer.from(text) : text;
   response.writeHead(200, {
+    "Content-Length": body.length,
     "Content-Type": types[extension],
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -94,20 +97,19 @@ function send(
     "Cross-Origin-Resource-Policy": "same-origin",
     ...headers,
   });
-  response.end(content);
+  response.end(body);
 }
 
-/** The body of a small JSON request; undefined if it is none, or too large. */
-export async function readSmallJson(request: IncomingMessage): Promise<unknown> {
+/** The body of a small request; undefined if it is too large. */
+export async function readSmallText(request: IncomingMessage): Promise<string | undefined> {
   let text = "";
   request.setEncoding("utf8");
-  for await (const chunk of request) {
+  // Left early, the connection has to stay: the answer goes back on it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     text += chunk;
-    if (text.length > largestRequest) return undefined;
-  }
-  try {
-    return JSON.parse(text);
-  } catch {
+    if (text.length <= largestRequest) continue;
+    request.resume();
     return undefined;
   }
+  return text;
 }

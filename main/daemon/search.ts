@@ -1,12 +1,14 @@
+import { setImmediate } from "node:timers/promises";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import type { SearchHit } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
 import type { Scopes } from "./scopes.ts";
 
-/** What a query asks for: all of its words, in the order of a repository's name, a field's name and title, or a value. */
 interface Query {
+  /** In small letters; all of them have to be found. */
   readonly words: readonly string[];
   /** `@modified`: stored fields alone. */
   readonly modified: boolean;
@@ -14,9 +16,13 @@ interface Query {
   readonly broken: boolean;
 }
 
+/** Repositories after which others get their turn: a search of thousands must not keep anyone waiting. */
+const turn = 100;
+
 /**
- * Finds repositories by name, and fields by name, title or value, by repository id. Masked values are neither searched nor
- * told. Values of repositories that nobody has opened are read for it.
+ * Finds repositories by name, path or id, and fields by name, title or value, in the order of the repositories' ids. Words
+ * that the repository bears need not be in the field too, but one has to be. Masked values are neither searched nor told.
+ * Values of repositories that nobody has opened are read for it.
  */
 export async function* searchConfig(
   caller: Caller,
@@ -25,24 +31,39 @@ export async function* searchConfig(
   { service, scopes }: { readonly service: ConfigService; readonly scopes: Scopes },
 ): AsyncGenerator<SearchHit> {
   const query = parseQuery(text);
-  const matches = (candidate: string) => query.words.every(word => candidate.includes(word));
+  let looked = 0;
   for (const entry of await service.repositories(caller)) {
+    if (++looked % turn === 0) await setImmediate();
     if (after !== undefined && entry.id <= after) continue;
     if (query.broken && entry.health.length === 0) continue;
     if (query.modified && entry.modified === 0) continue;
     const repository = [entry.name, entry.path ?? "", entry.id].join("\n").toLowerCase();
-    if (matches(repository) && !(query.modified && query.words.length === 0)) yield { repo: entry.id };
+    const left = query.words.filter(word => !repository.includes(word));
+    if (left.length === 0 && !(query.modified && query.words.length === 0)) yield { repo: entry.id };
     if (query.words.length === 0 && !query.modified) continue;
     // One whose file is broken from the start has no values.
     const list = await service.list(caller, { repo: entry.id, stored: query.modified }).catch(() => undefined);
     for (const { scope, field, value } of configEntries(list?.config ?? {})) {
       const schema = scopes.field(scope, field)?.schema;
       const masked = schema?.["x-masked"] === true;
-      const shown = masked ? "" : JSON.stringify(value);
-      const candidate = [joinConfigPath(scope, field), schema?.title ?? "", shown].join("\n").toLowerCase();
-      if (matches(candidate)) yield { repo: entry.id, scope, field, ...(!masked && { value }) };
+      const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : textsIn(value))];
+      const candidate = texts.join("\n").toLowerCase();
+      const own = query.words.length === 0 || query.words.some(word => candidate.includes(word));
+      if (own && left.every(word => candidate.includes(word)))
+        yield { repo: entry.id, scope, field, ...(!masked && { value }) };
     }
   }
+}
+
+/** What a person reads in a value: its texts, numbers and names, without JSON's quotes around them. */
+function* textsIn(value: JsonValue): Generator<string> {
+  if (typeof value !== "object" || value === null) yield String(value);
+  else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
+  else
+    for (const [name, member] of Object.entries(value)) {
+      yield name;
+      yield* textsIn(member);
+    }
 }
 
 function parseQuery(text: string): Query {

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import type { FoundWorkTree } from "../../shared/protocol.ts";
+import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { select } from "../state/navigation.ts";
 import { notify } from "../state/notices.ts";
@@ -39,6 +40,11 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       onClose();
     });
   };
+  const chooseFolder = () =>
+    attempt(async () => {
+      const chosenFolder = await shell?.chooseFolder();
+      if (chosenFolder !== undefined) setFolder(chosenFolder);
+    });
   const scan = () =>
     attempt(async () => {
       const trees = await daemon().run("repo/scan", { path: folder.trim() });
@@ -106,6 +112,11 @@ export function AddRepository({ onClose }: { onClose(): void }) {
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back
           </button>
+          {shell !== undefined && (
+            <button type="button" className="button" onClick={() => void chooseFolder()}>
+              Choose a folder…
+            </button>
+          )}
           <button type="button" className="button" disabled={busy || folder.trim() === ""} onClick={() => void scan()}>
             Scan this folder
           </button>

@@ -20,7 +20,17 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
   };
   return (
     <Modal title="Review the edits" onClose={onClose}>
-      <form className="review" onSubmit={event => void save(event)}>
+      <form
+        className="review"
+        onSubmit={event => void save(event)}
+        onKeyDown={event => {
+          if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return;
+          // The page's own key for it knows of no reason.
+          event.preventDefault();
+          event.stopPropagation();
+          event.currentTarget.requestSubmit();
+        }}
+      >
         {[...groups].map(([repo, edits]) => (
           <section key={repo} aria-label={repositories?.find(({ id }) => id === repo)?.name ?? repo}>
             <h3>{repositories?.find(({ id }) => id === repo)?.name ?? repo}</h3>

@@ -1,11 +1,14 @@
+import type { RefObject } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
 /** Values in an order: add, move, remove. */
 export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const inner = itemSchema(schema) ?? {};
+  const { container, added } = useFocusAdded(items.length);
   const move = (from: number, to: number) => {
     const next = items.filter((_, index) => index !== from);
     next.splice(to, 0, items[from] ?? null);
@@ -13,7 +16,7 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
   };
   return (
     <div className="list">
-      <ol className="list-items">
+      <ol className="list-items" ref={container as RefObject<HTMLOListElement | null>}>
         {items.map((item, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: equal texts may stand in a list twice while it is edited.
           <li className="list-item" key={index}>
@@ -54,7 +57,14 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
           </li>
         ))}
       </ol>
-      <button type="button" className="button" onClick={() => onChange([...items, emptyValue(inner)])}>
+      <button
+        type="button"
+        className="button"
+        onClick={() => {
+          added();
+          onChange([...items, emptyValue(inner)]);
+        }}
+      >
         Add an entry<span className="visually-hidden"> to {label}</span>
       </button>
       <Problems problems={ownProblems(problems)} />

@@ -9,6 +9,8 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   const object: JsonObject = isJsonObject(value) ? value : {};
   const inner = (isJsonObject(schema["additionalProperties"]) ? schema["additionalProperties"] : {}) as ValueSchema;
   const [renaming, setRenaming] = useState<string>();
+  /** Its card is another one after it was renamed; the focus goes along. */
+  const [named, setNamed] = useState<string>();
   return (
     <div className="cards">
       {Object.entries(object).map(([name, one]) => (
@@ -22,14 +24,24 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
                 done="Rename"
                 onName={next => {
                   setRenaming(undefined);
+                  setNamed(next);
                   onChange(renamed(object, name, next));
                 }}
-                onCancel={() => setRenaming(undefined)}
+                onCancel={() => {
+                  setRenaming(undefined);
+                  setNamed(name);
+                }}
               />
             ) : (
               <>
                 <h4>{name}</h4>
-                <button type="button" className="button button-quiet" onClick={() => setRenaming(name)}>
+                <button
+                  type="button"
+                  className="button button-quiet"
+                  // biome-ignore lint/a11y/noAutofocus: the person has just renamed this.
+                  autoFocus={name === named}
+                  onClick={() => setRenaming(name)}
+                >
                   Rename<span className="visually-hidden"> {name}</span>
                 </button>
                 <button

@@ -2,7 +2,7 @@ import { useEffect, useId, useState } from "react";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
-/** A number with its bounds and what it counts. Arrow keys step it. What is no number is not handed on, but stays to be mended. */
+/** A number with its bounds and what it counts. Arrow keys step it. What is no number is handed on as the text that it is: no check lets it pass, and it stays to be mended. */
 export function NumberEditor({ value, schema, label, describedBy, problems, onChange }: EditorProps) {
   const [text, setText] = useState(String(value));
   const problemId = useId();
@@ -22,8 +22,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
           : undefined;
   const take = (next: string) => {
     setText(next);
-    const number = parse(next);
-    if (number !== undefined) onChange(number);
+    onChange(parse(next) ?? next);
   };
   const step = (by: number) => {
     const from = parsed ?? 0;

@@ -1,6 +1,8 @@
+import type { RefObject } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
 /** Entries of the same few members: a table. In a masked one the names stay and what they hold does not show. */
@@ -9,6 +11,7 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
   const inner = itemSchema(schema) ?? {};
   const members = Object.entries(isJsonObject(inner["properties"]) ? inner["properties"] : {});
   const masked = schema["x-masked"] === true;
+  const { container, added } = useFocusAdded(items.length);
   return (
     <div className="table-editor">
       {items.length > 0 && (
@@ -25,7 +28,7 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
               </th>
             </tr>
           </thead>
-          <tbody>
+          <tbody ref={container as RefObject<HTMLTableSectionElement | null>}>
             {items.map((item, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: an entry's name changes while it is typed.
               <tr key={index}>
@@ -63,7 +66,14 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
           </tbody>
         </table>
       )}
-      <button type="button" className="button" onClick={() => onChange([...items, emptyValue(inner)])}>
+      <button
+        type="button"
+        className="button"
+        onClick={() => {
+          added();
+          onChange([...items, emptyValue(inner)]);
+        }}
+      >
         Add an entry<span className="visually-hidden"> to {label}</span>
       </button>
       <Problems problems={ownProblems(problems)} />

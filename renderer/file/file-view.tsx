@@ -3,7 +3,7 @@ import type { FileText } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
-import { findRepository, screenStore, useScreen } from "../state/store.ts";
+import { type Draft, findRepository, screenStore, useScreen } from "../state/store.ts";
 import { Comparison } from "./comparison.tsx";
 import { TextEditor } from "./text-editor.tsx";
 
@@ -11,24 +11,23 @@ import { TextEditor } from "./text-editor.tsx";
 export function FileView({ repo }: { readonly repo: string }) {
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const health = useScreen(state => findRepository(state, repo)?.health);
-  const [file, setFile] = useState<FileText>();
-  const [text, setText] = useState<string>();
+  const [draft, setDraft] = useState<Draft | undefined>(() => screenStore.getState().drafts.get(repo));
   /** What the file became while its text was edited here. */
   const [other, setOther] = useState<FileText>();
   const [comparing, setComparing] = useState(false);
-  const state = useRef({ file, text });
-  state.current = { file, text };
+  const current = useRef(draft);
+  current.current = draft;
+  useEffect(() => keepDraft(repo, draft), [repo, draft]);
 
   const read = useCallback(async () => {
     try {
       const found = await daemon().run("file/read", { repo });
-      const { file: before, text: edited } = state.current;
-      if (before !== undefined && edited !== before.text && found.text !== before.text) {
-        setOther(found);
-      } else if (found.text !== before?.text || before === undefined) {
-        setFile(found);
-        setText(found.text ?? "");
+      const before = current.current;
+      if (before === undefined || (!isEdited(before) && found.text !== before.file.text)) {
+        setDraft({ file: found, text: found.text ?? "" });
         setOther(undefined);
+      } else if (found.text !== before.file.text) {
+        setOther(found);
       }
     } catch (error) {
       notify("problem", messageOf(error));
@@ -37,12 +36,13 @@ export function FileView({ repo }: { readonly repo: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision, or another health, is another text.
   useEffect(() => void read(), [read, revision, health]);
 
-  if (file === undefined || text === undefined) return <p className="waiting">Reading…</p>;
-  const changed = text !== (file.text ?? "");
+  if (draft === undefined) return <p className="waiting">Reading…</p>;
+  const { file, text } = draft;
+  const changed = isEdited(draft);
   const save = async (expected: FileText) => {
     try {
       await daemon().run("file/write", { repo, text, expected: expected.text });
-      setFile({ ...expected, text });
+      setDraft(before => ({ file: { ...expected, text }, text: before?.text ?? text }));
       setOther(undefined);
       notify("done", "The file is saved.");
     } catch (error) {
@@ -51,8 +51,7 @@ export function FileView({ repo }: { readonly repo: string }) {
     }
   };
   const load = (found: FileText) => {
-    setFile(found);
-    setText(found.text ?? "");
+    setDraft({ file: found, text: found.text ?? "" });
     setOther(undefined);
   };
   return (
@@ -74,7 +73,7 @@ export function FileView({ repo }: { readonly repo: string }) {
       {comparing ? (
         <Comparison left={servedText(repo)} leftTitle="The values in service" right={text} rightTitle="The file" />
       ) : (
-        <TextEditor text={text} onChange={setText} onSave={() => void save(file)} />
+        <TextEditor text={text} onChange={next => setDraft({ file, text: next })} onSave={() => void save(file)} />
       )}
       <p className="file-tools">
         <button
@@ -99,6 +98,20 @@ export function FileView({ repo }: { readonly repo: string }) {
       </p>
     </section>
   );
+}
+
+function isEdited({ file, text }: Draft): boolean {
+  return text !== (file.text ?? "");
+}
+
+/** A look at something else must not lose what was typed. */
+function keepDraft(repo: string, draft: Draft | undefined): void {
+  screenStore.setState(state => {
+    const drafts = new Map(state.drafts);
+    if (draft !== undefined && isEdited(draft)) drafts.set(repo, draft);
+    else drafts.delete(repo);
+    return { drafts };
+  });
 }
 
 /** What is stored and in service, as a file would say it. */

@@ -1,6 +1,7 @@
 import type { CompletionContext, CompletionResult, CompletionSource } from "@codemirror/autocomplete";
 import type { Diagnostic } from "@codemirror/lint";
 import {
+  createScanner,
   findNodeAtLocation,
   getLocation,
   type Node,
@@ -80,6 +81,7 @@ function words(code: string): string {
 export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSource {
   return (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();
+    if (isInComment(text, context.pos)) return null;
     const { path, isAtPropertyKey, previousNode } = getLocation(text, context.pos);
     const from =
       previousNode !== undefined &&
@@ -92,6 +94,20 @@ export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSou
     if (options.length === 0 || (!context.explicit && from === context.pos && !isAtPropertyKey)) return null;
     return { from, to, options, filter: false };
   };
+}
+
+function isInComment(text: string, position: number): boolean {
+  const scanner = createScanner(text, false);
+  // Kinds of the scanner's, whose names are types alone: the text's end, a comment to the line's end, one with both ends.
+  const [end, lineComment, blockComment] = [17, 12, 13];
+  for (let kind: number = scanner.scan(); kind !== end; kind = scanner.scan()) {
+    const start = scanner.getTokenOffset();
+    if (start >= position) return false;
+    const stop = start + scanner.getTokenLength();
+    if (kind === lineComment && position <= stop) return true;
+    if (kind === blockComment && position < stop) return true;
+  }
+  return false;
 }
 
 type Path = readonly (string | number)[];

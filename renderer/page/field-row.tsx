@@ -118,13 +118,8 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
           </button>
         )}
         {(pending === undefined ? savedValue !== undefined : pending.value !== undefined) && (
-          <button
-            type="button"
-            className="link"
-            aria-label={`Reset ${title} to its default`}
-            onClick={() => edit(repo, scope, field, undefined)}
-          >
-            Reset to default
+          <button type="button" className="link" onClick={() => edit(repo, scope, field, undefined)}>
+            Reset to default<span className="visually-hidden">: {title}</span>
           </button>
         )}
       </p>

@@ -61,7 +61,8 @@ export function Overview({ onAdd }: { onAdd(): void }) {
 const shortcuts: readonly (readonly [string, string])[] = [
   ["/", "search"],
   ["↑ ↓ ← →", "move in the tree, open and close"],
-  ["Enter", "show what the tree stands on"],
+  ["Enter", "show what the tree stands on; of a field, go on into it"],
+  ["F6", "go back to the tree"],
   ["Ctrl S", "save the edits"],
   ["Ctrl Z", "undo, Ctrl Shift Z: do it again"],
 ];

@@ -7,6 +7,7 @@ import { select, show } from "../state/navigation.ts";
 import { findRepository, type Selection, useScreen, type View } from "../state/store.ts";
 import { FieldRow } from "./field-row.tsx";
 import { HealthNote } from "./health-note.tsx";
+import { useSteadyField } from "./steady-field.ts";
 
 const views: readonly (readonly [View, string])[] = [
   ["fields", "Fields"],
@@ -20,6 +21,7 @@ export function RepositoryPage({ selection }: { readonly selection: Selection })
   const entry = useScreen(state => findRepository(state, repo));
   const view = useScreen(state => state.view);
   const opened = useScreen(state => state.opened.has(repo));
+  const isTextEdited = useScreen(state => state.drafts.has(repo));
   if (entry === undefined) return undefined;
   return (
     <article className="page" aria-labelledby="page-title">
@@ -37,6 +39,7 @@ export function RepositoryPage({ selection }: { readonly selection: Selection })
           {views.map(([id, title]) => (
             <button key={id} type="button" aria-current={view === id ? "page" : undefined} onClick={() => show(id)}>
               {title}
+              {id === "file" && isTextEdited && <span className="badge badge-edited">edited</span>}
             </button>
           ))}
         </nav>
@@ -64,6 +67,7 @@ function Fields({ selection }: { readonly selection: Selection }) {
   const scopes = useScreen(state => state.scopes);
   const stored = useScreen(state => state.opened.get(repo)?.stored);
   const container = useRef<HTMLDivElement>(null);
+  useSteadyField(container);
   // Only when another field is chosen: rows must not jump while one edits.
   useEffect(() => {
     if (wantedScope === undefined) return;

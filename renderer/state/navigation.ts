@@ -37,6 +37,9 @@ export function expand(key: string, open: boolean): void {
     const expanded = new Set(state.expanded);
     if (open) expanded.add(key);
     else expanded.delete(key);
+    // A single scope need not be opened by itself.
+    const [scope, ...more] = state.scopes;
+    if (open && !key.includes(" ") && scope !== undefined && more.length === 0) expanded.add(`${key} ${scope.scope}`);
     return { expanded };
   });
   const [repo] = key.split(" ");

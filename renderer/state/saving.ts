@@ -110,8 +110,20 @@ function refuse(repo: string, errors: readonly ErrorEntry[]): false {
   return false;
 }
 
+let turn: Promise<void> = Promise.resolve();
+
+/** Keys may be pressed faster than the daemon answers: each step begins where the one before it has ended. */
+function inTurn(step: () => Promise<void>): Promise<void> {
+  turn = turn.then(step);
+  return turn;
+}
+
 /** Takes the last save of this window back, through the journal. */
-export async function undo(): Promise<void> {
+export function undo(): Promise<void> {
+  return inTurn(undoLast);
+}
+
+async function undoLast(): Promise<void> {
   const last = screenStore.getState().undoable.at(-1);
   if (last === undefined) return notify("done", "There is nothing to undo.");
   await restoreSaved(last, last.revision - 1, "undone", revision =>
@@ -123,7 +135,11 @@ export async function undo(): Promise<void> {
 }
 
 /** Brings back what was undone last. */
-export async function redo(): Promise<void> {
+export function redo(): Promise<void> {
+  return inTurn(redoLast);
+}
+
+async function redoLast(): Promise<void> {
   const last = screenStore.getState().redoable.at(-1);
   if (last === undefined) return notify("done", "There is nothing to do again.");
   await restoreSaved(last, last.revision - 1, "done again", revision =>

@@ -1,7 +1,7 @@
 import { createStore, useStore } from "zustand";
 import type { Config } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type { FileText, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 
 /** The values of a repository that has been opened. */
@@ -34,6 +34,13 @@ export interface PendingEdit {
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
   /** What the daemon said of it at the last save. */
   readonly refusal?: string;
+}
+
+/** The text of a repository's file, edited and not saved. */
+export interface Draft {
+  /** What the text began with. */
+  readonly file: FileText;
+  readonly text: string;
 }
 
 export type View = "fields" | "history" | "file";
@@ -71,6 +78,8 @@ export interface ScreenState {
   readonly opened: ReadonlyMap<string, OpenRepository>;
   /** By `editKey`, in the order in which they were made. */
   readonly pending: ReadonlyMap<string, PendingEdit>;
+  /** By repository. */
+  readonly drafts: ReadonlyMap<string, Draft>;
   readonly selection: Selection | undefined;
   readonly view: View;
   readonly expanded: ReadonlySet<string>;
@@ -91,6 +100,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   scopes: [],
   opened: new Map(),
   pending: new Map(),
+  drafts: new Map(),
   selection: undefined,
   view: "fields",
   expanded: new Set(),

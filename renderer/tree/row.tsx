@@ -9,13 +9,14 @@ interface TreeRowProps {
   readonly open: boolean | undefined;
   readonly active: boolean;
   readonly selected: boolean;
+  onFocus(row: HTMLElement): void;
   onSelect(): void;
   onToggle(): void;
 }
 
 /** One row of the tree. */
 export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
-  const { row, top, open, active, selected, onSelect, onToggle } = props;
+  const { row, top, open, active, selected, onFocus, onSelect, onToggle } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all its rows.
     <div
@@ -30,6 +31,7 @@ export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
       data-flashing={row.kind === "field" && row.flashing}
       tabIndex={active ? 0 : -1}
       style={{ transform: `translateY(${top}px)` }}
+      onFocus={event => onFocus(event.currentTarget)}
       onClick={onSelect}
     >
       {open !== undefined && (

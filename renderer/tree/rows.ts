@@ -77,7 +77,7 @@ function scopeRows(state: RowsState, { id }: RepositoryEntry, found: ReadonlySet
   const rows: TreeRow[] = [];
   for (const [index, { scope, schema, fields }] of scopes.entries()) {
     const key = `${id} ${scope}`;
-    const open = state.expanded.has(key) || scopes.length === 1 || (found !== undefined && found.size > 0);
+    const open = state.expanded.has(key) || (found !== undefined && found.size > 0);
     const modified = Object.keys(opened.stored[scope] ?? {}).length;
     const selection = { repo: id, scope };
     const place = { key, level: 2, position: index + 1, siblings: scopes.length, selection } as const;

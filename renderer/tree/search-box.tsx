@@ -27,6 +27,11 @@ export function SearchBox() {
         spellCheck={false}
         value={query}
         onChange={event => search(event.target.value)}
+        onKeyDown={event => {
+          if (event.key !== "ArrowDown") return;
+          event.preventDefault();
+          document.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')?.focus();
+        }}
       />
       <div className="search-flags">
         {["@modified", "@broken"].map(flag => {

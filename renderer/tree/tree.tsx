@@ -6,6 +6,8 @@ import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
 
 const rowHeight = 28;
+/** Milliseconds after which a field that is not there yet no longer gets the focus. */
+const longestWait = 3_000;
 
 /** Repositories, scopes and fields as flat rows, of which only those in sight are in the page. */
 export function Tree() {
@@ -24,11 +26,14 @@ export function Tree() {
   );
   const [activeKey, setActiveKey] = useState<string>();
   const focusWanted = useRef(false);
+  /** The row with the focus, while the focus is in the tree. */
+  const focusedRow = useRef<HTMLElement>(null);
+  const lastIndex = useRef(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const activeIndex = Math.max(
-    0,
-    rows.findIndex(({ key }) => key === activeKey),
-  );
+  const foundIndex = rows.findIndex(({ key }) => key === activeKey);
+  // Where the active row was taken away under the person's hands, the one in its place takes over.
+  const inItsPlace = focusedRow.current === null ? 0 : Math.max(0, Math.min(lastIndex.current, rows.length - 1));
+  const activeIndex = foundIndex === -1 ? inItsPlace : foundIndex;
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
@@ -43,9 +48,13 @@ export function Tree() {
   });
 
   useLayoutEffect(() => {
-    if (!focusWanted.current) return;
+    lastIndex.current = activeIndex;
+    const isGone = focusedRow.current !== null && !focusedRow.current.isConnected;
+    if (!focusWanted.current && !isGone) return;
     focusWanted.current = false;
-    scroller.current?.querySelector<HTMLElement>('[data-active="true"]')?.focus({ preventScroll: true });
+    focusedRow.current = null;
+    const row = scroller.current?.querySelector<HTMLElement>('[data-active="true"]');
+    (row ?? scroller.current)?.focus({ preventScroll: true });
   });
 
   function activate(index: number): void {
@@ -89,10 +98,14 @@ export function Tree() {
         else if (open) activate(activeIndex + 1);
         return true;
       case "ArrowLeft":
-        if (open && row.level < 3) expand(row.key, false);
+        // What a search has found stays open.
+        if (open && expanded.has(row.key)) expand(row.key, false);
         else activate(parentIndex(rows, activeIndex));
         return true;
       case "Enter":
+        select(row.selection);
+        if (row.kind === "field") focusField(row.path);
+        return true;
       case " ":
         select(row.selection);
         return true;
@@ -105,12 +118,19 @@ export function Tree() {
     <div
       ref={scroller}
       className="tree"
-      role="tree"
+      // Without a row it is none, and only says so.
+      role={rows.length > 0 ? "tree" : "group"}
       aria-label="Repositories"
       aria-busy={repositories === undefined}
+      tabIndex={-1}
       onKeyDown={onKeyDown}
+      onBlur={() => {
+        focusedRow.current = null;
+      }}
     >
-      {repositories !== undefined && rows.length === 0 && <p className="tree-empty">{emptyText(query)}</p>}
+      {repositories !== undefined && rows.length === 0 && (
+        <p className="tree-empty">{emptyText(query, found?.query === query)}</p>
+      )}
       <div className="tree-rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
@@ -123,6 +143,10 @@ export function Tree() {
               open={isOpen(row)}
               active={index === activeIndex}
               selected={isSelected(row, selection)}
+              onFocus={element => {
+                focusedRow.current = element;
+                setActiveKey(row.key);
+              }}
               onSelect={() => {
                 setActiveKey(row.key);
                 select(row.selection);
@@ -139,8 +163,21 @@ export function Tree() {
   );
 }
 
-function emptyText(query: string): string {
-  return query.trim() === "" ? "No repository yet. Add one to begin." : "Nothing matches.";
+/** Goes on into the field's control, as soon as it is there: the repository may have to be read first. */
+function focusField(path: string): void {
+  const end = performance.now() + longestWait;
+  const attempt = () => {
+    const field = document.getElementById(`field-${path}`);
+    const control = field?.querySelector<HTMLElement>(".field-control :is(input, textarea, button)");
+    if (control) control.focus({ preventScroll: true });
+    else if (performance.now() < end) requestAnimationFrame(attempt);
+  };
+  requestAnimationFrame(attempt);
+}
+
+function emptyText(query: string, isAnswered: boolean): string {
+  if (query.trim() === "") return "No repository yet. Add one to begin.";
+  return isAnswered ? "Nothing matches." : "Searching…";
 }
 
 function isOpen(row: TreeRow): boolean | undefined {

@@ -45,7 +45,7 @@ export interface TestClient {
 }
 
 export type TestDaemonOptions = Partial<
-  Pick<DaemonOptions, "idleTimeout" | "fileSystem" | "sweepInterval" | "port" | "onStop">
+  Pick<DaemonOptions, "idleTimeout" | "fileSystem" | "sweepInterval" | "port" | "onStop" | "screenFolder">
 > & {
   /** An existing home; then it is not taken away at the end. */
   readonly home?: string;

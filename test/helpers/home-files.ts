@@ -5,7 +5,7 @@ import { join } from "node:path";
 export async function homeFiles(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || ["index.json", "lock"].includes(entry.name)) continue;
+    if (!entry.isFile() || /^(lock|index\.json(\..+\.tmp)?)$/.test(entry.name)) continue;
     const path = join(entry.parentPath, entry.name);
     // Where something is being written that may be gone by now.
     files[path] = await readFile(path, "utf8").catch(() => "");

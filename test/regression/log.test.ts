@@ -3,8 +3,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { RotatingLog } from "../../main/cli/rotating-log.ts";
 import { createDaemon } from "../../main/daemon/daemon.ts";
+import { RotatingLog } from "../../main/rotating-log.ts";
 import { connectClient } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 

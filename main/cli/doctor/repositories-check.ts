@@ -114,7 +114,7 @@ async function findGone(home: Home, known: Iterable<string>, there: ReadonlySet<
   const gone = [...known].filter(id => !there.has(id));
   const removed = gone.length === 0 ? [] : (await namesIn(home.removed)).sort();
   return gone.map(id => {
-    const aside = removed.findLast(name => name.startsWith(`${id}.`));
+    const aside = removed.findLast(name => name.startsWith(`${id}.`) && !name.startsWith(`${id}.broken.`));
     const ways = [
       ...(running ? [`repoconf doctor --rewrite ${id} writes it again from what the daemon still serves`] : []),
       ...(aside === undefined ? [] : [`${join(home.removed, aside)} is how it was when it was removed once`]),

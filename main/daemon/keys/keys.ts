@@ -101,12 +101,14 @@ export class Keys {
     if (caller === ownerCaller) return true;
     if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
     const used = this.#used.get(caller.keyId);
-    if (used !== undefined && used + sessionIdle < this.#now()) return false;
+    if (used !== undefined && !this.#lasts(used)) return false;
     return caller.expires === undefined || Date.parse(caller.expires) > this.#now();
   }
 
+  /** Sessions that have ended are not among them. */
   list(): readonly StoredKey[] {
-    return this.#low.data.keys;
+    const { keys } = this.#low.data;
+    return keys.filter(key => key.kind !== "session" || this.#lasts(this.#used.get(key.id) ?? lastUse(key)));
   }
 
   /** Makes a key; its text is in this answer and nowhere else. Throws RepoconfError 1101, 1108 or 1111. */
@@ -155,9 +157,7 @@ export class Keys {
         kind: "session",
         usedAt: createdAt,
       };
-      // Those that have ended are of no more use to anyone.
-      const kept = this.list().filter(one => one.kind !== "session" || lastUse(one) + sessionIdle >= this.#now());
-      await this.#save([...kept, stored]);
+      await this.#save([...this.list(), stored]);
       this.#remember(stored);
       return { id, key };
     });
@@ -173,6 +173,11 @@ export class Keys {
       this.#callers.delete(id);
       this.#used.delete(id);
     });
+  }
+
+  /** Resolves when what is being written is. */
+  async idle(): Promise<void> {
+    await this.#writing(async () => {});
   }
 
   #parseExpiry(text: string): string {
@@ -201,12 +206,17 @@ export class Keys {
   }
 
   #remember(stored: StoredKey): void {
-    const { id, name, hash, grants, expires } = stored;
+    const { id, name, hash, grants, expires, kind } = stored;
     const owner = stored.kind === "session";
     const actor = { kind: "key", id: owner ? "owner" : id, name } as const;
     const caller: Caller = { keyId: id, name, owner, actor, grants, ...(expires !== undefined && { expires }) };
-    this.#callers.set(id, { hash, caller });
+    this.#callers.set(id, { hash, caller: kind === undefined ? caller : { ...caller, kind } });
     if (owner) this.#used.set(id, lastUse(stored));
+  }
+
+  /** Whether a session that was used then, in milliseconds since 1970, has not ended. No time at all is long ago. */
+  #lasts(used: number): boolean {
+    return used + sessionIdle >= this.#now();
   }
 
   /** A session is in use. That it is may be forgotten by a crash, for at most an hour. */

@@ -33,7 +33,6 @@ export function configOperations(
 
     "config/set": async (args, context) => {
       const options = changeOptions(args);
-      const repos = namedRepositories(args.repo);
       const values = new Map<string, JsonValue | undefined>();
       for (const [name, value] of Object.entries(args)) {
         // The arguments came as JSON.
@@ -43,8 +42,9 @@ export function configOperations(
         if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset at once.`);
         values.set(name, undefined);
       }
+      const repos = namedRepositories(args.repo);
       if (![...values.keys()].some(name => name.includes(".")))
-        throw noField("Give at least one <scope>.<field> and its value.");
+        throw noField("Give at least one <scope>.<field> and its value, or name one in unset.");
       checkLimits(repos, values, context);
       return changes.run(context.caller, { ...options, repos, values, source: "set" });
     },

@@ -1,11 +1,12 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import { limits } from "../../../shared/limits.ts";
 import type { Operations } from "../dispatch.ts";
-import { limitExceeded } from "../measure.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import { existing, requireOwner } from "./repo.ts";
 
-/** `file/*`: the text of a repository's file, for the owner's editor. What is written counts as an edit by hand. */
+/**
+ * `file/*`: the text of a repository's file, for the owner's editor. What is written counts as an edit by hand. A message
+ * is smaller than a repository's file may be, so there is no limit to check.
+ */
 export function fileOperations(store: RepositoryStore): Pick<Operations, "file/read" | "file/write" | "file/restore"> {
   return {
     "file/read": async ({ repo }, { caller }) => {
@@ -16,8 +17,6 @@ export function fileOperations(store: RepositoryStore): Pick<Operations, "file/r
     "file/write": async ({ repo, text, expected }, { caller }) => {
       requireOwner(caller);
       const id = existing(store, repo);
-      if (Buffer.byteLength(text) > limits.repositoryFileBytes)
-        throw limitExceeded("bytes in a repository file", Buffer.byteLength(text), limits.repositoryFileBytes);
       if (await store.writeText(id, text, expected)) return { result: {} };
       const message = "The file was changed meanwhile. Read it again, and put your change into that text.";
       throw new RepoconfError(1104, message, { repo: id });

@@ -7,14 +7,17 @@ import { requireOwner } from "./repo.ts";
 
 type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "key/revoke">;
 
-/** `key/*`: any key may ask about itself; the rest is the owner's. `onRevoked` ends the key's connections. */
-export function keyOperations(keys: Keys, onChanged: () => void, onRevoked: (id: string) => void): KeyOperations {
+/** `key/*`: any key may ask about itself; the rest is the owner's. `disconnect` ends a key's connections. */
+export function keyOperations(keys: Keys, onChanged: () => void, disconnect: (id: string) => void): KeyOperations {
   return {
     "key/self": (_args, { caller }) => ({ result: selfEntry(caller) }),
 
     "key/list": ({ limit, after }, { caller }) => {
       requireOwner(caller);
-      const entries = keys.list().map(key => ({ ...keyEntry(key), createdAt: key.createdAt }));
+      const entries = keys.list().map(key => {
+        const { createdAt, usedAt } = key;
+        return { ...keyEntry(key), createdAt, ...(usedAt !== undefined && { usedAt }) };
+      });
       return page(
         entries.sort((one, other) => (one.id < other.id ? -1 : 1)),
         limit,
@@ -32,15 +35,17 @@ export function keyOperations(keys: Keys, onChanged: () => void, onRevoked: (id:
     "key/revoke": async ({ id }, { caller }) => {
       requireOwner(caller);
       await keys.revoke(id);
-      onRevoked(id);
+      // A session that ends itself is to get its answer first.
+      if (caller.keyId === id) setImmediate(() => disconnect(id));
+      else disconnect(id);
       onChanged();
       return { result: {} };
     },
   };
 }
 
-function selfEntry({ keyId, name, grants, expires }: Caller): KeyEntry {
-  return { id: keyId, name, grants, ...(expires !== undefined && { expires }) };
+function selfEntry({ keyId, name, grants, expires, kind }: Caller): KeyEntry {
+  return { id: keyId, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
 }
 
 function keyEntry({ id, name, grants, expires, kind }: StoredKey): KeyEntry {

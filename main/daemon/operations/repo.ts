@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { realpath } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename, isAbsolute, relative, resolve } from "node:path";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { FoundWorkTree, RepositoryEntry } from "../../../shared/protocol.ts";
@@ -16,8 +16,12 @@ type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/up
 /** Work trees that one scan finds at most: more than that is a folder chosen too high up. */
 const mostFound = 1_000;
 
-/** `repo/*`: any key lists what it may read; only the owner manages repositories. */
-export function repositoryOperations(service: ConfigService, store: RepositoryStore): RepositoryOperations {
+/** `repo/*`: any key lists what it may read; only the owner manages repositories. `assertRunning` throws when the daemon stops. */
+export function repositoryOperations(
+  service: ConfigService,
+  store: RepositoryStore,
+  assertRunning: () => void,
+): RepositoryOperations {
   return {
     "repo/list": async ({ path, limit, after }, { caller }) => {
       const entries = await service.repositories(caller);
@@ -53,10 +57,12 @@ export function repositoryOperations(service: ConfigService, store: RepositorySt
     "repo/scan": async ({ path }, { caller }) => {
       requireOwner(caller);
       const folder = absolutePath(path);
-      const known = new Map((await store.summaries()).map(summary => [summary.path, summary.id]));
+      if (!(await stat(folder).catch(() => undefined))?.isDirectory())
+        throw new RepoconfError(1101, `${folder} is no folder.`);
+      const known = await repositoriesByFolder(store);
       const found: FoundWorkTree[] = [];
-      for await (const tree of findWorkTreesBelow(folder, () => {})) {
-        const repo = known.get(tree);
+      for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
+        const repo = known.get(tree) ?? known.get(await realpath(tree).catch(() => tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
         if (found.length >= mostFound) break;
       }
@@ -82,6 +88,17 @@ export function existing(store: RepositoryStore, repo: string | null | undefined
   if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
   if (!store.has(repo)) throw unknownRepository(repo);
   return repo;
+}
+
+/** Which repository has a folder, by the folder's name as it was given and with its links resolved. */
+async function repositoriesByFolder(store: RepositoryStore): Promise<ReadonlyMap<string, string>> {
+  const known = new Map<string, string>();
+  for (const { id, path } of await store.summaries()) {
+    if (path === undefined) continue;
+    known.set(path, id);
+    known.set(await realpath(path).catch(() => path), id);
+  }
+  return known;
 }
 
 function absolutePath(path: string): string {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Adapter } from "lowdb";
@@ -234,6 +234,43 @@ export async function moveFile(from: string, to: string, fileSystem: FileSystem 
     throw error;
   }
   return true;
+}
+
+/**
+ * Copies a file as it is, durably, to where nothing is. A link is copied as a link: what it leads to is not ours. False if
+ * there is no file; throws the system's error.
+ */
+export async function keepFile(from: string, to: string, fileSystem: FileSystem = realFileSystem): Promise<boolean> {
+  try {
+    const bytes = await readBytes(from, fileSystem);
+    const copy = await fileSystem.open(to, "wx", 0o600);
+    try {
+      await copy.writeFile(bytes);
+      await copy.sync();
+    } catch (error) {
+      // Half of it would be taken for the whole.
+      await fileSystem.unlink(to).catch(() => {});
+      throw error;
+    } finally {
+      await copy.close();
+    }
+  } catch (error) {
+    const code = systemErrorCode(error);
+    if (code === "ENOENT") return false;
+    if (code !== "ELOOP" && code !== "EMLINK") throw error;
+    await symlink(await readlink(from), to);
+  }
+  await syncFolder(dirname(to), fileSystem);
+  return true;
+}
+
+async function readBytes(path: string, fileSystem: FileSystem): Promise<Buffer> {
+  const handle = await fileSystem.open(path, readFlags);
+  try {
+    return await handle.readFile();
+  } finally {
+    await handle.close();
+  }
 }
 
 interface FolderSync {

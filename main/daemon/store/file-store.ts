@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { copyFile, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
@@ -8,8 +7,8 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import type { Scopes } from "../scopes.ts";
-import { moveFile } from "./durable-text-file.ts";
-import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { keepFile, moveFile } from "./durable-text-file.ts";
+import { type FileSystem, realFileSystem } from "./file-system.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
@@ -179,7 +178,7 @@ export class FileStore implements RepositoryStore {
   async readText(id: string): Promise<FileText> {
     const repository = this.#require(id);
     await repository.look();
-    const { path, text } = repository.files.values;
+    const { path, text } = repository.files.edited;
     return { file: path, text };
   }
 
@@ -191,18 +190,12 @@ export class FileStore implements RepositoryStore {
   async restoreText(id: string): Promise<string | undefined> {
     const repository = await this.#loaded(id);
     return repository.exclusive(async () => {
-      const { path } = repository.files.values;
       const kept = this.#placeForRemoved(`${id}.broken`);
-      let movedTo: string | undefined;
-      try {
-        await copyFile(path, kept, constants.COPYFILE_EXCL);
-        movedTo = kept;
-      } catch (error) {
-        // Gone, or nothing that can be copied: then it cannot be replaced either, and that is told.
-        if (systemErrorCode(error) !== "ENOENT") throw storageFailure(id, error);
-      }
-      await repository.restoreText(this.#options.schemaReference);
-      return movedTo;
+      let copied = false;
+      await repository.restoreText(this.#options.schemaReference, async path => {
+        copied = await keepFile(path, kept, this.#fileSystem);
+      });
+      return copied ? kept : undefined;
     });
   }
 

@@ -67,6 +67,11 @@ export class RepositoryFiles {
     return this.#tree ?? this.home;
   }
 
+  /** The file that a person has to edit: the one that holds the values, or the pointer to it while that is broken. */
+  get edited(): JsonDocument {
+    return this.home.status.kind === "good" ? this.values : this.home;
+  }
+
   get tree(): JsonDocument | undefined {
     return this.#tree;
   }

@@ -191,12 +191,13 @@ export class Repository {
   }
 
   /**
-   * Inside `exclusive`: puts a text in the place of the values' file, and takes it up as an edit by hand. False if the
-   * file is not `expected` any more. Throws RepoconfError 1108.
+   * Inside `exclusive`: puts a text in the place of the file that people edit, and takes it up as an edit by hand. False
+   * if the file is not `expected` any more. Throws RepoconfError 1102 or 1108.
    */
   async replaceText(text: string, expected: string | null): Promise<boolean> {
-    const document = this.files.values;
+    if (this.#removed) throw this.#notWritable();
     await this.#look();
+    const document = this.files.edited;
     if (document.text !== expected) return false;
     try {
       await document.replaceText(text);
@@ -210,15 +211,23 @@ export class Repository {
     return true;
   }
 
-  /** Inside `exclusive`: writes the file anew from the values in service. Throws RepoconfError 1106 or 1108. */
-  async restoreText(schemaReference: string): Promise<void> {
-    const { stored, name, path } = this.#state;
+  /**
+   * Inside `exclusive`: writes the file that people edit anew from what is in service; `keep` puts what is there aside
+   * before. Throws RepoconfError 1102, 1106 or 1108.
+   */
+  async restoreText(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
+    if (this.#removed) throw this.#notWritable();
+    await this.#look();
+    const { stored, name, path, inTree } = this.#state;
+    const document = this.files.edited;
     if (stored === undefined) throw this.#notWritable();
     const config = filterConfig(stored, () => true);
-    const head = { $schema: schemaReference, name, ...(path !== undefined && { path }) };
-    const value = this.files.tree === undefined ? { ...head, config } : { config };
+    const head = { name, ...(path !== undefined && { path }) };
+    const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
+    const value = document === this.files.tree ? { config } : whole;
     try {
-      await this.files.values.overwriteText(formatJsonText(value));
+      await keep(document.path);
+      await document.overwriteText(formatJsonText(value));
     } catch (error) {
       throw storageFailure(this.id, error);
     }

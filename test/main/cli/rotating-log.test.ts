@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RotatingLog } from "../../../main/cli/rotating-log.ts";
+import { RotatingLog } from "../../../main/rotating-log.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 test("a log that has grown to its limit is put aside, once, and no line is lost or cut", async () => {

@@ -78,6 +78,7 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo, "svc.timeout": 7 },
     {
       repo: notRepositories,
+      unset: ["svc.timeout", 7, true, {}, [7], [null], [["svc.timeout"]]],
       revision: [...notRevision, { [repo]: 1 }],
       atomic: notBoolean,
       dryRun: notBoolean,

@@ -109,3 +109,137 @@ describe("config/unset", () => {
     expect([await storedValues(one), await storedValues(two)]).toEqual([{}, {}]);
   });
 });
+
+describe("config/set with unset", () => {
+  test("sets and unsets as one revision, and answers both", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d", "svc.provider": "p" });
+    await t.owner.call("config/watch", { repo });
+    const reply = await t.owner.call("config/set", { repo, "svc.domain": "e", unset: ["svc.timeout", "svc.provider"] });
+    expect(reply).toMatchObject({
+      result: [
+        {
+          repo,
+          revision: 3,
+          config: { svc: { domain: { value: "e" }, timeout: { value: 900 }, provider: { value: "" } } },
+        },
+      ],
+      errors: [],
+    });
+    expect(await storedValues(repo)).toEqual({ domain: "e" });
+    const change = await t.owner.nextChange();
+    expect(change).toMatchObject({ repo, revision: 3, source: "set" });
+    expect(change.changes).toEqual({
+      svc: {
+        timeout: { value: 900, previous: 5, stored: false },
+        domain: { value: "e", previous: "d", stored: true },
+        provider: { value: "", previous: "p", stored: false },
+      },
+    });
+    const { result } = await t.owner.call("history/list", { repo });
+    expect(result.map(({ revision }) => revision)).toEqual([3, 2, 1]);
+  });
+
+  test("alone is a set too", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5 });
+    const { result, errors } = await t.owner.call("config/set", { repo, unset: ["svc.timeout"] });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ repo, revision: 3, config: { svc: { timeout: { value: 900 } } } }]);
+    expect(await storedValues(repo)).toEqual({});
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
+    ["a field in both", { "svc.timeout": 5, unset: ["svc.timeout"] }, 1101],
+    ["a field in both, and no repository", { repo: undefined, "svc.timeout": 5, unset: ["svc.timeout"] }, 1101],
+    ["no repository", { repo: undefined, unset: ["svc.timeout"] }, 1006],
+    ["an empty array alone", { unset: [] }, 1008],
+    ["null alone", { unset: null }, 1008],
+    ["a name without a dot alone", { unset: ["timeout"] }, 1008],
+    ["a text", { unset: "svc.timeout" }, 1101],
+    ["what is no text", { unset: [5] }, 1101],
+    ["too many fields with those that are set", { "svc.domain": "d", unset: manyFields(256) }, 1107],
+  ])("%s gets its code, and nothing is changed", async (_title, args, code) => {
+    const repo = await repositoryWith({ "svc.timeout": 7, "svc.domain": "x" });
+    const text = await t.readRepository(repo);
+    const { result, errors } = await t.owner.call("config/set", { repo, ...args });
+    expect(result).toEqual([]);
+    expect(errors.map(error => error.code)).toEqual([code]);
+    expect(await t.readRepository(repo)).toBe(text);
+  });
+
+  test("a field that does not exist is told (1007) beside what was set and unset", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5 });
+    const unset = ["svc.nope", "svc.timeout", "__proto__.x", "svc.__proto__"];
+    const { result, errors } = await t.owner.call("config/set", { repo, "svc.domain": "d", unset });
+    expect(errors.map(({ code, field }) => [code, field])).toEqual([
+      [1007, "svc.nope"],
+      [1007, "__proto__.x"],
+      [1007, "svc.__proto__"],
+    ]);
+    expect(result).toMatchObject([{ revision: 3 }]);
+    expect(await storedValues(repo)).toEqual({ domain: "d" });
+  });
+
+  test("a key unsets only what it may write", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
+    const tool = await t.connectWith([
+      { repos: [repo], fields: ["svc.domain"], right: "write" },
+      { repos: "*", fields: ["*"], right: "read" },
+    ]);
+    const reply = await tool.call("config/set", { repo, unset: ["svc.timeout", "svc.domain"] });
+    expect(reply).toMatchObject({ result: [{ revision: 3 }], errors: [{ code: 1007, field: "svc.timeout" }] });
+    expect(await storedValues(repo)).toEqual({ timeout: 5 });
+    const atomic = await tool.call("config/set", { repo, atomic: true, "svc.domain": "e", unset: ["svc.timeout"] });
+    expect(atomic).toMatchObject({ result: [], errors: [{ code: 1007 }] });
+    expect(await storedValues(repo)).toEqual({ timeout: 5 });
+  });
+
+  test("rules across fields hold for the outcome of both", async () => {
+    const services = { web: { ready: "true", image: "web:1" }, api: { ready: "true", image: "api:1" } };
+    const repo = await repositoryWith({ "svc.services": services, "svc.default": "web", "svc.application": "api" });
+    const refused = await t.owner.call("config/set", { repo, "svc.default": "api", unset: ["svc.services"] });
+    expect(refused.errors.map(({ code }) => code)).toContain(1103);
+    expect(await storedValues(repo)).toMatchObject({ services });
+    const { api } = services;
+    const renamed = await t.owner.call("config/set", {
+      repo,
+      revision: (await t.owner.call("config/list", { repo })).revision,
+      "svc.services": { api },
+      unset: ["svc.default"],
+    });
+    expect(renamed.errors).toEqual([]);
+    expect(await storedValues(repo)).toMatchObject({ services: { api }, application: "api" });
+    const gone = await t.owner.call("config/set", {
+      repo,
+      "svc.application": "",
+      unset: ["svc.services", "svc.default"],
+    });
+    expect(gone.errors).toEqual([]);
+    expect((await storedValues(repo)) as object).toEqual({ application: "" });
+  });
+
+  test("takes the options of set: dryRun, revision, several repositories", async () => {
+    const [one, two] = [await repositoryWith({ "svc.timeout": 1 }), await repositoryWith({ "svc.timeout": 2 })];
+    const all = { repo: [one, two], "svc.domain": "d", unset: ["svc.timeout"] };
+    const dry = await t.owner.call("config/set", { ...all, dryRun: true });
+    expect(dry).toMatchObject({ result: [{ revision: 3 }, { revision: 3 }], errors: [] });
+    expect(await storedValues(one)).toEqual({ timeout: 1 });
+    const conflict = await t.owner.call("config/set", { ...all, revision: { [two]: 1 } });
+    expect(conflict).toMatchObject({ result: [{ repo: one }], errors: [{ code: 1104, repo: two }] });
+    expect([await storedValues(one), await storedValues(two)]).toEqual([{ domain: "d" }, { timeout: 2 }]);
+    const again = await t.owner.call("config/set", { repo: one, "svc.domain": "d", unset: ["svc.timeout"] });
+    expect(again).toMatchObject({ result: [{ revision: 3 }], errors: [] });
+  });
+
+  test("comments beside what it touches stay", async () => {
+    const repo = await repositoryWith({ "svc.timeout": 5, "svc.domain": "d" });
+    const text = (await t.readRepository(repo)).replace(`"domain"`, `// ours\n      "domain"`);
+    await t.writeRepository(repo, text);
+    await t.owner.call("config/set", { repo, "svc.domain": "e", unset: ["svc.timeout"] });
+    expect(await t.readRepository(repo)).toContain(`// ours\n      "domain": "e"`);
+    expect(await storedValues(repo)).toEqual({ domain: "e" });
+  });
+});
+
+function manyFields(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `svc.f${index}`);
+}

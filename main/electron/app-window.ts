@@ -1,0 +1,121 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { BrowserWindow, type Rectangle, screen, type WebFrameMain } from "electron";
+import type { Home } from "../home.ts";
+import type { DeepLink } from "./deep-link.ts";
+import { closedPreferences, denyNavigation } from "./lockdown.ts";
+
+interface AppWindowOptions {
+  readonly home: Home;
+  /** Of the daemon, which proved to be the home's. */
+  readonly url: string;
+  readonly preload: string;
+}
+
+interface Place {
+  readonly bounds: Rectangle;
+  readonly maximized: boolean;
+}
+
+const firstSize = { width: 1280, height: 860 };
+const leastSize = { minWidth: 720, minHeight: 480 };
+
+/** The one window: it remembers its place, and closing hides it, for the daemon goes on. */
+export class AppWindow {
+  readonly #options: AppWindowOptions;
+  readonly #placeFile: string;
+  #window: BrowserWindow | undefined;
+  #quitting = false;
+
+  constructor(options: AppWindowOptions) {
+    this.#options = options;
+    this.#placeFile = join(options.home.folder, "desktop.json");
+  }
+
+  /** Makes the window and loads the screen from the daemon's own address. */
+  async open(link?: DeepLink): Promise<void> {
+    const place = await this.#readPlace();
+    const window = new BrowserWindow({
+      ...firstSize,
+      ...place?.bounds,
+      ...leastSize,
+      show: false,
+      title: "Repoconf",
+      webPreferences: { ...closedPreferences, preload: this.#options.preload },
+    });
+    this.#window = window;
+    denyNavigation(window.webContents, this.#options.url);
+    if (place?.maximized) window.maximize();
+    window.once("ready-to-show", () => window.show());
+    window.on("close", event => {
+      void this.#writePlace(window);
+      if (this.#quitting) return;
+      event.preventDefault();
+      window.hide();
+    });
+    window.on("closed", () => {
+      this.#window = undefined;
+    });
+    await window.loadURL(`${this.#options.url}/`);
+    if (link !== undefined) this.#navigate(link);
+  }
+
+  /** Brings the window to the front, and to where a link leads. */
+  show(link?: DeepLink): void {
+    if (this.#window === undefined) {
+      void this.open(link);
+      return;
+    }
+    if (this.#window.isMinimized()) this.#window.restore();
+    this.#window.show();
+    this.#window.focus();
+    if (link !== undefined) this.#navigate(link);
+  }
+
+  /** Tells the screen what a menu item asks for. */
+  send(command: "add" | "save"): void {
+    this.show();
+    this.#window?.webContents.send("command", command);
+  }
+
+  /** Whether the frame is this window's own page, on the daemon's address: only that may call what is native. */
+  owns(frame: WebFrameMain | null): boolean {
+    if (frame === null || this.#window === undefined) return false;
+    return (
+      frame === this.#window.webContents.mainFrame && URL.parse(frame.url)?.origin === new URL(this.#options.url).origin
+    );
+  }
+
+  /** From now on closing closes. */
+  allowClosing(): void {
+    this.#quitting = true;
+  }
+
+  #navigate(link: DeepLink): void {
+    this.#window?.webContents.send("navigate", link);
+  }
+
+  async #readPlace(): Promise<Place | undefined> {
+    try {
+      // Written below; whatever else stands there is checked by what the displays say.
+      const place = JSON.parse(await readFile(this.#placeFile, "utf8")) as Place;
+      const { x, y, width, height } = place.bounds;
+      const { workArea } = screen.getDisplayMatching({ x, y, width, height });
+      // The display that it stood on may be gone.
+      const visible =
+        x < workArea.x + workArea.width &&
+        y < workArea.y + workArea.height &&
+        x + width > workArea.x &&
+        y >= workArea.y - 20;
+      return visible ? place : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #writePlace(window: BrowserWindow): Promise<void> {
+    const place: Place = { bounds: window.getNormalBounds(), maximized: window.isMaximized() };
+    // Where a window stood is not worth an error.
+    await writeFile(this.#placeFile, JSON.stringify(place), { mode: 0o600 }).catch(() => {});
+  }
+}

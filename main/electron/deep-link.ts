@@ -1,0 +1,18 @@
+import { isRepositoryId } from "../../shared/repository-id.ts";
+
+/** Where a link leads: it opens and never writes. */
+export interface DeepLink {
+  readonly repo: string;
+  /** `<scope>.<field>`. */
+  readonly field?: string;
+}
+
+/** The first `repoconf://repo/ID/FIELD` among the arguments of a start; undefined if there is none that can be followed. */
+export function deepLinkIn(argv: readonly string[]): DeepLink | undefined {
+  const text = argv.find(one => one.startsWith("repoconf://"));
+  const url = text === undefined ? null : URL.parse(text);
+  if (url === null || url.hostname !== "repo") return undefined;
+  const [repo = "", field, ...rest] = url.pathname.split("/").slice(1);
+  if (!isRepositoryId(repo) || rest.length > 0) return undefined;
+  return field !== undefined && /^[A-Za-z][\w-]*\.[A-Za-z][\w.-]*$/.test(field) ? { repo, field } : { repo };
+}

@@ -1,0 +1,12 @@
+import { contextBridge, ipcRenderer } from "electron";
+import type { ShellBridge } from "../../shared/shell-bridge.ts";
+
+/** All that the screen gets of the shell: one line each, no channel of its own choosing. */
+const bridge: ShellBridge = {
+  session: () => ipcRenderer.invoke("session"),
+  chooseFolder: () => ipcRenderer.invoke("choose-folder"),
+  onNavigate: listener => void ipcRenderer.on("navigate", (_event, link) => listener(link)),
+  onCommand: listener => void ipcRenderer.on("command", (_event, command) => listener(command)),
+};
+
+contextBridge.exposeInMainWorld("repoconf", bridge);

@@ -1,0 +1,32 @@
+import { app, Menu, nativeImage, Tray } from "electron";
+import type { AppWindow } from "./app-window.ts";
+import { setStartAtLogin, startsAtLogin } from "./autostart.ts";
+import type { AppDaemon } from "./open-daemon.ts";
+
+/** The tray: the daemon goes on when the window is closed, and here is the way back to it. */
+export function createTray(window: AppWindow, { url }: AppDaemon, icon: string): Tray {
+  const tray = new Tray(nativeImage.createFromPath(icon));
+  tray.setToolTip(`Repoconf, ${url}`);
+  const refresh = async () => {
+    const checked = await startsAtLogin();
+    tray.setContextMenu(
+      Menu.buildFromTemplate([
+        { label: "Open Repoconf", click: () => window.show() },
+        { type: "separator" },
+        {
+          label: "Start at login",
+          type: "checkbox",
+          checked,
+          click: item => {
+            void setStartAtLogin(item.checked).then(refresh, refresh);
+          },
+        },
+        { type: "separator" },
+        { label: "Quit", click: () => app.quit() },
+      ]),
+    );
+  };
+  tray.on("click", () => window.show());
+  void refresh();
+  return tray;
+}

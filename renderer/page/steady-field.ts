@@ -1,0 +1,36 @@
+import { type RefObject, useEffect } from "react";
+
+/**
+ * Rows do not jump while one edits: where others above it grow or shrink, the field with the focus stays where it is in
+ * the window. The browser's own anchoring holds what is first in sight, which may be what has grown.
+ */
+export function useSteadyField(container: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const element = container.current;
+    const scroller = element?.closest("main");
+    if (!element || !scroller) return;
+    let field: Element | null = null;
+    let top = 0;
+    const remember = () => {
+      const { activeElement } = document;
+      field = activeElement !== null && element.contains(activeElement) ? activeElement.closest(".field") : null;
+      top = field?.getBoundingClientRect().top ?? 0;
+      scroller.style.overflowAnchor = field === null ? "auto" : "none";
+    };
+    const observer = new ResizeObserver(() => {
+      const moved = field?.isConnected ? field.getBoundingClientRect().top - top : 0;
+      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
+      remember();
+    });
+    observer.observe(element);
+    element.addEventListener("focusin", remember);
+    element.addEventListener("focusout", remember);
+    scroller.addEventListener("scroll", remember, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("focusin", remember);
+      element.removeEventListener("focusout", remember);
+      scroller.removeEventListener("scroll", remember);
+    };
+  }, [container]);
+}

@@ -1,0 +1,123 @@
+/**
+ * How fast the screen is with 10,000 repositories, in the browser's own long-task entries. Run by hand, on the built screen:
+ *
+ *   npm run build && node test/bench/screen.ts [REPOSITORIES]
+ *
+ * The goal: rows within 1 s of the script's start, no task over 50 ms while one types in the search and scrolls.
+ */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import type { Page } from "playwright-core";
+import { createDaemon } from "../../main/daemon/daemon.ts";
+import { launchBrowser } from "../helpers/browser.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const count = Number(process.argv[2] ?? 10_000);
+const screenFolder = join(import.meta.dirname, "../../dist/screen");
+
+interface LongTask {
+  readonly start: number;
+  readonly duration: number;
+}
+
+/** Gathers long tasks, and notes when the screen's script began and when the first row was there and painted. */
+const observer = `
+  window.longTasks = [];
+  new PerformanceObserver(list => {
+    for (const { startTime, duration } of list.getEntries()) longTasks.push({ start: startTime, duration });
+  }).observe({ type: "longtask", buffered: true });
+  const seen = new MutationObserver(() => {
+    if (document.querySelector("[role=treeitem]") === null) return;
+    seen.disconnect();
+    requestAnimationFrame(() => requestAnimationFrame(() => { window.firstRows = performance.now(); }));
+  });
+  seen.observe(document, { subtree: true, childList: true });
+`;
+
+await using home = await temporaryFolder();
+await mkdir(join(home.path, "repos"));
+for (let index = 0; index < count; index += 1) {
+  const name = `repository ${String(index).padStart(5, "0")}`;
+  const config = index % 3 === 0 ? { svc: { timeout: index, domain: `n${index}.test` } } : {};
+  await writeFile(join(home.path, "repos", `r${index}.json`), JSON.stringify({ name, config }));
+}
+const daemon = await createDaemon({
+  home: home.path,
+  version: "bench",
+  port: 0,
+  logger: pino({ level: "silent" }),
+  screenFolder,
+});
+const browser = await launchBrowser();
+if (browser === undefined) throw new Error("there is no browser");
+try {
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  await page.addInitScript(observer);
+  await page.goto(daemon.createLink(60_000));
+  await page.waitForFunction("window.firstRows !== undefined");
+  const start = await page.evaluate<number>(
+    "performance.getEntriesByType('resource').find(({ name }) => name.endsWith('.js')).responseEnd",
+  );
+  const first = await page.evaluate<number>("window.firstRows");
+  print(`${count} repositories`);
+  print(`first rows painted ${(first - start).toFixed(0)} ms after the script's start`);
+  await report(page, "from the start to the first rows", 0);
+
+  await measure(page, "typing in the search", async () => {
+    const search = page.getByRole("searchbox");
+    await search.pressSequentially("repository 0012 ", { delay: 60 });
+    await delay(1_000);
+    await search.fill("");
+    await search.pressSequentially("timeout", { delay: 60 });
+    await delay(2_500);
+    await search.fill("");
+    await search.pressSequentially("@modified", { delay: 60 });
+    await delay(2_500);
+    await search.fill("");
+    await delay(500);
+  });
+  await measure(page, "scrolling", async () => {
+    await page.getByRole("tree").hover();
+    for (let step = 0; step < 100; step += 1) {
+      await page.mouse.wheel(0, 1_500);
+      await delay(16);
+    }
+  });
+  await measure(page, "arrows, End and Home", async () => {
+    await page.getByRole("treeitem").first().focus();
+    for (const key of ["End", "ArrowUp", "ArrowUp", "Home", ...Array<string>(40).fill("ArrowDown")]) {
+      await page.keyboard.press(key);
+    }
+  });
+  await measure(page, "opening a repository", async () => {
+    await page.getByRole("treeitem").first().click();
+    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await delay(500);
+  });
+  await measure(page, "typing in a field", async () => {
+    await page.getByRole("textbox", { name: "Provider" }).pressSequentially("somebody", { delay: 60 });
+    await delay(300);
+  });
+} finally {
+  await browser.close();
+  await daemon.close();
+}
+
+async function measure(page: Page, what: string, work: () => Promise<void>): Promise<void> {
+  const from = await page.evaluate<number>("performance.now()");
+  await work();
+  await report(page, what, from);
+}
+
+async function report(page: Page, what: string, from: number): Promise<void> {
+  const tasks = (await page.evaluate<readonly LongTask[]>("window.longTasks")).filter(({ start }) => start >= from);
+  const times = tasks.map(({ duration }) => duration.toFixed(0)).join(", ");
+  print(`${what}: ${tasks.length === 0 ? "no task over 50 ms" : `tasks of ${times} ms`}`);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,130 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connect } from "../../main/client/client.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { screenFolder } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import type { DesktopDriver } from "./driver.ts";
+
+/** The six scenarios of the desktop app. The same for the double and for the real runtime, so that they cannot drift apart. */
+export function desktopScenarios(driver: DesktopDriver): void {
+  test(`${driver.name}: boot order: the daemon runs and proves itself before the window loads the screen from it, closed to all else`, async () => {
+    await using folder = await temporaryFolder();
+    const home = join(folder.path, "home");
+    await using app = await driver.start(home);
+    const page = await app.page();
+    await page.getByRole("heading", { name: "No repository yet" }).waitFor();
+    const { url } = JSON.parse(await readFile(join(home, "daemon.json"), "utf8"));
+    expect(new URL(page.url()).origin).toBe(url);
+    expect(await app.webPreferences()).toMatchObject({
+      contextIsolation: true,
+      sandbox: true,
+      nodeIntegration: false,
+      nodeIntegrationInSubFrames: false,
+      webSecurity: true,
+      webviewTag: false,
+    });
+    // The page has a session, and no way to the owner's key or to Node.
+    const ownerKey = (await readFile(join(home, "owner.key"), "utf8")).trim();
+    const seen = await page.evaluate<{ node: string; bridge: string[]; stored: string }>(`({
+      node: typeof window.require + " " + typeof window.process,
+      bridge: Object.keys(window.repoconf ?? {}),
+      stored: JSON.stringify(sessionStorage) + document.documentElement.outerHTML,
+    })`);
+    expect(seen.node).toBe("undefined undefined");
+    expect(seen.bridge).toEqual(["session", "chooseFolder", "onNavigate", "onCommand"]);
+    expect(seen.stored).not.toContain(ownerKey);
+    // Nor can it leave.
+    await page.evaluate(
+      `location.href = "http://localhost:1/elsewhere"; window.open("http://localhost:1/window"); undefined`,
+    );
+    await page.getByRole("heading", { name: "No repository yet" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(url);
+    expect(page.context().pages()).toHaveLength(1);
+  });
+
+  test(`${driver.name}: attach: a daemon that runs on the home already is used, and goes on when the app quits`, async () => {
+    await using t = await startTestDaemon({ screenFolder });
+    await t.addRepository("shop");
+    await using app = await driver.start(t.homeFolder);
+    const page = await app.page();
+    await page.getByRole("treeitem", { name: "shop" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(t.url);
+    await app.quit();
+    expect(await app.exited).toBe(0);
+    expect((await t.owner.call("config/list", { repo: "shop" })).errors).toEqual([]);
+    // Its session went with it.
+    expect((await t.owner.call("key/list")).result).toEqual([]);
+  });
+
+  test(`${driver.name}: second instance: another start shows the window, hands over its link, and starts nothing`, async () => {
+    await using folder = await temporaryFolder();
+    await using app = await driver.start(folder.path);
+    const page = await app.page();
+    using client = await connect({ home: folder.path });
+    await client.run("repo/add", { name: "shop", id: "shop" });
+    await page.getByRole("treeitem", { name: "shop" }).waitFor();
+    await app.closeWindow();
+    await app.startAgain(["repoconf://repo/shop"]);
+    await until(() => app.windowIsVisible(), "the window");
+    await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  });
+
+  test(`${driver.name}: close to tray: the window closes, the daemon goes on, and the window comes back as it was`, async () => {
+    await using folder = await temporaryFolder();
+    await using app = await driver.start(folder.path);
+    const page = await app.page();
+    await page.getByRole("heading", { name: "No repository yet" }).waitFor();
+    await app.closeWindow();
+    await until(async () => !(await app.windowIsVisible()), "the window to go");
+    using client = await connect({ home: folder.path });
+    await client.run("repo/add", { name: "shop", id: "shop" });
+    expect((await client.set("shop", { "svc.timeout": 5 }))?.revision).toBe(2);
+    await app.startAgain([]);
+    await until(() => app.windowIsVisible(), "the window");
+    await page.getByRole("treeitem", { name: "shop" }).waitFor();
+  });
+
+  test(`${driver.name}: deep link: it opens a repository and a field, and writes nothing; what is no link is left alone`, async () => {
+    await using folder = await temporaryFolder();
+    await using app = await driver.start(folder.path);
+    const page = await app.page();
+    using client = await connect({ home: folder.path });
+    await client.run("repo/add", { name: "shop", id: "shop" });
+    await page.getByRole("treeitem", { name: "shop" }).waitFor();
+    await app.startAgain(["repoconf://repo/shop/svc.timeout"]);
+    await page.getByRole("heading", { name: "Timeout" }).waitFor();
+    const revision = async () => (await client.request("config/list", { repo: "shop" })).revision;
+    for (const link of [
+      "repoconf://repo/../x",
+      "repoconf://set/shop/svc.timeout/5",
+      "repoconf://repo/shop/svc.timeout/5",
+    ])
+      await app.startAgain([link]);
+    expect(await revision()).toBe(1);
+    await page.getByRole("heading", { name: "Timeout" }).waitFor();
+  });
+
+  test(`${driver.name}: quit during a write: what was acknowledged is there, and connected tools are asked about`, async () => {
+    await using folder = await temporaryFolder();
+    await using app = await driver.start(folder.path);
+    await (await app.page()).getByRole("heading", { name: "No repository yet" }).waitFor();
+    const client = await connect({ home: folder.path });
+    await client.run("repo/add", { name: "shop", id: "shop" });
+    const sets = Array.from({ length: 20 }, (_, index) =>
+      client.set("shop", { "svc.timeout": index + 1 }).then(
+        changed => changed?.revision ?? 0,
+        () => 0,
+      ),
+    );
+    await app.quit();
+    const acknowledged = Math.max(...(await Promise.all(sets)));
+    expect(await app.exited).toBe(0);
+    client.close();
+    expect(await app.questions()).toContain("A tool is connected.");
+    await using t = await startTestDaemon({ home: folder.path });
+    const { revision } = await t.owner.call("config/list", { repo: "shop" });
+    expect(revision).toBeGreaterThanOrEqual(acknowledged);
+  });
+}

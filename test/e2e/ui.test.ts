@@ -1,0 +1,238 @@
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { connectClient, until } from "../helpers/daemon.ts";
+import { rawRequest } from "../helpers/raw-http.ts";
+import { projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+const builtScreen = resolve(projectFolder, "dist/screen");
+
+/** Changes a link's code for a session's key, as the page does; undefined if it is refused. */
+async function follow(link: string): Promise<string | undefined> {
+  const { origin, hash } = new URL(link);
+  const code = new URLSearchParams(hash.slice(1)).get("code");
+  const headers = { Origin: origin, "Content-Type": "application/json" };
+  const response = await fetch(`${origin}/session`, { method: "POST", headers, body: JSON.stringify({ code }) });
+  if (!response.ok) return undefined;
+  const { key }: { key: string } = JSON.parse(await response.text());
+  return key;
+}
+
+interface Opener {
+  /** Where it is found as `xdg-open`. */
+  readonly environment: { readonly [name: string]: string };
+  /** What it was called with, and what it then found in the file of that name: mode and text. */
+  calls(): Promise<{ readonly args: string[]; readonly mode: number; readonly text: string }[]>;
+}
+
+/** A program of the name `xdg-open` that notes what it is asked to open and ends as `ending` says. */
+async function makeOpener(home: CommandHome, ending: string): Promise<Opener> {
+  const folder = join(home.workFolder, "opener");
+  await mkdir(folder);
+  const notes = join(folder, "notes.jsonl");
+  const script = `#!${process.execPath}
+const { appendFileSync, readFileSync, statSync } = require("node:fs");
+const args = process.argv.slice(2);
+const mode = statSync(args[0]).mode & 0o777;
+appendFileSync(${JSON.stringify(notes)}, JSON.stringify({ args, mode, text: readFileSync(args[0], "utf8") }) + "\\n");
+${ending}
+`;
+  await writeFile(join(folder, "xdg-open"), script);
+  await chmod(join(folder, "xdg-open"), 0o755);
+  return {
+    environment: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, DISPLAY: ":99" },
+    calls: async () => {
+      const text = await readFile(notes, "utf8").catch(() => "");
+      return text
+        .split("\n")
+        .filter(line => line !== "")
+        .map(line => JSON.parse(line));
+    },
+  };
+}
+
+const linkIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+\/#code=[A-Za-z0-9_-]+/.exec(text)?.[0] ?? "";
+const noDisplay = { DISPLAY: "", WAYLAND_DISPLAY: "" };
+
+describe("repoconf ui --print", () => {
+  test("prints a link that is good once", async () => {
+    await using home = await makeCommandHome();
+    const output = await home.succeed(["ui", "--print"]);
+    const { url } = await home.endpoint();
+    expect(output).toMatch(new RegExp(`^${url}/#code=[A-Za-z0-9_-]{43}\n$`));
+    const key = await follow(output.trim());
+    const client = await connectClient(url, key);
+    expect((await client.call("key/self")).result).toMatchObject({ name: "owner (browser)", kind: "session" });
+    client.socket.close();
+    expect(await follow(output.trim())).toBeUndefined();
+  });
+
+  test("with a key that is not the owner's says so, and leaves with an error", async () => {
+    await using home = await makeCommandHome();
+    const created = await home.succeed(["key", "create", "tool", "--json"]);
+    const { key } = JSON.parse(created);
+    const { code, output, errorOutput } = await home.run(["ui", "--print"], { environment: { REPOCONF_API_KEY: key } });
+    expect(code).not.toBe(0);
+    expect(output).toBe("");
+    expect(errorOutput).toContain("Only the owner's key");
+  });
+});
+
+describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
+  test("opens the link by a file for its owner alone; no code stands in an argument or in what it prints", async () => {
+    await using home = await makeCommandHome();
+    const opener = await makeOpener(home, "");
+    const output = await home.succeed(["ui"], { environment: opener.environment });
+    expect(output).toBe("The screen opens in your browser.\n");
+    const [call] = await opener.calls();
+    expect(call?.args).toEqual([expect.stringMatching(/[\\/]tmp[\\/]open-[0-9a-f]{12}\.html$/)]);
+    expect(call?.mode).toBe(0o600);
+    expect((await stat(join(home.homeFolder, "tmp"))).mode & 0o777).toBe(0o700);
+    const link = linkIn(call?.text ?? "");
+    const code = new URL(link).hash.slice("#code=".length);
+    expect(call?.args.join(" ")).not.toContain(code);
+    const key = await follow(link);
+    expect(key).toMatch(/^repoconf_/);
+
+    const log = await readFile(join(home.homeFolder, "daemon.log"), "utf8").catch(() => "");
+    for (const secret of [code, (key ?? "").slice(22)]) expect(log).not.toContain(secret);
+  });
+
+  test("does not wait for a browser that stays", async () => {
+    await using home = await makeCommandHome();
+    const opener = await makeOpener(
+      home,
+      `appendFileSync(${JSON.stringify(join(home.workFolder, "pid"))}, String(process.pid)); setInterval(() => {}, 1000);`,
+    );
+    try {
+      expect(await home.succeed(["ui"], { environment: opener.environment })).toContain("opens in your browser");
+    } finally {
+      process.kill(Number(await readFile(join(home.workFolder, "pid"), "utf8")));
+    }
+  });
+
+  test("of two in a row neither takes the other's file away", async () => {
+    await using home = await makeCommandHome();
+    const opener = await makeOpener(home, "");
+    await home.succeed(["ui"], { environment: opener.environment });
+    await home.succeed(["ui"], { environment: opener.environment });
+    for (const { args, text } of await opener.calls()) {
+      expect(await readFile(args[0] ?? "", "utf8")).toBe(text);
+      expect(await follow(linkIn(text))).toMatch(/^repoconf_/);
+    }
+  });
+
+  test.each<[title: string, ending: string | undefined]>([
+    ["there is no display", undefined],
+    ["what opens pages fails", "process.exit(3);"],
+  ])("prints the link and leaves no file behind where %s", async (_title, ending) => {
+    await using home = await makeCommandHome();
+    const opener = await makeOpener(home, ending ?? "");
+    const environment = ending === undefined ? { ...opener.environment, ...noDisplay } : opener.environment;
+    const output = await home.succeed(["ui"], { environment });
+    expect(output).toContain("No browser could be opened");
+    expect(await follow(linkIn(output))).toMatch(/^repoconf_/);
+    expect((await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"))).toEqual([]);
+    expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
+  });
+
+  test("starts a daemon if none runs, and with --no-start does not", async () => {
+    await using home = await makeCommandHome();
+    const refused = await home.run(["ui", "--no-start"], { environment: noDisplay });
+    expect(refused.code).not.toBe(0);
+    expect((await home.run(["ui"], { environment: noDisplay })).code).toBe(0);
+    expect((await home.endpoint()).pid).toBeGreaterThan(0);
+  });
+});
+
+describe("sessions on the command line", () => {
+  test("are listed with the keys and revoked by id; a name that several have is not enough", async () => {
+    await using home = await makeCommandHome();
+    const open = async () => follow((await home.succeed(["ui", "--print"])).trim());
+    const keys = [await open(), await open()];
+    const list = await home.succeed(["key", "list"]);
+    expect(list.match(/owner \(browser\).*after 30 days without use/g)).toHaveLength(2);
+    const byName = await home.run(["key", "revoke", "owner (browser)"]);
+    expect(byName.code).not.toBe(0);
+    expect(byName.errorOutput).toContain("2 of the name");
+    const { url } = await home.endpoint();
+    const clients = await Promise.all(keys.map(key => connectClient(url, key)));
+    const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));
+    await home.succeed(["key", "revoke", ids[0] ?? ""]);
+    await until(() => clients[0]?.socket.connected === false, "the end of the first session");
+    expect((await clients[1]?.call("key/self"))?.errors).toEqual([]);
+    await home.succeed(["key", "revoke", "owner (browser)"]);
+    await until(() => clients[1]?.socket.connected === false, "the end of the second session");
+  });
+});
+
+describe("the link that repoconf daemon prints", () => {
+  test("makes one session, which goes on after a restart; neither its code nor its key is in the log", async () => {
+    await using home = await makeCommandHome();
+    const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder);
+    const link = linkIn(first.output());
+    expect(first.output()).toContain(`Screen ${link}`);
+    expect(new URL(link).origin).toBe(first.url);
+    const key = await follow(link);
+    expect(key).toMatch(/^repoconf_/);
+    expect(await follow(link)).toBeUndefined();
+    await first.end("SIGTERM");
+    const code = new URL(link).hash.slice("#code=".length);
+    for (const secret of [code, (key ?? "").slice(22)]) expect(first.errorOutput()).not.toContain(secret);
+
+    await using second = await spawnDaemon(["--port", "0"], home.homeFolder);
+    const client = await connectClient(second.url, key);
+    expect((await client.call("key/self")).result.name).toBe("owner (browser)");
+    client.socket.close();
+    const stale = new URL(link);
+    stale.port = new URL(second.url).port;
+    expect(await follow(stale.href)).toBeUndefined();
+  });
+
+  test("is not printed by one in the background, whose output nobody reads", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "list", "--json"]);
+    const log = await readFile(join(home.homeFolder, "daemon.log"), "utf8").catch(() => "");
+    expect(log).not.toContain("#code=");
+  });
+
+  test.skipIf(process.platform !== "linux")("is in no process's arguments", async () => {
+    await using daemon = await spawnDaemon();
+    const code = new URL(linkIn(daemon.output())).hash.slice("#code=".length);
+    expect(code).not.toBe("");
+    const processes = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
+    const read = (id: string) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
+    const lines = (await Promise.all(processes.map(read))).join("\n");
+    expect(lines).toContain(repoconfCommand);
+    expect(lines).not.toContain(code);
+  });
+});
+
+describe("the screen as it was built", () => {
+  test("is what the built daemon serves: all that its page names, and nothing that stands in the page itself", async () => {
+    await using daemon = await spawnDaemon();
+    const { headers, body } = await rawRequest(daemon.url, "/", { headers: [`Host: ${new URL(daemon.url).host}`] });
+    const [, nonce] = /'nonce-([^']+)'/.exec(headers.get("content-security-policy") ?? "") ?? [];
+    expect(body).toContain(`nonce="${nonce}"`);
+    const named = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
+    expect(named.length).toBeGreaterThan(1);
+    for (const path of named) {
+      expect(path).toMatch(/^\/[^/]/);
+      expect((await fetch(daemon.url + path)).status).toBe(200);
+    }
+    // The policy lets no script and no style stand in the page itself.
+    expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
+  });
+
+  test("comes byte for byte, every file of it", async () => {
+    await using daemon = await spawnDaemon();
+    const entries = await readdir(builtScreen, { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter(one => one.isFile() && one.name !== "index.html")) {
+      const path = join(entry.parentPath, entry.name);
+      const answer = await fetch(`${daemon.url}/${relative(builtScreen, path).replaceAll("\\", "/")}`);
+      expect(answer.status).toBe(200);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(path))).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,354 @@
+/**
+ * A double of the `electron` module, for tests of the desktop shell where Electron's runtime cannot be had. The shell's
+ * real code runs against it; behind each `BrowserWindow` is a page of a real Chromium, with the built preload in it. What
+ * it cannot show is in docs/desktop.md: sandbox and isolated world, menus, tray and dialogs as the system draws them, the
+ * single-instance lock between processes, fuses, loading from an asar.
+ */
+import { EventEmitter } from "node:events";
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+
+/** What the shell did, and what the test answers for the person: one object for each started app. */
+export interface ElectronDouble {
+  readonly app: AppDouble;
+  readonly windows: WindowDouble[];
+  /** What the dialogs said, in order. */
+  readonly dialogs: { readonly message: string; readonly buttons: readonly string[] }[];
+  /** The index of the button that the person presses. */
+  answer: (message: string) => number;
+  /** The folder that the person chooses. */
+  folder: string | undefined;
+  readonly notifications: NotificationDouble[];
+  readonly trays: TrayDouble[];
+  menu: readonly MenuItem[];
+  /** The order in which the shell used Electron. */
+  readonly calls: string[];
+  readonly handlers: Map<string, (event: { senderFrame: unknown }) => unknown>;
+  /** Of the default session. */
+  readonly permissions: { request?: unknown; check?: unknown; device?: unknown };
+}
+
+interface MenuItem {
+  readonly label?: string;
+  readonly role?: string;
+  readonly checked?: boolean;
+  readonly submenu?: readonly MenuItem[];
+  click?(item: { checked: boolean }): void;
+}
+
+let current: ElectronDouble | undefined;
+let browser: Browser | undefined;
+
+/** Before the shell is imported: what it will get, and the browser whose pages are its windows. */
+export function prepareElectron(options: {
+  readonly browser: Browser;
+  readonly firstInstance?: boolean;
+}): ElectronDouble {
+  browser = options.browser;
+  current = {
+    app: new AppDouble(options.firstInstance ?? true),
+    windows: [],
+    dialogs: [],
+    answer: () => 0,
+    folder: undefined,
+    notifications: [],
+    trays: [],
+    menu: [],
+    calls: [],
+    handlers: new Map(),
+    permissions: {},
+  };
+  return current;
+}
+
+function electron(): ElectronDouble {
+  if (current === undefined) throw new Error("prepareElectron has not been called");
+  return current;
+}
+
+export class AppDouble extends EventEmitter {
+  readonly exited: Promise<number>;
+  readonly #firstInstance: boolean;
+  readonly #exit: (code: number) => void;
+
+  constructor(firstInstance: boolean) {
+    super();
+    this.#firstInstance = firstInstance;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.exited = promise;
+    this.#exit = resolve;
+  }
+
+  requestSingleInstanceLock(): boolean {
+    electron().calls.push("lock");
+    return this.#firstInstance;
+  }
+
+  setAsDefaultProtocolClient(scheme: string): boolean {
+    electron().calls.push(`protocol ${scheme}`);
+    return true;
+  }
+
+  async whenReady(): Promise<void> {
+    electron().calls.push("ready");
+  }
+
+  getLoginItemSettings(): { openAtLogin: boolean } {
+    return { openAtLogin: false };
+  }
+
+  setLoginItemSettings(): void {}
+
+  /** As Electron: whoever listens may prevent it. */
+  quit(): void {
+    electron().calls.push("quit");
+    let prevented = false;
+    this.emit("before-quit", {
+      preventDefault: () => {
+        prevented = true;
+      },
+    });
+    if (!prevented) this.#exit(0);
+  }
+
+  exit(code: number): void {
+    electron().calls.push("exit");
+    for (const window of electron().windows) void window.destroy();
+    this.#exit(code);
+  }
+}
+
+export class WebContentsDouble extends EventEmitter {
+  readonly mainFrame = { url: "" };
+  readonly #window: WindowDouble;
+  openHandler: (details: { url: string }) => { action: string } = () => ({ action: "allow" });
+
+  constructor(window: WindowDouble) {
+    super();
+    this.#window = window;
+  }
+
+  setWindowOpenHandler(handler: (details: { url: string }) => { action: string }): void {
+    this.openHandler = handler;
+  }
+
+  send(channel: string, ...args: unknown[]): void {
+    const detail = JSON.stringify(args);
+    void this.#window.page.then(page =>
+      page.evaluate(`window.dispatchEvent(new CustomEvent("ipc ${channel}", { detail: ${detail} })); undefined`),
+    );
+  }
+}
+
+export class WindowDouble extends EventEmitter {
+  readonly options: {
+    readonly webPreferences: { readonly preload: string; readonly [name: string]: unknown };
+    readonly [name: string]: unknown;
+  };
+  readonly webContents = new WebContentsDouble(this);
+  readonly page: Promise<Page>;
+  visible = false;
+  #maximized = false;
+
+  constructor(options: WindowDouble["options"]) {
+    super();
+    this.options = options;
+    electron().windows.push(this);
+    electron().calls.push("window");
+    this.page = this.#open();
+  }
+
+  async #open(): Promise<Page> {
+    if (browser === undefined) throw new Error("there is no browser");
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+    const page = await context.newPage();
+    await page.exposeFunction("__invoke", (channel: string) => {
+      const handler = electron().handlers.get(channel);
+      if (handler === undefined) throw new Error(`no handler for ${channel}`);
+      return handler({ senderFrame: this.webContents.mainFrame });
+    });
+    const preload = readFileSync(this.options.webPreferences.preload, "utf8");
+    await page.addInitScript(
+      `(() => {
+        const require = name => {
+          if (name !== "electron") throw new Error("a sandboxed preload has electron alone");
+          return {
+            contextBridge: { exposeInMainWorld: (key, value) => { window[key] = value; } },
+            ipcRenderer: {
+              invoke: channel => window.__invoke(channel),
+              on: (channel, listener) => window.addEventListener("ipc " + channel, event => listener({}, ...event.detail)),
+            },
+          };
+        };
+        ${preload}
+      })();`,
+    );
+    await page.route("**/*", async route => {
+      const request = route.request();
+      if (!request.isNavigationRequest()) return route.continue();
+      const isMainFrame = request.frame() === page.mainFrame();
+      let prevented = false;
+      const event = {
+        url: request.url(),
+        isMainFrame,
+        preventDefault: () => {
+          prevented = true;
+        },
+      };
+      // Electron asks before a page or a frame goes elsewhere by itself, and not before the shell loads it.
+      if (this.webContents.mainFrame.url !== "") {
+        this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
+      }
+      if (prevented) return route.abort();
+      return route.continue();
+    });
+    context.on("page", other => {
+      if (this.webContents.openHandler({ url: other.url() }).action === "deny") void other.close();
+    });
+    return page;
+  }
+
+  async loadURL(url: string): Promise<void> {
+    electron().calls.push("load");
+    const page = await this.page;
+    await page.goto(url);
+    this.webContents.mainFrame.url = url;
+    this.emit("ready-to-show");
+  }
+
+  show(): void {
+    this.visible = true;
+  }
+
+  hide(): void {
+    this.visible = false;
+  }
+
+  focus(): void {}
+  restore(): void {}
+
+  isMinimized(): boolean {
+    return false;
+  }
+
+  maximize(): void {
+    this.#maximized = true;
+  }
+
+  isMaximized(): boolean {
+    return this.#maximized;
+  }
+
+  getNormalBounds(): { x: number; y: number; width: number; height: number } {
+    return { x: 40, y: 30, width: 1000, height: 700 };
+  }
+
+  /** As the person does. */
+  close(): void {
+    let prevented = false;
+    this.emit("close", {
+      preventDefault: () => {
+        prevented = true;
+      },
+    });
+    if (!prevented) void this.destroy();
+  }
+
+  async destroy(): Promise<void> {
+    this.emit("closed");
+    const page = await this.page;
+    await page.context().close();
+  }
+}
+
+export class TrayDouble extends EventEmitter {
+  items: readonly MenuItem[] = [];
+  destroyed = false;
+
+  constructor() {
+    super();
+    electron().trays.push(this);
+    electron().calls.push("tray");
+  }
+
+  setToolTip(): void {}
+
+  setContextMenu(menu: { items: readonly MenuItem[] }): void {
+    this.items = menu.items;
+  }
+
+  destroy(): void {
+    this.destroyed = true;
+  }
+}
+
+export class NotificationDouble extends EventEmitter {
+  readonly title: string;
+  readonly body: string;
+
+  constructor({ title, body }: { title: string; body: string }) {
+    super();
+    this.title = title;
+    this.body = body;
+  }
+
+  show(): void {
+    electron().notifications.push(this);
+  }
+}
+
+/** Passes every use on to the app that is running now. */
+export const app = new Proxy({} as AppDouble, {
+  get(_target, name) {
+    const { app: running } = electron();
+    const member: unknown = Reflect.get(running, name);
+    return typeof member === "function" ? member.bind(running) : member;
+  },
+});
+
+export const ipcMain = {
+  handle: (channel: string, handler: (event: { senderFrame: unknown }) => unknown) =>
+    void electron().handlers.set(channel, handler),
+};
+
+export const session = {
+  defaultSession: {
+    setPermissionRequestHandler: (handler: unknown) => {
+      electron().permissions.request = handler;
+    },
+    setPermissionCheckHandler: (handler: unknown) => {
+      electron().permissions.check = handler;
+    },
+    setDevicePermissionHandler: (handler: unknown) => {
+      electron().permissions.device = handler;
+    },
+  },
+};
+
+export const dialog = {
+  showMessageBox: async ({ message, buttons }: { message: string; buttons: readonly string[] }) => {
+    electron().dialogs.push({ message, buttons });
+    return { response: electron().answer(message) };
+  },
+  showOpenDialog: async () => {
+    const { folder } = electron();
+    return { filePaths: folder === undefined ? [] : [folder] };
+  },
+  showErrorBox: (title: string, message: string) =>
+    void electron().dialogs.push({ message: `${title}: ${message}`, buttons: [] }),
+};
+
+export const Menu = {
+  buildFromTemplate: (items: readonly MenuItem[]) => ({ items }),
+  setApplicationMenu: ({ items }: { items: readonly MenuItem[] }) => {
+    electron().calls.push("menu");
+    electron().menu = items;
+  },
+};
+
+export const nativeImage = { createFromPath: (path: string) => ({ path }) };
+export const screen = {
+  getDisplayMatching: () => ({ workArea: { x: 0, y: 0, width: 1920, height: 1080 } }),
+};
+export const shell = { openExternal: async () => {} };
+export { NotificationDouble as Notification, TrayDouble as Tray, WindowDouble as BrowserWindow };

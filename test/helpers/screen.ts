@@ -1,0 +1,199 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { Browser, Locator, Page } from "playwright-core";
+import { afterAll, describe, expect } from "vitest";
+import type { JsonValue } from "../../shared/json.ts";
+import { launchBrowser } from "./browser.ts";
+import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
+import { projectFolder } from "./spawned-daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+// One browser for each test file: every one that imports this has the module to itself.
+const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
+afterAll(() => browser?.close());
+
+export const screenFolder = join(projectFolder, "dist/screen");
+
+/** Tests in a real browser; where none can be launched they are skipped, and say so. */
+export function describeScreen(title: string, define: () => void): void {
+  const missing = browser === undefined;
+  describe.skipIf(missing)(missing ? `${title} (skipped: no Chromium)` : title, define);
+}
+
+/** A daemon with a temporary home that serves the built screen. */
+export interface TestScreen extends AsyncDisposable {
+  readonly t: TestDaemon;
+  /** A page with a session of its own. */
+  open(options?: PageOptions): Promise<ScreenPage>;
+  /** Sets fields as a tool does. */
+  set(repo: string, fields: { readonly [path: string]: JsonValue }): Promise<void>;
+  /** What the repository stores in a field; undefined: nothing. */
+  stored(repo: string, path: string): Promise<JsonValue | undefined>;
+  revision(repo: string): Promise<number>;
+}
+
+export interface TestScreenOptions {
+  /** Ids of repositories to begin with, each with the fields that it stores. */
+  readonly repositories?: { readonly [id: string]: { readonly [path: string]: JsonValue } };
+  /** Schemas of scopes besides svc, by name. */
+  readonly scopes?: { readonly [scope: string]: object };
+  /** The home stays where it is, and the daemon on its port. */
+  readonly samePort?: boolean;
+}
+
+export async function startScreen(options: TestScreenOptions = {}): Promise<TestScreen> {
+  const { repositories = {}, scopes = {} } = options;
+  const home = await temporaryFolder();
+  await mkdir(join(home.path, "scopes"));
+  for (const [name, schema] of Object.entries(scopes))
+    await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
+  const port = options.samePort === true ? await freePort() : 0;
+  const t = await startTestDaemon({ home: home.path, screenFolder, port });
+  const set: TestScreen["set"] = async (repo, fields) => {
+    const { errors } = await t.owner.call("config/set", { repo, ...fields });
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  };
+  for (const [id, fields] of Object.entries(repositories)) {
+    await t.owner.call("repo/add", { id, name: id });
+    if (Object.keys(fields).length > 0) await set(id, fields);
+  }
+  return {
+    t,
+    set,
+    open: pageOptions => openPage(t.daemon.createLink(60_000), pageOptions),
+    stored: async (repo, path) => {
+      const { result } = await t.owner.call("config/list", { repo, stored: true });
+      const [scope = "", field = ""] = path.split(".");
+      return result[scope]?.[field];
+    },
+    revision: async repo => (await t.owner.call("config/list", { repo })).revision ?? 0,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise(resolve => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+export interface PageOptions {
+  readonly colorScheme?: "light" | "dark";
+  readonly width?: number;
+  readonly height?: number;
+  /** What the browser may complain of, as when the daemon is gone. */
+  readonly expected?: RegExp;
+  /** Run in the page before its own script. */
+  readonly initialScript?: string;
+}
+
+/** One page of the screen. Its disposal fails if the browser complained: of the page's policy, of an error, of anything. */
+export interface ScreenPage extends AsyncDisposable {
+  readonly page: Page;
+  /** What the browser complained of so far. */
+  readonly complaints: readonly string[];
+  readonly tree: Locator;
+  /** The rows of the tree with this name, as a screen reader says it; what follows it (marks, values) is left out. */
+  row(name: string): Locator;
+  /** The section of the field with this title. */
+  field(title: string): Locator;
+  /** Shows a repository, by its row, and waits for it. */
+  choose(repository: string): Promise<void>;
+  view(title: "Fields" | "History" | "JSON"): Promise<void>;
+  /** Saves what is edited, without a reason, and waits until it is. */
+  save(): Promise<void>;
+  /** The element with the focus, as `role name`. */
+  focused(): Promise<string>;
+}
+
+/** Tells of each breach of the page's policy; runs before the page's own script. */
+const tellViolations = `addEventListener("securitypolicyviolation", event => {
+  console.error("violates the policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
+});`;
+
+export async function openPage(url: string, options: PageOptions = {}): Promise<ScreenPage> {
+  if (browser === undefined) throw new Error("there is no browser");
+  const { width = 1280, height = 800, colorScheme = "light" } = options;
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  context.setDefaultTimeout(20_000);
+  await context.addInitScript(`${tellViolations}${options.initialScript ?? ""}`);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const complain = (text: string) => {
+    if (options.expected?.test(text) !== true) complaints.push(text);
+  };
+  page.on("pageerror", error => complain(`page error: ${error.message}`));
+  page.on("console", message => {
+    if (message.type() === "error" || message.type() === "warning") complain(`console: ${message.text()}`);
+  });
+  await page.goto(url);
+  const tree = page.getByRole("tree", { name: "Repositories" });
+  const row = (name: string) => tree.getByRole("treeitem", { name: new RegExp(`^${escapeRegExp(name)}(\\s|$)`) });
+  return {
+    page,
+    complaints,
+    tree,
+    row,
+    field: title => page.getByRole("region", { name: title, exact: true }),
+    choose: async repository => {
+      await row(repository).click();
+      await page.getByRole("heading", { level: 1, name: repository }).waitFor();
+    },
+    view: async title => {
+      const views = page.getByRole("navigation", { name: "Views of this repository" });
+      await views.getByRole("button", { name: title }).click();
+    },
+    save: async () => {
+      const bar = page.getByRole("region", { name: "Edits" });
+      await bar.getByRole("button", { name: "Save", exact: true }).click();
+      await bar.waitFor({ state: "detached" });
+    },
+    focused: () => page.evaluate<string>(describeFocus),
+    [Symbol.asyncDispose]: async () => {
+      await context.close();
+      expect(complaints).toEqual([]);
+    },
+  };
+}
+
+const describeFocus = `(() => {
+  const element = document.activeElement;
+  if (element === null || element === document.body) return "body";
+  const role = element.getAttribute("role") ?? element.tagName.toLowerCase();
+  const name = element.getAttribute("aria-label") ?? element.textContent ?? "";
+  return role + " " + name.replace(/\\s+/g, " ").trim();
+})()`;
+
+/** Reads until what is read is as expected; a failure tells the last that was read. */
+export function poll<Value>(read: () => Value | Promise<Value>) {
+  return expect.poll(read, { timeout: 20_000, interval: 20 });
+}
+
+/** Waits until the text of an element holds this. */
+export async function reads(locator: Locator, text: string | RegExp): Promise<void> {
+  await poll(() => locator.innerText()).toMatch(typeof text === "string" ? new RegExp(escapeRegExp(text)) : text);
+}
+
+/** Waits until the daemon knows the scope. */
+export async function untilScope(t: TestDaemon, wanted: string): Promise<void> {
+  await until(
+    async () => (await t.owner.call("scope/list")).result.some(({ scope }) => scope === wanted),
+    `the scope ${wanted}`,
+  );
+}
+
+/** Presses keys one after the other. */
+export async function press(page: Page, ...keys: readonly string[]): Promise<void> {
+  for (const key of keys) await page.keyboard.press(key);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

@@ -1,0 +1,407 @@
+import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { breakFile, halfAFile, untilHealth } from "../../helpers/broken-file.ts";
+import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+interface Site extends AsyncDisposable {
+  readonly t: TestDaemon;
+  /** `.repoconf.json` of the in-tree repository `site`. */
+  readonly file: string;
+  readonly pointer: string;
+}
+
+const treeText = `{\n  // ours\n  "config": { "svc": { "timeout": 30 } }\n}\n`;
+
+async function startSite(text: string | null = treeText): Promise<Site> {
+  const above = await temporaryFolder();
+  const folder = join(above.path, "site");
+  await mkdir(folder);
+  const file = join(folder, ".repoconf.json");
+  if (text !== null) await writeFile(file, text);
+  const t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  return {
+    t,
+    file,
+    pointer: t.repositoryFile("site"),
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const removedFiles = (t: TestDaemon) => readdir(join(t.homeFolder, "removed"));
+
+async function timeoutOf(t: TestDaemon, repo: string): Promise<unknown> {
+  return (await t.owner.call("config/list", { repo })).result["svc"]?.["timeout"];
+}
+
+async function write(shop: Shop, text: string, expected: string | null = shopText) {
+  return shop.t.owner.call("file/write", { repo: "shop", text, expected });
+}
+
+describe("file/read", () => {
+  test("answers the file and its text as it is on the disk now, comments and all", async () => {
+    await using shop = await startShop();
+    const read = async () => (await shop.t.owner.call("file/read", { repo: "shop" })).result;
+    expect(await read()).toEqual({ file: shop.file, text: shopText });
+    await writeFile(shop.file, `${shopText}// the end\n`);
+    expect(await read()).toEqual({ file: shop.file, text: `${shopText}// the end\n` });
+    await writeFile(shop.file, halfAFile);
+    expect(await read()).toEqual({ file: shop.file, text: halfAFile });
+  });
+
+  test("answers null where there is no file, and where it is no text", async () => {
+    await using shop = await startShop();
+    await unlink(shop.file);
+    expect((await shop.t.owner.call("file/read", { repo: "shop" })).result.text).toBeNull();
+    await writeFile(shop.file, Buffer.from([0x7b, 0xff, 0xfe]));
+    expect((await shop.t.owner.call("file/read", { repo: "shop" })).result.text).toBeNull();
+  });
+
+  test("of an in-tree repository answers the file in the work tree, and while the pointer to it is broken the pointer", async () => {
+    await using site = await startSite();
+    const read = async () => (await site.t.owner.call("file/read", { repo: "site" })).result;
+    expect(await read()).toEqual({ file: site.file, text: treeText });
+    await breakFile(site.t, "site");
+    expect(await read()).toEqual({ file: site.pointer, text: halfAFile });
+  });
+});
+
+describe("file/write", () => {
+  test("puts the text there byte for byte, as an edit by hand: one revision of the source file", async () => {
+    await using shop = await startShop();
+    const text = shopText.replace(`"timeout": 30, //`, `"timeout": 31,   /* was 30 */ //`);
+    expect(await write(shop, text)).toEqual({ result: {}, errors: [] });
+    expect(await shop.read()).toBe(text);
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.revision()).toBe(2);
+    expect(await shop.t.owner.nextChange()).toMatchObject({
+      revision: 2,
+      actor: "file",
+      source: "file",
+      changes: { svc: { timeout: { value: 31, previous: 30 } } },
+    });
+    expect((await shop.set({ "svc.refresh_day": 3 })).errors).toEqual([]);
+    expect(await shop.read()).toBe(text.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  });
+
+  test("is visible as soon as it is answered", async () => {
+    await using shop = await startShop();
+    for (let timeout = 100, before = shopText; timeout < 110; timeout++) {
+      const text = shopText.replace("30", String(timeout));
+      expect((await write(shop, text, before)).errors).toEqual([]);
+      expect(await shop.value("timeout")).toBe(timeout);
+      before = text;
+    }
+  });
+
+  test("of the same text, or of other comments alone, makes no revision", async () => {
+    await using shop = await startShop();
+    expect((await write(shop, shopText)).errors).toEqual([]);
+    const text = shopText.replace("half a minute", "thirty seconds");
+    expect((await write(shop, text)).errors).toEqual([]);
+    expect(await shop.read()).toBe(text);
+    expect(await shop.revision()).toBe(1);
+    expect(shop.sources()).toEqual([]);
+  });
+
+  test("gets 1104 where the file was changed meanwhile, by hand or by a set, and leaves it as it is", async () => {
+    await using shop = await startShop();
+    const edited = shopText.replace("30", "31");
+    await writeFile(shop.file, edited);
+    const refused = { result: null, errors: [{ code: 1104, repo: "shop" }] };
+    expect(await write(shop, "{}")).toMatchObject(refused);
+    expect(await shop.read()).toBe(edited);
+    await shop.set({ "svc.timeout": 32 });
+    expect(await write(shop, "{}", edited)).toMatchObject(refused);
+    expect(await shop.read()).toBe(edited.replace("31", "32"));
+    expect(await write(shop, "{}", null)).toMatchObject(refused);
+    expect(await shop.value("timeout")).toBe(32);
+  });
+
+  test("of two at once on the same text the second gets 1104", async () => {
+    await using shop = await startShop();
+    const texts = [shopText.replace("30", "31"), shopText.replace("30", "32")];
+    const replies = await Promise.all(texts.map(text => write(shop, text)));
+    expect(replies.map(({ errors }) => errors.map(({ code }) => code))).toEqual([[], [1104]]);
+    expect(await shop.read()).toBe(texts[0]);
+  });
+
+  test("beside sets loses none of them: either it comes first, or it is refused", async () => {
+    await using shop = await startShop();
+    const sets = Promise.all([1, 2, 3, 4, 5].map(day => shop.set({ "svc.refresh_day": day })));
+    const replies = await Promise.all(
+      [41, 42, 43].map(async timeout => {
+        const { text } = (await shop.t.owner.call("file/read", { repo: "shop" })).result;
+        return write(shop, (text ?? "").replace(/"timeout": \d+/, `"timeout": ${timeout}`), text);
+      }),
+    );
+    await sets;
+    expect(await shop.value("refresh_day")).toBe(5);
+    for (const { errors } of replies) expect(errors.every(({ code }) => code === 1104)).toBe(true);
+  });
+
+  test("saves a broken text: it stays as it is, the last good values serve, and the health says where", async () => {
+    await using shop = await startShop();
+    const broken = shopText.replace(`"refresh_day": 2`, `"refresh_day" 3`);
+    expect((await write(shop, broken)).errors).toEqual([]);
+    expect(await shop.read()).toBe(broken);
+    expect(await shop.value("refresh_day")).toBe(2);
+    expect(await shop.health()).toMatchObject([{ code: 1106, line: 8, column: expect.any(Number) }]);
+    const mended = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    expect((await write(shop, mended, broken)).errors).toEqual([]);
+    expect(await shop.health()).toEqual([]);
+    expect(await shop.value("refresh_day")).toBe(3);
+    expect(shop.sources()).toEqual(["file"]);
+  });
+
+  test("saves a value that its schema refuses, which is in the health and not in service", async () => {
+    await using shop = await startShop();
+    expect((await write(shop, shopText.replace("30", `"long"`))).errors).toEqual([]);
+    expect(await shop.value("timeout")).toBe(30);
+    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.timeout", line: 7 }]);
+  });
+
+  test("makes the file again that is gone, if none was expected", async () => {
+    await using shop = await startShop();
+    await unlink(shop.file);
+    await untilHealth(shop.t, "shop", health => health.length > 0);
+    expect(await write(shop, shopText)).toMatchObject({ errors: [{ code: 1104 }] });
+    expect((await write(shop, shopText, null)).errors).toEqual([]);
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("takes no file for an empty one that cannot be read as text", async () => {
+    await using shop = await startShop();
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe]);
+    await writeFile(shop.file, bytes);
+    expect(await write(shop, "{}", null)).toMatchObject({ result: null, errors: [{ code: 1104 }] });
+    expect((await readFile(shop.file)).equals(bytes)).toBe(true);
+  });
+
+  test("writes in the work tree of an in-tree repository, also where there was no file", async () => {
+    await using site = await startSite(null);
+    const { t, file } = site;
+    expect((await t.owner.call("file/read", { repo: "site" })).result).toEqual({ file, text: null });
+    const created = await t.owner.call("file/write", { repo: "site", text: treeText, expected: null });
+    expect(created.errors).toEqual([]);
+    expect(await readFile(file, "utf8")).toBe(treeText);
+    expect(await timeoutOf(t, "site")).toBe(30);
+    const text = treeText.replace("30", "31");
+    expect((await t.owner.call("file/write", { repo: "site", text, expected: treeText })).errors).toEqual([]);
+    expect(await readFile(file, "utf8")).toBe(text);
+    expect(await timeoutOf(t, "site")).toBe(31);
+    expect(await readdir(join(file, ".."))).toEqual([".repoconf.json"]);
+  });
+
+  test("follows no link that stands in the place of the in-tree file", async () => {
+    await using site = await startSite();
+    const outside = join(site.t.homeFolder, "outside.json");
+    await writeFile(outside, treeText);
+    await unlink(site.file);
+    await symlink(outside, site.file);
+    expect((await site.t.owner.call("file/read", { repo: "site" })).result.text).toBeNull();
+    for (const expected of [null, treeText]) {
+      const reply = await site.t.owner.call("file/write", { repo: "site", text: "{}", expected });
+      expect(reply).toMatchObject({ result: null, errors: [{ code: 1104 }] });
+    }
+    expect(await readFile(outside, "utf8")).toBe(treeText);
+  });
+
+  test("mends a broken pointer to a work tree", async () => {
+    await using site = await startSite();
+    const pointer = await site.t.readRepository("site");
+    await breakFile(site.t, "site");
+    const { errors } = await site.t.owner.call("file/write", { repo: "site", text: pointer, expected: halfAFile });
+    expect(errors).toEqual([]);
+    expect(await readFile(site.file, "utf8")).toBe(treeText);
+    expect((await site.t.owner.call("file/read", { repo: "site" })).result.file).toBe(site.file);
+  });
+
+  test("a text beyond the limit of a message gets 1107, and nothing is written", async () => {
+    await using shop = await startShop();
+    const text = shopText.replace("half a minute", "x".repeat(1_000_000));
+    expect(await write(shop, text)).toMatchObject({ result: null, errors: [{ code: 1107 }] });
+    expect(await shop.read()).toBe(shopText);
+  });
+
+  test("does not bring back a repository that is removed at the same time", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    const text = await t.readRepository("shop");
+    const writes = Array.from({ length: 20 }, () => t.owner.call("file/write", { repo: "shop", text, expected: text }));
+    const removed = t.owner.call("repo/remove", { repo: "shop" });
+    const later = Array.from({ length: 20 }, () => t.owner.call("file/write", { repo: "shop", text, expected: text }));
+    const restores = Array.from({ length: 5 }, () => t.owner.call("file/restore", { repo: "shop" }));
+    expect((await removed).errors).toEqual([]);
+    const replies = await Promise.all([...writes, ...later, ...restores]);
+    for (const { errors } of replies) expect(errors.every(({ code }) => code === 1102)).toBe(true);
+    expect(await readdir(join(t.homeFolder, "repos"))).toEqual([]);
+    expect((await t.owner.call("repo/list")).result).toEqual([]);
+  });
+
+  test("is kept over a restart, as the revision that it became", async () => {
+    await using shop = await startShop();
+    await write(shop, shopText.replace("30", "31"));
+    await shop.t.restart();
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.revision()).toBe(2);
+  });
+});
+
+describe("file/restore", () => {
+  test("writes a broken file anew from the values in service, and keeps what was there in removed/", async () => {
+    await using shop = await startShop();
+    await breakFile(shop.t, "shop");
+    const { result, errors } = await shop.t.owner.call("file/restore", { repo: "shop" });
+    expect(errors).toEqual([]);
+    const [kept = ""] = await removedFiles(shop.t);
+    expect(kept).toMatch(/^shop\.broken\.\d{4}-.+\.json$/);
+    expect(result).toEqual({ movedTo: join(shop.t.homeFolder, "removed", kept) });
+    expect(await readFile(join(shop.t.homeFolder, "removed", kept), "utf8")).toBe(halfAFile);
+    expect((await lstat(join(shop.t.homeFolder, "removed", kept))).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await shop.read())).toEqual({
+      $schema: "../repository.schema.json",
+      name: "shop",
+      config: { svc: { timeout: 30, refresh_day: 2 } },
+    });
+    expect(await shop.health()).toEqual([]);
+    expect(await shop.revision()).toBe(1);
+    expect((await shop.set({ "svc.timeout": 31 })).errors).toEqual([]);
+  });
+
+  test("takes out what cannot be used, and keeps the file that had it", async () => {
+    await using shop = await startShop();
+    const text = shopText.replace("30", `"long", "nonsense": 1`);
+    await write(shop, text);
+    expect(await shop.health()).toHaveLength(2);
+    const { result } = await shop.t.owner.call("file/restore", { repo: "shop" });
+    expect(await readFile(result.movedTo ?? "", "utf8")).toBe(text);
+    expect(await shop.health()).toEqual([]);
+    expect(JSON.parse(await shop.read()).config).toEqual({ svc: { timeout: 30, refresh_day: 2 } });
+  });
+
+  test("writes a file that is gone, and then there is nothing to keep", async () => {
+    await using shop = await startShop();
+    await unlink(shop.file);
+    await untilHealth(shop.t, "shop", health => health.length > 0);
+    expect(await shop.t.owner.call("file/restore", { repo: "shop" })).toEqual({ result: {}, errors: [] });
+    expect(JSON.parse(await shop.read()).config).toEqual({ svc: { timeout: 30, refresh_day: 2 } });
+    expect(await removedFiles(shop.t)).toEqual([]);
+  });
+
+  test("serves after a restart with a broken file too, from the journal", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await breakFile(shop.t, "shop");
+    await shop.t.restart();
+    expect((await shop.t.owner.call("file/restore", { repo: "shop" })).errors).toEqual([]);
+    expect(JSON.parse(await shop.read()).config.svc.timeout).toBe(31);
+    expect(await shop.revision()).toBe(2);
+  });
+
+  test("of an in-tree file writes config and nothing else, and keeps what was there byte for byte", async () => {
+    await using site = await startSite();
+    const bytes = Buffer.from([0x7b, 0xff, 0xfe]);
+    await writeFile(site.file, bytes);
+    await untilHealth(site.t, "site", health => health.length > 0);
+    const { result, errors } = await site.t.owner.call("file/restore", { repo: "site" });
+    expect(errors).toEqual([]);
+    expect((await readFile(result.movedTo ?? "")).equals(bytes)).toBe(true);
+    expect(JSON.parse(await readFile(site.file, "utf8"))).toEqual({ config: { svc: { timeout: 30 } } });
+    expect(await timeoutOf(site.t, "site")).toBe(30);
+  });
+
+  test.each(["while it runs", "after a restart"])(
+    "of a broken pointer writes the pointer, and the values stay in the work tree: %s",
+    async when => {
+      await using site = await startSite();
+      const pointer = JSON.parse(await site.t.readRepository("site"));
+      await breakFile(site.t, "site");
+      if (when === "after a restart") await site.t.restart();
+      const { result, errors } = await site.t.owner.call("file/restore", { repo: "site" });
+      expect(errors).toEqual([]);
+      expect(await readFile(result.movedTo ?? "", "utf8")).toBe(halfAFile);
+      expect(JSON.parse(await site.t.readRepository("site"))).toEqual(pointer);
+      expect(await readFile(site.file, "utf8")).toBe(treeText);
+      expect(await timeoutOf(site.t, "site")).toBe(30);
+      expect((await site.t.owner.call("repo/list")).result).toMatchObject([{ inTree: true, health: [] }]);
+    },
+  );
+
+  test("follows no link: what it leads to is neither read nor written, and the link is kept", async () => {
+    await using site = await startSite();
+    const outside = join(site.t.homeFolder, "outside.json");
+    await writeFile(outside, "somebody's secret");
+    await unlink(site.file);
+    await symlink(outside, site.file);
+    await untilHealth(site.t, "site", health => health.length > 0);
+    const { result, errors } = await site.t.owner.call("file/restore", { repo: "site" });
+    expect(errors).toEqual([]);
+    expect(await readlink(result.movedTo ?? "")).toBe(outside);
+    expect(await readFile(outside, "utf8")).toBe("somebody's secret");
+    expect((await lstat(site.file)).isFile()).toBe(true);
+    expect(await timeoutOf(site.t, "site")).toBe(30);
+  });
+
+  test("gets 1106 where no good values are known, and touches and keeps nothing", async () => {
+    await using home = await temporaryFolder();
+    await mkdir(join(home.path, "repos"), { recursive: true });
+    await writeFile(join(home.path, "repos/odd.json"), halfAFile);
+    await using t = await startTestDaemon({ home: home.path });
+    expect(await t.owner.call("file/restore", { repo: "odd" })).toMatchObject({
+      result: null,
+      errors: [{ code: 1106, repo: "odd" }],
+    });
+    expect(await t.readRepository("odd")).toBe(halfAFile);
+    expect(await removedFiles(t)).toEqual([]);
+  });
+
+  test("gets 1108 where a folder stands in the file's place, and keeps nothing", async () => {
+    await using site = await startSite();
+    await rm(site.file);
+    await mkdir(site.file);
+    await untilHealth(site.t, "site", health => health.length > 0);
+    expect(await site.t.owner.call("file/restore", { repo: "site" })).toMatchObject({
+      result: null,
+      errors: [{ code: 1108 }],
+    });
+    expect((await lstat(site.file)).isDirectory()).toBe(true);
+    expect(await removedFiles(site.t)).toEqual([]);
+    expect(await timeoutOf(site.t, "site")).toBe(30);
+  });
+});
+
+describe("file/* of what is not there, or not one's own", async () => {
+  test.each([
+    ["file/read", {}],
+    ["file/write", { text: "{}", expected: null }],
+    ["file/restore", {}],
+  ] as const)(
+    "%s: 1006 without repo, 1102 for an unknown one, 1105 for any key but the owner's",
+    async (name, args) => {
+      await using t = await startTestDaemon();
+      await t.addRepository("shop");
+      const before = await t.readRepository("shop");
+      for (const repo of [undefined, null, ""]) {
+        const reply = await t.owner.call(name, { ...args, ...(repo !== undefined && { repo }) });
+        expect(reply).toMatchObject({ result: null, errors: [{ code: 1006 }] });
+      }
+      for (const repo of ["nowhere", "../keys", "__proto__"])
+        expect(await t.owner.call(name, { ...args, repo })).toMatchObject({ result: null, errors: [{ code: 1102 }] });
+      const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+      const refused = {
+        result: null,
+        errors: [{ code: 1105, name: "Permission Denied", message: expect.any(String) }],
+      };
+      for (const repo of ["shop", "nowhere", ""]) expect(await tool.call(name, { ...args, repo })).toEqual(refused);
+      expect(await t.readRepository("shop")).toBe(before);
+      expect(await removedFiles(t)).toEqual([]);
+    },
+  );
+});

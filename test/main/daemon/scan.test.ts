@@ -1,0 +1,116 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+async function makeWorkTree(...parts: readonly string[]): Promise<string> {
+  const folder = join(...parts);
+  await mkdir(join(folder, ".git"), { recursive: true });
+  return folder;
+}
+
+describe("repo/scan", () => {
+  test("finds the work trees below a folder, named after their folders, and not those inside another", async () => {
+    await using above = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const shop = await makeWorkTree(above.path, "work", "shop");
+    const blog = await makeWorkTree(above.path, "blog");
+    await makeWorkTree(blog, "inside");
+    await makeWorkTree(above.path, "node_modules", "package");
+    await mkdir(join(above.path, "empty/deep"), { recursive: true });
+    const { result, errors } = await t.owner.call("repo/scan", { path: above.path });
+    expect(errors).toEqual([]);
+    expect(result).toEqual([
+      { path: blog, name: "blog" },
+      { path: shop, name: "shop" },
+    ]);
+    expect((await t.owner.call("repo/list")).result).toEqual([]);
+  });
+
+  test("finds the folder itself, and a linked worktree or a submodule, whose .git is a file", async () => {
+    await using above = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const shop = await makeWorkTree(above.path, "shop");
+    const linked = join(above.path, "linked");
+    await mkdir(linked);
+    await writeFile(join(linked, ".git"), `gitdir: ${join(shop, ".git/worktrees/linked")}\n`);
+    expect((await t.owner.call("repo/scan", { path: shop })).result).toEqual([{ path: shop, name: "shop" }]);
+    expect((await t.owner.call("repo/scan", { path: above.path })).result.map(({ name }) => name)).toEqual([
+      "linked",
+      "shop",
+    ]);
+  });
+
+  test("marks those that a repository has already, also one added by the way of a link", async () => {
+    await using above = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const shop = await makeWorkTree(above.path, "src", "shop");
+    const blog = await makeWorkTree(above.path, "src", "blog");
+    const other = await makeWorkTree(above.path, "src", "other");
+    await symlink(join(above.path, "src"), join(above.path, "link"));
+    await t.owner.call("repo/add", { id: "one", name: "shop", path: shop });
+    await t.owner.call("repo/add", { id: "two", name: "blog", path: join(above.path, "link/blog") });
+    expect((await t.owner.call("repo/scan", { path: join(above.path, "src") })).result).toEqual([
+      { path: blog, name: "blog", repo: "two" },
+      { path: other, name: "other" },
+      { path: shop, name: "shop", repo: "one" },
+    ]);
+    const byLink = await t.owner.call("repo/scan", { path: join(above.path, "link") });
+    expect(byLink.result.map(({ repo }) => repo)).toEqual(["two", undefined, "one"]);
+  });
+
+  test("does not follow links, so it ends where they lead in a circle", async () => {
+    await using above = await temporaryFolder();
+    await using outside = await temporaryFolder();
+    await using t = await startTestDaemon();
+    await makeWorkTree(outside.path, "secret");
+    await symlink(outside.path, join(above.path, "outside"));
+    await mkdir(join(above.path, "folder"));
+    await symlink(above.path, join(above.path, "folder/circle"));
+    expect(await t.owner.call("repo/scan", { path: above.path })).toEqual({ result: [], errors: [] });
+  });
+
+  test.each<[title: string, path: unknown]>([
+    ["a relative path", "src"],
+    ["a path that begins with a dot", "./src"],
+    ["a person's own shorthand", "~/src"],
+    ["an empty path", ""],
+    ["a NUL in it", "/tmp/\0"],
+    ["no path", undefined],
+    ["null", null],
+    ["a path that is no text", 5],
+    ["a folder that is not there", "/nowhere/at/all"],
+    ["a file", import.meta.filename],
+  ])("%s gets 1101", async (_title, path) => {
+    await using t = await startTestDaemon();
+    expect(await t.owner.call("repo/scan", path === undefined ? {} : { path })).toMatchObject({
+      result: null,
+      errors: [{ code: 1101 }],
+    });
+  });
+
+  test("does not keep a daemon that is to stop: it gets 1113", async () => {
+    await using above = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const folders = Array.from({ length: 5_000 }, (_, index) => join(above.path, String(index % 50), String(index)));
+    await Promise.all(folders.map(folder => mkdir(folder, { recursive: true })));
+    const scan = t.owner.call("repo/scan", { path: above.path });
+    // Messages of one connection begin in their order.
+    await t.owner.call("key/self");
+    await Promise.all([
+      expect(scan).resolves.toMatchObject({ result: null, errors: [{ code: 1113 }] }),
+      t.daemon.close(),
+    ]);
+  });
+
+  test("is the owner's alone: any other key gets 1105 and learns nothing of the disk", async () => {
+    await using above = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+    const refused = await tool.call("repo/scan", { path: above.path });
+    expect(refused).toMatchObject({ result: null, errors: [{ code: 1105 }] });
+    expect(await tool.call("repo/scan", { path: join(above.path, "nowhere") })).toEqual(refused);
+    expect(await tool.call("repo/scan", { path: "relative" })).toEqual(refused);
+  });
+});

@@ -1,0 +1,186 @@
+import { expect, test } from "vitest";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+
+describeScreen("edits", () => {
+  test("are collected over repositories, shown as a diff, dropped one by one, and saved with a reason", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await page.getByRole("textbox", { name: "Domain", exact: true }).fill("shop.test");
+    await window.choose("store");
+    await page.getByRole("switch", { name: "Map subpaths" }).press("Space");
+    const bar = page.getByRole("region", { name: "Edits" });
+    await reads(bar, "4 edits in 2 repositories, not saved");
+    // Nothing is written before that is asked for.
+    expect(await screen.stored("shop", "svc.timeout")).toBe(30);
+    await bar.getByRole("button", { name: "Review" }).click();
+    const dialog = page.getByRole("dialog", { name: "Review the edits" });
+    const shop = dialog.getByRole("region", { name: "shop" });
+    await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+60 seconds/);
+    await reads(shop.getByRole("row", { name: /svc\.domain/ }), /empty default\s+shop\.test/);
+    await reads(
+      dialog.getByRole("region", { name: "store" }).getByRole("row", { name: /subpath/ }),
+      /off default\s+on/,
+    );
+    await shop.getByRole("button", { name: "Drop svc.provider" }).click();
+    await shop.getByRole("row", { name: /provider/ }).waitFor({ state: "detached" });
+    await poll(window.focused).not.toBe("body");
+    await dialog.getByRole("textbox", { name: /Reason/ }).fill("slow database");
+    await dialog.getByRole("button", { name: "Save these 3 edits" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
+    expect(result[0]).toMatchObject({ reason: "slow database", source: "set" });
+    expect(Object.keys(result[0]?.changes["svc"] ?? {}).sort()).toEqual(["domain", "timeout"]);
+    expect(await screen.stored("store", "svc.proxy_subpath_map")).toBe(true);
+    expect(await screen.stored("shop", "svc.provider")).toBeUndefined();
+    await window.choose("shop");
+    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("");
+  });
+
+  test("Ctrl S saves from anywhere; in the review it saves with the reason that is written there", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await press(page, "Control+s");
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(60);
+    await poll(window.focused).toBe("spinbutton Timeout");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("70");
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByRole("textbox", { name: /Reason/ }).fill("because");
+    await press(page, "Control+s");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
+    expect(result[0]).toMatchObject({ reason: "because" });
+  });
+
+  test("one set is whole or not at all: with one field refused none is saved, and all stay edits", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await page.getByRole("textbox", { name: "Default port" }).fill("99999");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
+    await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
+    expect(await screen.revision("shop")).toBe(1);
+    await page.getByRole("textbox", { name: "Default port" }).fill("9999");
+    await window.save();
+    expect(await screen.stored("shop", "svc.provider")).toBe("here");
+  });
+
+  test("are dropped all at once, and what is typed back to what is stored is none", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    const bar = page.getByRole("region", { name: "Edits" });
+    await timeout.fill("31");
+    await bar.waitFor();
+    await timeout.fill("30");
+    await bar.waitFor({ state: "detached" });
+    await timeout.fill("32");
+    await page.getByRole("button", { name: "Drop all" }).click();
+    await poll(() => timeout.inputValue()).toBe("30");
+    await poll(window.focused).not.toBe("body");
+  });
+
+  test("the browser asks before a page with edits is left, and does not without", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const asked: string[] = [];
+    page.on("dialog", dialog => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await window.row("shop").waitFor();
+    await page.reload();
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).click();
+    await page.keyboard.type("here");
+    expect(asked).toEqual([]);
+    // Dismissed, so the page stays.
+    await page.close({ runBeforeUnload: true });
+    await poll(() => asked).toEqual(["beforeunload"]);
+    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
+  });
+
+  test("saves are undone and done again by keyboard, one after the other, as revisions of their own", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    const stored = () => screen.stored("shop", "svc.timeout");
+    for (const value of ["40", "50"]) {
+      await timeout.fill(value);
+      await window.save();
+    }
+    await window.row("shop").focus();
+    await press(page, "Control+z");
+    await poll(stored).toBe(40);
+    await poll(() => timeout.inputValue()).toBe("40");
+    await press(page, "Control+z");
+    await poll(stored).toBe(30);
+    await press(page, "Control+z");
+    await reads(page.getByRole("log", { name: "Messages" }), "There is nothing to undo.");
+    await press(page, "Control+Shift+Z");
+    await poll(stored).toBe(40);
+    await press(page, "Control+y");
+    await poll(stored).toBe(50);
+    await poll(() => timeout.inputValue()).toBe("50");
+    await press(page, "Control+z");
+    await poll(stored).toBe(40);
+    const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
+    expect(result.slice(0, 5).map(({ source }) => source)).toEqual(Array(5).fill("restore"));
+  });
+
+  test("what somebody else changed since is not undone", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("40");
+    await window.save();
+    await screen.set("shop", { "svc.timeout": 99 });
+    await window.row("shop").focus();
+    await press(page, "Control+z");
+    await reads(page.getByRole("log", { name: "Messages" }), "svc.timeout has been changed since");
+    expect(await screen.stored("shop", "svc.timeout")).toBe(99);
+  });
+
+  test("a field that changes elsewhere meanwhile shows both values; one keeps one's own, or takes theirs", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30, "svc.domain": "a.test" } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    const domain = page.getByRole("textbox", { name: "Domain", exact: true });
+    await timeout.fill("40");
+    await domain.fill("mine.test");
+    await screen.set("shop", { "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
+    const choice = window.field("Timeout").getByRole("alert");
+    await reads(choice, /Changed meanwhile by \w+ to 50 seconds; yours is 40 seconds/);
+    expect(await timeout.inputValue()).toBe("40");
+    // Until it is chosen nothing is saved.
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await reads(page.getByRole("log", { name: "Messages" }), "Choose which value is right");
+    expect(await screen.stored("shop", "svc.timeout")).toBe(50);
+    await choice.getByRole("button", { name: "Keep mine" }).press("Enter");
+    await poll(window.focused).not.toBe("body");
+    await window.field("Domain").getByRole("button", { name: "Take theirs" }).press("Enter");
+    await poll(() => domain.inputValue()).toBe("theirs.test");
+    await poll(window.focused).not.toBe("body");
+    await window.save();
+    expect(await screen.stored("shop", "svc.timeout")).toBe(40);
+    expect(await screen.stored("shop", "svc.domain")).toBe("theirs.test");
+    expect(await screen.stored("shop", "svc.provider")).toBe("elsewhere");
+  });
+});

@@ -1,0 +1,143 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { replaceFile } from "../helpers/broken-file.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+const editorName = "Text of the file";
+
+/** Puts the cursor at the end of the line that holds this. */
+async function toEndOfLine({ page }: ScreenPage, text: string): Promise<void> {
+  await page.getByRole("textbox", { name: editorName }).getByText(text).click();
+  await press(page, "End");
+}
+
+async function openText(window: ScreenPage): Promise<void> {
+  await window.choose("shop");
+  await window.view("JSON");
+  await window.page.getByRole("textbox", { name: editorName }).waitFor();
+}
+
+describeScreen("the file as text", () => {
+  test("is saved as a revision by hand; comments stay", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    const file = screen.t.repositoryFile("shop");
+    await replaceFile(file, (await readFile(file, "utf8")).replace(`"timeout"`, `// half a minute\n      "timeout"`));
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    const editor = page.getByRole("textbox", { name: editorName });
+    await reads(editor, "// half a minute");
+    await editor.getByText(`"timeout"`).click();
+    await press(page, "End", "Backspace");
+    await page.keyboard.type("5, // mended");
+    await page.getByRole("button", { name: "Save the file" }).click();
+    await reads(page.getByRole("log", { name: "Messages" }), "The file is saved.");
+    // A comma too many is a broken file, and told as that.
+    await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
+    // What is written in a comment is nobody's name to complete.
+    expect(await page.getByRole("listbox").count()).toBe(0);
+    await editor.getByText("mended").click();
+    await press(page, "End");
+    for (let count = 0; count < ", // mended".length; count += 1) await press(page, "Backspace");
+    await press(page, "Control+s");
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
+    const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
+    expect(result[0]).toMatchObject({ source: "file" });
+    expect(await readFile(file, "utf8")).toContain("// half a minute");
+    await window.view("Fields");
+    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("35");
+  });
+
+  test("completion offers the names of fields and the values they take", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    await toEndOfLine(window, `"timeout"`);
+    await page.keyboard.type(`,\n"refresh`);
+    const options = page.getByRole("listbox").getByRole("option");
+    await poll(() => options.allInnerTexts().then(texts => texts.map(text => text.trim()))).toEqual([
+      `"refresh_anchors"`,
+      `"refresh_day"`,
+      `"refresh_hour"`,
+    ]);
+    await options.first().click();
+    await page.keyboard.type(": ");
+    await press(page, "Control+Space");
+    await poll(() => options.allInnerTexts().then(texts => texts.map(text => text.trim()))).toEqual(["true", "false"]);
+    await options.first().click();
+    await press(page, "Control+s");
+    await poll(() => screen.stored("shop", "svc.refresh_anchors")).toBe(true);
+  });
+
+  test("a wrong value is marked where it stands, with what is wrong", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    await toEndOfLine(window, `"timeout"`);
+    await press(page, "Backspace", "Backspace");
+    await page.keyboard.type("-7");
+    await press(page, "Control+Shift+M");
+    const found = page.getByRole("listbox", { name: "Diagnostics" });
+    await reads(found, "At least 0.");
+    await press(page, "Escape");
+    await toEndOfLine(window, `"timeout"`);
+    await page.keyboard.type(`,\n"timeuot`);
+    await press(page, "ArrowRight");
+    await page.keyboard.type(": 1");
+    await press(page, "Control+Shift+M");
+    await reads(found, `There is no field "svc.timeuot"`);
+  });
+
+  test("a file that changed meanwhile is never overwritten in silence", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    const file = screen.t.repositoryFile("shop");
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    const editor = page.getByRole("textbox", { name: editorName });
+    await toEndOfLine(window, `"timeout"`);
+    await page.keyboard.type(" // mine");
+    await replaceFile(file, (await readFile(file, "utf8")).replace("30", "31 // theirs"));
+    const conflict = page.getByRole("region", { name: "The file as text" }).getByRole("alert");
+    await reads(conflict, "The file was changed elsewhere while you edited it here.");
+    expect(await page.getByRole("button", { name: "Save the file" }).isDisabled()).toBe(true);
+    await reads(editor, "// mine");
+    // Nor by the keys for it.
+    await editor.focus();
+    await press(page, "Control+s");
+    await reads(page.getByRole("log", { name: "Messages" }), /changed meanwhile/);
+    expect(await readFile(file, "utf8")).toContain("// theirs");
+    await conflict.getByRole("button", { name: "Load it, drop mine" }).click();
+    await reads(editor, "// theirs");
+    await conflict.waitFor({ state: "detached" });
+    await poll(window.focused).not.toBe("body");
+    await toEndOfLine(window, `"timeout"`);
+    await page.keyboard.type(" and mine");
+    await replaceFile(file, (await readFile(file, "utf8")).replace("31", "32"));
+    await conflict.getByRole("button", { name: "Save mine over it" }).click();
+    await poll(() => readFile(file, "utf8")).toContain("31 // theirs and mine");
+  });
+
+  test("a text edited and not saved is not lost by a look at another view, and the browser asks before it is left", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    await toEndOfLine(window, `"timeout"`);
+    await page.keyboard.type(" // mine");
+    await window.view("Fields");
+    await window.choose("store");
+    await window.choose("shop");
+    await window.view("JSON");
+    await reads(page.getByRole("textbox", { name: editorName }), "// mine");
+    const asked: string[] = [];
+    page.on("dialog", dialog => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await page.close({ runBeforeUnload: true });
+    await poll(() => asked).toEqual(["beforeunload"]);
+  });
+});

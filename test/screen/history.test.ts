@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { describeScreen, poll, reads, startScreen, type TestScreen } from "../helpers/screen.ts";
+
+/** Revisions 2 to 4 of the repository shop. */
+async function startWithHistory(): Promise<TestScreen> {
+  const screen = await startScreen({ repositories: { shop: {} } });
+  const steps = [
+    { "svc.timeout": 10, "svc.domain": "one.test", reason: "first" },
+    { "svc.timeout": 20, reason: "second" },
+    { "svc.timeout": 30, "svc.domain": "three.test", "svc.provider": "here", reason: "third" },
+  ];
+  for (const step of steps) await screen.t.owner.call("config/set", { repo: "shop", ...step });
+  return screen;
+}
+
+describeScreen("history", () => {
+  test("is a timeline with what changed, by whom and why, and goes on while one looks", async () => {
+    await using screen = await startWithHistory();
+    await using window = await screen.open();
+    await window.choose("shop");
+    await window.view("History");
+    const entries = window.page.getByRole("region", { name: "History" }).getByRole("listitem");
+    await poll(() => entries.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual([
+      "Revision 4",
+      "Revision 3",
+      "Revision 2",
+      "Revision 1",
+    ]);
+    await reads(entries.first(), "third");
+    await reads(entries.first(), "by owner");
+    await reads(entries.first().getByRole("row", { name: /svc\.timeout/ }), /20 seconds\s+30 seconds/);
+    await screen.set("shop", { "svc.timeout": 40 });
+    await reads(entries.first(), "Revision 5");
+  });
+
+  test("of one field, from the field itself or by choosing it", async () => {
+    await using screen = await startWithHistory();
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window
+      .field("Domain")
+      .getByRole("button", { name: /^Changed/ })
+      .click();
+    const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 3 });
+    const field = page.getByRole("combobox", { name: "Field" });
+    await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 2"]);
+    expect(await field.inputValue()).toBe("svc.domain");
+    await field.selectOption("svc.timeout");
+    await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 3", "Revision 2"]);
+    await field.selectOption("all fields");
+    await poll(() => headings.count()).toBe(4);
+  });
+
+  test("any two revisions are compared", async () => {
+    await using screen = await startWithHistory();
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    await page.getByRole("button", { name: "Compare revision 4" }).click();
+    await reads(page.getByRole("region", { name: "History" }).getByRole("status"), "Choose a second revision");
+    await page.getByRole("button", { name: "Compare revision 2" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revision 2 and revision 4" });
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /10 seconds\s+30 seconds/);
+    await reads(dialog.getByRole("row", { name: /svc\.provider/ }), /empty default\s+here/);
+    expect(await dialog.getByRole("row").count()).toBe(4);
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await poll(window.focused).not.toBe("body");
+  });
+
+  test("a restore shows first what it would change, leaves out what one does not want, and can be undone", async () => {
+    await using screen = await startWithHistory();
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Restore… revision 2" }).click();
+    const dialog = page.getByRole("dialog", { name: "Restore revision 2" });
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+10 seconds/);
+    await reads(dialog.getByRole("row", { name: /svc\.domain/ }), /three\.test\s+one\.test/);
+    await dialog.getByRole("button", { name: "Leave out svc.domain" }).click();
+    await dialog.getByRole("button", { name: "Include svc.domain" }).waitFor();
+    await dialog.getByRole("textbox", { name: /Reason/ }).fill("back");
+    await dialog.getByRole("button", { name: "Restore 2 fields" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const config = async () => (await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"];
+    expect(await config()).toEqual({ timeout: 10, domain: "three.test" });
+    await reads(page.getByRole("region", { name: "History" }).getByRole("listitem").first(), "back");
+    await page.getByRole("button", { name: "Undo" }).click();
+    await poll(config).toEqual({ timeout: 30, domain: "three.test", provider: "here" });
+  });
+});

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+
+describeScreen("the keyboard alone", () => {
+  test("finds a field, changes it and others, reviews, saves with a reason, undoes, and settles a conflict", async () => {
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.services": { web: { ready: "true", image: "node:24" } } }, store: {} },
+    });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const stored = (path: string) => screen.stored("shop", path);
+    await window.row("shop").waitFor();
+
+    // The tree: search, go to what is found, and on into its control.
+    await press(page, "/");
+    await page.keyboard.type("shop");
+    await window.row("store").waitFor({ state: "detached" });
+    await press(page, "ArrowDown");
+    await poll(focused).toMatch(/^treeitem shop/);
+    await press(page, "ArrowRight");
+    await window.row("Timeout").waitFor();
+    await press(page, "ArrowRight");
+    await poll(focused).toMatch(/^treeitem Service/);
+    await press(page, "ArrowRight");
+    await poll(focused).toMatch(/^treeitem Timeout/);
+    await press(page, "Enter");
+    await poll(focused).toBe("spinbutton Timeout");
+
+    // Fields: a number, then by Tab to a choice, and to the cards.
+    await press(page, "Control+a");
+    await page.keyboard.type("120");
+    await press(page, "ArrowUp");
+    await tabTo(/^button .*(none|Default service)/);
+    await press(page, "Enter");
+    await page.getByRole("option", { name: "web" }).waitFor();
+    await press(page, "ArrowDown");
+    await poll(() => page.getByRole("option", { name: "web" }).and(page.locator(":focus")).count()).toBe(1);
+    await press(page, "Enter");
+    await page.getByRole("option").first().waitFor({ state: "detached" });
+    await reads(window.field("Default service"), "web");
+    await tabTo(/^input Name of a new entry in Services/);
+    await page.keyboard.type("cache");
+    await press(page, "Enter");
+    await poll(focused).toBe("input Services: cache: Ready");
+    await page.keyboard.type("true");
+    await tabTo(/^input Services: cache: Image/);
+    await page.keyboard.type("redis:8");
+    await tabTo(/^input Proxy HTTP$|^input Proxy HTTP\s/);
+    await press(page, "Space");
+
+    // Edits: review, leave one out, save with a reason.
+    await tabTo(/^button Review/);
+    await press(page, "Enter");
+    await page.getByRole("dialog", { name: "Review the edits" }).waitFor();
+    await tabTo(/^button Drop svc\.proxy_http$/);
+    await press(page, "Enter");
+    await page.getByRole("row", { name: /proxy_http/ }).waitFor({ state: "detached" });
+    await poll(focused).not.toBe("body");
+    await tabTo(/^input .*/, "Reason");
+    await page.keyboard.type("by hand alone");
+    await press(page, "Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await poll(() => stored("svc.timeout")).toBe(121);
+    expect(await stored("svc.default")).toBe("web");
+    expect(Object.keys(Object(await stored("svc.services")))).toEqual(["web", "cache"]);
+    expect(await stored("svc.proxy_http")).toBeUndefined();
+    await poll(focused).not.toBe("body");
+
+    // Undo and redo, from the tree.
+    await press(page, "F6");
+    await poll(focused).toMatch(/^treeitem Timeout/);
+    await press(page, "Control+z");
+    await poll(() => stored("svc.timeout")).toBeUndefined();
+    await press(page, "Control+Shift+Z");
+    await poll(() => stored("svc.timeout")).toBe(121);
+
+    // A conflict: the other value is taken.
+    await press(page, "Enter");
+    await poll(focused).toBe("spinbutton Timeout");
+    await press(page, "ArrowUp");
+    await screen.set("shop", { "svc.timeout": 7 });
+    await window.field("Timeout").getByRole("button", { name: "Take theirs" }).waitFor();
+    await tabTo(/^button Take theirs/);
+    await press(page, "Enter");
+    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("7");
+    await poll(focused).not.toBe("body");
+
+    /** Goes on by Tab until the focus is there; `label` is that of a control within a label. */
+    async function tabTo(wanted: RegExp, label?: string): Promise<void> {
+      for (let count = 0; count < 150; count += 1) {
+        const now = await focused();
+        expect(now).not.toBe("body");
+        const labelled = label === undefined || (await page.getByLabel(label).and(page.locator(":focus")).count()) > 0;
+        if (wanted.test(now) && labelled) return;
+        await press(page, "Tab");
+      }
+      throw new Error(`Tab does not lead to ${String(wanted)}`);
+    }
+  });
+});

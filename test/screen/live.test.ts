@@ -1,0 +1,124 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { replaceFile } from "../helpers/broken-file.ts";
+import { describeScreen, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+/** Where the field with this title stands in the window, in pixels from its top. */
+async function topOf(window: ScreenPage, title: string): Promise<number> {
+  return Math.round((await window.field(title).boundingBox())?.y ?? Number.NaN);
+}
+
+describeScreen("what changes elsewhere", () => {
+  test("a set by a tool appears in every page at once, and is marked there for a moment", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using one = await screen.open();
+    await using other = await screen.open();
+    for (const window of [one, other]) {
+      await window.choose("shop");
+      await window.row("shop").press("ArrowRight");
+      await window.row("Timeout").waitFor();
+    }
+    await screen.set("shop", { "svc.timeout": 42 });
+    const marks = [one, other].map(({ page, field, row }) => {
+      const marked = page.locator("[data-flashing='true']");
+      return Promise.all([field("Timeout").and(marked).waitFor(), row("Timeout").and(marked).waitFor()]);
+    });
+    await Promise.all(marks);
+    for (const { page, field, row } of [one, other]) {
+      const marked = page.locator("[data-flashing='true']");
+      await reads(row("Timeout"), "42 seconds");
+      expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("42");
+      await reads(field("Timeout"), "Changed just now by owner");
+      await field("Timeout").and(marked).waitFor({ state: "detached" });
+    }
+  });
+
+  test("what one page saves, the other shows", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using one = await screen.open();
+    await using other = await screen.open();
+    await one.choose("shop");
+    await other.choose("shop");
+    await one.page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await one.save();
+    await poll(() => other.page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
+  });
+
+  test("an edit of the file by hand appears under the open editor, and the person's own edit stays", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const provider = page.getByRole("textbox", { name: "Provider" });
+    await provider.pressSequentially("he");
+    const file = screen.t.repositoryFile("shop");
+    await replaceFile(file, (await readFile(file, "utf8")).replace("30", "31 /* by hand */"));
+    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("31");
+    await reads(window.field("Timeout"), "Changed just now by hand");
+    await page.keyboard.type("re");
+    expect(await provider.inputValue()).toBe("here");
+    await window.save();
+    const text = await readFile(file, "utf8");
+    expect(text).toContain("by hand");
+    expect(text).toContain(`"provider": "here"`);
+  });
+
+  test("rows do not jump while one edits: the field, its focus and the cursor stay where they are", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await using window = await screen.open({ height: 600 });
+    const { page } = window;
+    await window.choose("shop");
+    await window.row("shop").press("ArrowRight");
+    const provider = page.getByRole("textbox", { name: "Provider" });
+    await provider.fill("here");
+    await provider.press("Home");
+    await window.field("Provider").scrollIntoViewIfNeeded();
+    const before = await topOf(window, "Provider");
+    const variables = ["A", "B", "C", "D", "E"].map(name => ({ name, value: "1" }));
+    await screen.set("shop", { "svc.envvars": variables, "svc.services": { web: { ready: "true", image: "x" } } });
+    await screen.t.owner.call("repo/add", { id: "another", name: "another" });
+    await window.row("another").waitFor();
+    await reads(window.field("Services"), "web");
+    await poll(() => topOf(window, "Provider")).toBe(before);
+    expect(await window.focused()).toBe("input Provider");
+    await page.keyboard.type("at ");
+    expect(await provider.inputValue()).toBe("at here");
+  });
+
+  test("a broken file: line and column, last good values, the text, and writing it again", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const file = screen.t.repositoryFile("shop");
+    const good = await readFile(file, "utf8");
+    await replaceFile(file, good.replace(`"timeout": 30`, `"timeout" 30`));
+    const note = page.getByRole("complementary", { name: "What is wrong with the file" });
+    await reads(note, "its last good values are in service");
+    const line = good.split("\n").findIndex(text => text.includes("timeout")) + 1;
+    await reads(note, new RegExp(`line ${line}, column \\d+`));
+    await reads(window.row("shop"), "has problems");
+    expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("30");
+    await note.getByRole("button", { name: "Open the text" }).click();
+    await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout" 30`);
+    await page.getByRole("button", { name: "Compare with the values in service" }).click();
+    await reads(page.getByRole("textbox", { name: "The values in service" }), `"timeout": 30`);
+    await note.getByRole("button", { name: "Write it again from the last good values" }).click();
+    await note.waitFor({ state: "detached" });
+    await reads(page.getByRole("log", { name: "Messages" }), "The file is written again.");
+    expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
+    await poll(window.focused).not.toBe("body");
+    await page.getByRole("button", { name: "Back to the text" }).click();
+    await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout": 30`);
+  });
+
+  test("a value in the file that its schema does not take is told at its field", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const file = screen.t.repositoryFile("shop");
+    await replaceFile(file, (await readFile(file, "utf8")).replace("30", "-30"));
+    await reads(window.page.getByRole("complementary", { name: "What is wrong with the file" }), /timeout/);
+    await reads(window.field("Timeout"), /0/);
+  });
+});

@@ -1,0 +1,170 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+
+/** What somebody else's tool might bring: values in values, choices, optional members, lists of lists. */
+const deploy = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "Deploy",
+  description: "Where a repository goes.",
+  type: "object",
+  properties: {
+    strategy: {
+      title: "Strategy",
+      description: "How the old is replaced.",
+      type: "object",
+      properties: {
+        kind: { title: "Kind", enum: ["rolling", "blue-green"] },
+        share: { title: "Share", type: "number", minimum: 0, maximum: 1 },
+        checks: {
+          title: "Checks",
+          type: "object",
+          properties: {
+            path: { title: "Path", type: "string", minLength: 1 },
+            strict: { title: "Strict", type: "boolean" },
+          },
+          required: ["path"],
+        },
+      },
+      required: ["kind"],
+      default: { kind: "rolling" },
+    },
+    hosts: {
+      title: "Hosts",
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          address: { title: "Address", type: "string", minLength: 1 },
+          port: { title: "Port", type: "integer", minimum: 1, maximum: 65535 },
+        },
+        required: ["address", "port"],
+      },
+      default: [],
+    },
+    waves: {
+      title: "Waves",
+      type: "array",
+      items: { type: "array", items: { type: "string", enum: ["one", "two", "three"] } },
+      default: [],
+    },
+    limits: {
+      title: "Limits",
+      type: "object",
+      additionalProperties: { type: "array", items: { type: "integer", minimum: 1 } },
+      default: {},
+    },
+    anything: { title: "Anything", description: "No tool knows its form.", default: null },
+    token: { title: "Token", type: "string", "x-masked": true, default: "" },
+  },
+};
+
+const options = { repositories: { shop: {} }, scopes: { deploy } };
+
+describeScreen("fields of a scope of somebody's own", () => {
+  test("a scope has its own place in the tree, with its fields in it", async () => {
+    await using screen = await startScreen(options);
+    await using window = await screen.open();
+    await window.row("shop").focus();
+    await press(window.page, "ArrowRight");
+    await window.row("Deploy").waitFor();
+    expect(await window.row("Waves").count()).toBe(0);
+    await window.row("Deploy").focus();
+    await press(window.page, "ArrowRight");
+    await window.row("Waves").click();
+    await window.page.getByRole("heading", { level: 2, name: "Deploy" }).waitFor();
+    await reads(window.page.getByRole("region", { name: "Deploy", exact: true }), "Where a repository goes.");
+  });
+
+  test("members in members, a choice, a number with decimals, and optional ones that are added and removed", async () => {
+    await using screen = await startScreen(options);
+    await using window = await screen.open();
+    const { page, field } = window;
+    await window.choose("shop");
+    const strategy = field("Strategy");
+    await strategy.getByRole("button", { name: "Strategy: Kind" }).click();
+    await page.getByRole("option", { name: "blue-green" }).click();
+    await strategy.getByRole("button", { name: "Add Share" }).click();
+    await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("1.5");
+    await reads(strategy.getByRole("alert"), "At most 1.");
+    await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("0.25");
+    await strategy.getByRole("button", { name: "Add Checks" }).click();
+    await reads(strategy.getByRole("alert"), "Must not be empty.");
+    await strategy.getByRole("textbox", { name: "Strategy: Checks: Path" }).fill("/health");
+    await strategy.getByRole("button", { name: "Add Strict" }).click();
+    await strategy.getByRole("switch", { name: "Strategy: Checks: Strict" }).press("Space");
+    await window.save();
+    const whole = { kind: "blue-green", share: 0.25, checks: { path: "/health", strict: true } };
+    expect(await screen.stored("shop", "deploy.strategy")).toEqual(whole);
+    await strategy.getByRole("button", { name: "Remove Strict of Strategy: Checks" }).press("Enter");
+    await poll(window.focused).not.toBe("body");
+    await strategy.getByRole("button", { name: "Remove Share of Strategy" }).press("Enter");
+    await window.save();
+    expect(await screen.stored("shop", "deploy.strategy")).toEqual({ kind: "blue-green", checks: { path: "/health" } });
+  });
+
+  test("an array of objects is a table, one of arrays lists in a list, and an object of arrays cards of lists", async () => {
+    await using screen = await startScreen(options);
+    await using window = await screen.open();
+    const { page, field } = window;
+    await window.choose("shop");
+    const hosts = field("Hosts");
+    await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
+    await poll(window.focused).toBe("input Hosts, entry 1: Address");
+    await page.keyboard.type("ten.test");
+    await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("0");
+    await reads(hosts.getByRole("alert"), "At least 1.");
+    await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("22");
+    const waves = field("Waves");
+    await waves.getByRole("button", { name: "Add an entry to Waves", exact: true }).click();
+    await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
+    await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
+    await waves.getByRole("button", { name: /Waves, entry 1, entry 2$/ }).click();
+    await page.getByRole("option", { name: "three" }).click();
+    const limits = field("Limits");
+    await limits.getByRole("textbox", { name: "Name of a new entry in Limits" }).fill("cpu");
+    await limits.getByRole("button", { name: "Add", exact: true }).click();
+    await limits.getByRole("button", { name: "Add an entry to Limits: cpu" }).click();
+    await limits.getByRole("spinbutton", { name: "Limits: cpu, entry 1" }).fill("8");
+    await window.save();
+    expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["deploy"]).toEqual({
+      hosts: [{ address: "ten.test", port: 22 }],
+      waves: [["one", "three"]],
+      limits: { cpu: [8] },
+    });
+  });
+
+  test("what has no form is JSON; what is masked is hidden; one scope is reset alone", async () => {
+    await using screen = await startScreen({ ...options, repositories: { shop: { "svc.timeout": 5 } } });
+    await using window = await screen.open();
+    const { page, field } = window;
+    await window.choose("shop");
+    const anything = page.getByRole("textbox", { name: "Anything" });
+    await anything.fill(`{ "any": [1, `);
+    await reads(field("Anything").getByRole("alert"), "This is no JSON yet.");
+    await anything.fill(`{ "any": [1, 2] }`);
+    const token = field("Token").getByLabel("Token", { exact: true });
+    await token.fill("hunter2");
+    expect(await token.getAttribute("type")).toBe("password");
+    await window.save();
+    expect(await screen.stored("shop", "deploy.anything")).toEqual({ any: [1, 2] });
+    expect(await page.locator("body").innerText()).not.toContain("hunter2");
+    await page
+      .getByRole("region", { name: "Deploy", exact: true })
+      .getByRole("button", { name: "Reset this scope" })
+      .click();
+    await window.save();
+    await poll(() => screen.stored("shop", "deploy.token")).toBeUndefined();
+    expect(await screen.stored("shop", "svc.timeout")).toBe(5);
+  });
+
+  test("a scope that comes while the screen is open appears in it", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const schema = { ...deploy, properties: { wait: { title: "Wait", type: "integer", default: 3 } } };
+    await writeFile(join(screen.t.homeFolder, "scopes/later.schema.json"), JSON.stringify(schema));
+    await window.field("Wait").getByRole("spinbutton", { name: "Wait" }).waitFor();
+  });
+});

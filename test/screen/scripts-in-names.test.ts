@@ -1,0 +1,96 @@
+import { expect, test } from "vitest";
+import { describeScreen, reads, startScreen, untilScope } from "../helpers/screen.ts";
+
+/** Each sets `executed` if anything takes it for more than a text. */
+const corpus = [
+  `<img src=x onerror="window.executed=1">`,
+  `<script>window.executed=2</script>`,
+  `"><svg/onload=window.executed=3>`,
+  `javascript:window.executed=4`,
+  `</title></style><iframe srcdoc="<script>parent.executed=5</script>">`,
+  `{{constructor.constructor('window.executed=6')()}}`,
+  `'-window.executed-'</textarea><details open ontoggle=window.executed=7>`,
+  "\u202e<a href=javascript:window.executed=8>click</a>",
+];
+const all = corpus.join("\n");
+
+const hostile = {
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: corpus[0],
+  description: all,
+  type: "object",
+  properties: {
+    text: { title: corpus[2], description: all, type: "string", default: corpus[1] },
+    kind: { title: corpus[4], enum: corpus, default: corpus[0] },
+    count: { title: "Count", type: "integer", "x-unit": corpus[2], default: 1 },
+    map: { title: "Map", type: "object", additionalProperties: { type: "string", title: corpus[6] }, default: {} },
+    link: { title: "Link", type: "string", "x-path": true, default: corpus[3] },
+  },
+};
+
+describeScreen("texts of others", () => {
+  test("names, values, reasons and the words of a scope are shown as texts, and nothing in them runs", async () => {
+    await using screen = await startScreen({ scopes: { hostile } });
+    await untilScope(screen.t, "hostile");
+    const { owner } = screen.t;
+    const ids: string[] = [];
+    for (const name of corpus) {
+      const { result, errors } = await owner.call("repo/add", { name });
+      expect(errors).toEqual([]);
+      ids.push(result.id);
+    }
+    const [repo = ""] = ids;
+    const map = Object.fromEntries(corpus.map(text => [text, text]));
+    for (const reason of corpus) {
+      const values = {
+        "hostile.text": `${all}${reason}`,
+        "hostile.map": { ...map, reason },
+        "svc.provider": reason,
+        "svc.services": { [corpus[1] ?? ""]: { ready: reason, image: all } },
+        "svc.envvars": [{ name: "A", value: reason }],
+      };
+      const { errors } = await owner.call("config/set", { repo, ...values, reason });
+      expect(errors).toEqual([]);
+    }
+    await using window = await screen.open();
+    const { page } = window;
+    const executed = () => page.evaluate("window.executed");
+    const [first = ""] = corpus;
+    await window.tree.getByText(first, { exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: first }).waitFor();
+    await reads(page.getByRole("article"), "onerror");
+    await page.getByRole("button", { name: "Show values" }).first().click();
+    await page.getByRole("searchbox").fill("onerror");
+    await reads(window.tree, "onerror");
+    // A link that somebody else has named is no link.
+    expect(await page.locator("a[href^='javascript:']").count()).toBe(0);
+    expect(await page.locator("iframe, img").count()).toBe(0);
+    await page.getByRole("textbox", { name: "Provider" }).fill(all);
+    await page.getByRole("button", { name: "Review" }).click();
+    await reads(page.getByRole("dialog"), "onerror");
+    await page.keyboard.press("Escape");
+    await window.view("History");
+    await reads(page.getByRole("region", { name: "History" }), "ontoggle");
+    await page.getByRole("button", { name: "Compare revision 3" }).click();
+    await page.getByRole("button", { name: "Compare revision 5" }).click();
+    await reads(page.getByRole("dialog"), "executed");
+    await page.keyboard.press("Escape");
+    await window.view("JSON");
+    await reads(page.getByRole("textbox", { name: "Text of the file" }), "onerror");
+    await page.getByRole("button", { name: "Compare with the values in service" }).click();
+    await reads(page.getByRole("textbox", { name: "The values in service" }), "onerror");
+    expect(await executed()).toBeUndefined();
+  });
+
+  test("a link with a hostile code or place runs nothing either", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.row("shop").waitFor();
+    for (const text of corpus) {
+      await window.page.goto(`${screen.t.url}/#/repo/${encodeURIComponent(text)}/${text}`);
+      await window.page.reload();
+      await window.row("shop").waitFor();
+      expect(await window.page.evaluate("window.executed")).toBeUndefined();
+    }
+  });
+});

@@ -1,0 +1,215 @@
+import { expect, test } from "vitest";
+import { breakFile, replaceFile } from "../helpers/broken-file.ts";
+import {
+  describeScreen,
+  poll,
+  press,
+  reads,
+  type ScreenPage,
+  startScreen,
+  type TestScreen,
+} from "../helpers/screen.ts";
+
+const shop = { "svc.timeout": 30, "svc.refresh_day": 2 };
+const store = {
+  "svc.services": { database: { ready: "pg_isready", image: "postgres:17" } },
+  "svc.envvars": [{ name: "TOKEN", value: "hunter2" }],
+};
+
+async function startMany(count: number): Promise<TestScreen> {
+  const names = Array.from({ length: count }, (_, index) => `service ${String(index).padStart(3, "0")}`);
+  const screen = await startScreen({ repositories: { shop, store, quiet: {} } });
+  for (const [index, name] of names.entries()) await screen.t.owner.call("repo/add", { id: `service-${index}`, name });
+  return screen;
+}
+
+/** What a screen reader is told of a row's place. */
+async function placeOf(row: ReturnType<ScreenPage["row"]>): Promise<readonly (string | null)[]> {
+  const names = ["level", "posinset", "setsize", "expanded", "selected"];
+  return Promise.all(names.map(name => row.getAttribute(`aria-${name}`)));
+}
+
+describeScreen("the tree", () => {
+  test("tells of each row its level, its place among its siblings, and whether it is open", async () => {
+    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
+    await using window = await screen.open();
+    await window.row("quiet").waitFor();
+    expect(await placeOf(window.row("quiet"))).toEqual(["1", "1", "3", "false", "false"]);
+    expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
+    await window.row("shop").focus();
+    await press(window.page, "ArrowRight");
+    await window.row("Timeout").waitFor();
+    expect(await placeOf(window.row("shop"))).toEqual(["1", "2", "3", "true", "false"]);
+    expect(await placeOf(window.row("Service"))).toEqual(["2", "1", "1", "true", "false"]);
+    expect(await placeOf(window.row("Timeout"))).toEqual(["3", "1", "20", null, "false"]);
+    await window.row("Refresh day").click();
+    await poll(() => placeOf(window.row("Refresh day"))).toEqual(["3", "19", "20", null, "true"]);
+    expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
+  });
+
+  test("arrows, Home, End and Enter go everywhere, and the focus never falls out of the tree", async () => {
+    await using screen = await startMany(150);
+    await using window = await screen.open();
+    const { page } = window;
+    await window.row("quiet").focus();
+    // One stop for Tab, whatever there is in the tree.
+    expect(await window.tree.getByRole("treeitem").and(page.locator("[tabindex='0']")).count()).toBe(1);
+    await press(page, "End");
+    await poll(window.focused).toMatch(/^treeitem store/);
+    await press(page, "ArrowUp");
+    await poll(window.focused).toBe("treeitem shop2 modified");
+    await press(page, "Home");
+    await poll(window.focused).toBe("treeitem quiet");
+    await press(page, "PageDown", "PageDown");
+    await poll(window.focused).toMatch(/^treeitem service 0[2-9]/);
+    await press(page, "PageUp", "PageUp", "ArrowDown");
+    await poll(window.focused).toBe("treeitem service 000");
+    await press(page, "ArrowRight");
+    await window.row("Timeout").waitFor();
+    await press(page, "ArrowRight");
+    await poll(window.focused).toBe("treeitem Service");
+    await press(page, "ArrowRight");
+    await poll(window.focused).toMatch(/^treeitem Timeout/);
+    await press(page, "Enter");
+    await page.getByRole("heading", { level: 1, name: "service 000" }).waitFor();
+    await window.row("Timeout").and(page.locator("[aria-selected='true']")).waitFor();
+    await poll(window.focused).toBe("spinbutton Timeout");
+    await press(page, "F6");
+    await poll(window.focused).toMatch(/^treeitem Timeout/);
+    await press(page, "ArrowLeft");
+    await poll(window.focused).toBe("treeitem Service");
+    await press(page, "ArrowLeft");
+    await window.row("Timeout").waitFor({ state: "detached" });
+    await press(page, "ArrowLeft");
+    await poll(window.focused).toBe("treeitem service 000");
+    await press(page, "ArrowLeft");
+    await window.row("Service").waitFor({ state: "detached" });
+    await poll(window.focused).toBe("treeitem service 000");
+    // Scrolled out of sight, the row with the focus is there yet.
+    await press(page, "Home");
+    await window.tree.hover();
+    await page.mouse.wheel(0, 1_000_000);
+    await window.row("store").waitFor();
+    await poll(window.focused).toBe("treeitem quiet");
+    await press(page, "ArrowDown");
+    await poll(window.focused).toBe("treeitem service 000");
+  });
+
+  test("a row that is taken away by somebody else hands its focus to another", async () => {
+    await using screen = await startScreen({ repositories: { alpha: {}, beta: {}, gamma: {} } });
+    await using window = await screen.open();
+    await window.row("beta").focus();
+    await screen.t.owner.call("repo/remove", { repo: "beta" });
+    await window.row("beta").waitFor({ state: "detached" });
+    await poll(window.focused).toMatch(/^treeitem (alpha|gamma)/);
+    await press(window.page, "End");
+    await poll(window.focused).toBe("treeitem gamma");
+  });
+
+  test("a slash goes to the search, but for where it is text; Escape empties it and Arrow down goes on to the rows", async () => {
+    await using screen = await startScreen({ repositories: { shop, store } });
+    await using window = await screen.open();
+    const { page } = window;
+    const search = page.getByRole("searchbox");
+    await window.row("shop").focus();
+    await press(page, "/");
+    await poll(window.focused).toMatch(/^input Search/);
+    await page.keyboard.type("store");
+    await window.row("shop").waitFor({ state: "detached" });
+    await press(page, "ArrowDown");
+    await poll(window.focused).toMatch(/^treeitem store/);
+    await press(page, "/", "Escape");
+    await window.row("shop").waitFor();
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Application path" }).pressSequentially("/srv");
+    expect(await page.getByRole("textbox", { name: "Application path" }).inputValue()).toBe("/srv");
+    expect(await search.inputValue()).toBe("");
+  });
+
+  test("search finds names, fields, titles and values, but nothing that is masked", async () => {
+    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
+    await using window = await screen.open();
+    const search = window.page.getByRole("searchbox", { name: "Search repositories, fields and values" });
+    await window.row("shop").waitFor();
+    await search.fill("SHO");
+    await window.row("store").waitFor({ state: "detached" });
+    await window.row("shop").waitFor();
+    await search.fill("refresh_day");
+    await poll(() => window.row("Refresh day").count()).toBe(3);
+    expect(await window.row("Timeout").count()).toBe(0);
+    await search.fill("default port");
+    await poll(() => window.row("Default port").count()).toBe(3);
+    await search.fill("postgres:17");
+    await window.row("Services").waitFor();
+    expect(await window.row("shop").count()).toBe(0);
+    expect(await placeOf(window.row("store"))).toEqual(["1", "1", "1", "true", "false"]);
+    await search.fill("hunter2");
+    await reads(window.page.getByRole("navigation", { name: "Repositories and fields" }), "Nothing matches.");
+    await search.fill("");
+    await poll(() => window.tree.getByRole("treeitem").count()).toBe(3);
+  });
+
+  test("before the daemon has answered nothing is said to be missing", async () => {
+    await using screen = await startScreen({ repositories: { shop, store } });
+    await using window = await screen.open({
+      initialScript: `new MutationObserver(() => {
+        if (document.body?.innerText.includes("Nothing matches")) window.saidNothing = true;
+      }).observe(document, { subtree: true, childList: true, characterData: true });`,
+    });
+    await window.row("shop").waitFor();
+    await window.page.getByRole("searchbox").pressSequentially("postgres:17", { delay: 30 });
+    await window.row("Services").waitFor();
+    expect(await window.page.evaluate("window.saidNothing === true")).toBe(false);
+  });
+
+  test("@modified and @broken are words of the search, and buttons", async () => {
+    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
+    await breakFile(screen.t, "store");
+    await using window = await screen.open();
+    const { page } = window;
+    await window.row("shop").waitFor();
+    await page.getByRole("button", { name: "modified", exact: true }).click();
+    await window.row("Refresh day").waitFor();
+    expect(await page.getByRole("searchbox").inputValue()).toContain("@modified");
+    expect(await window.row("Domain").count()).toBe(0);
+    expect(await window.row("quiet").count()).toBe(0);
+    await page.getByRole("searchbox").fill("@modified timeout");
+    await window.row("Refresh day").waitFor({ state: "detached" });
+    await window.row("Timeout").waitFor();
+    await page.getByRole("searchbox").fill("@broken");
+    await window.row("store").waitFor();
+    await window.row("shop").waitFor({ state: "detached" });
+    const chip = page.getByRole("button", { name: "broken", exact: true });
+    expect(await chip.getAttribute("aria-pressed")).toBe("true");
+    await chip.click();
+    await window.row("shop").waitFor();
+  });
+
+  test("counts of modified fields and marks of health stand at the rows, and keep true", async () => {
+    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
+    await using window = await screen.open();
+    await reads(window.row("shop"), /2\s*modified/);
+    expect(await window.row("quiet").innerText()).toBe("quiet");
+    await screen.set("quiet", { "svc.timeout": 1 });
+    await reads(window.row("quiet"), /1\s*modified/);
+    await screen.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout", "svc.refresh_day"] });
+    await poll(() => window.row("shop").innerText()).toBe("shop");
+    const text = await screen.t.readRepository("store");
+    await breakFile(screen.t, "store");
+    await reads(window.row("store"), "has problems");
+    await replaceFile(screen.t.repositoryFile("store"), text);
+    await poll(() => window.row("store").innerText()).not.toContain("has problems");
+  });
+
+  test("repositories that come, go and are renamed elsewhere do so here", async () => {
+    await using screen = await startScreen({ repositories: { alpha: {}, gamma: {} } });
+    await using window = await screen.open();
+    await window.row("alpha").waitFor();
+    await screen.t.owner.call("repo/add", { id: "beta", name: "beta" });
+    await poll(() => placeOf(window.row("beta"))).toEqual(["1", "2", "3", "false", "false"]);
+    await screen.t.owner.call("repo/update", { repo: "gamma", name: "aardvark" });
+    await poll(async () => (await placeOf(window.row("aardvark")))[1]).toBe("1");
+    await screen.t.owner.call("repo/remove", { repo: "alpha" });
+    await window.row("alpha").waitFor({ state: "detached" });
+  });
+});

@@ -1,0 +1,18 @@
+import { defineConfig } from "vite";
+
+/** Bundles the desktop shell's main process into dist/electron/. */
+export default defineConfig({
+  build: {
+    ssr: true,
+    target: "node24",
+    outDir: "dist/electron",
+    emptyOutDir: true,
+    minify: false,
+    rolldownOptions: {
+      input: { main: "main/electron/main.ts" },
+      external: ["electron"],
+      output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+    },
+  },
+  ssr: { noExternal: true, external: ["electron"] },
+});
