@@ -1,6 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { type Config, filterConfig } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
@@ -303,6 +304,7 @@ export class Repository {
     const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     if (change === undefined) this.#unrecorded = undefined;
     else if (!(await this.#record(change)) && !first) return;
+    this.#dropFromRecentWrites(changes);
     this.#become({
       id: this.id,
       ...content.head,
@@ -469,6 +471,16 @@ export class Repository {
     const since = performance.now() - staleEditAge;
     const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
     this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  }
+
+  /** What was changed by hand since a write of ours no longer has the write's value, so no merge may bring that back. */
+  #dropFromRecentWrites(changes: readonly ConfigPath[]): void {
+    const isChanged = ({ scope, field }: ConfigPath) =>
+      changes.some(change => change.scope === scope && change.field === field);
+    this.#recentWrites = this.#recentWrites.map(write => ({
+      ...write,
+      paths: write.paths.filter(path => !isChanged(path)),
+    }));
   }
 
   #written(decided: readonly Decided[], records: readonly ChangeRecord[], undo: () => Promise<void>): WrittenChanges {

@@ -123,10 +123,12 @@ describe("an in-tree repository", () => {
       await using tree = await startWorkTree(null);
       await symlink(target, tree.file);
       await tree.t.restart();
-      expect(await tree.t.owner.call("config/list", { repo: "site" })).toMatchObject({
-        result: {},
-        errors: [{ code: 1106 }],
-      });
+      // The values from before the link, as the journal has them: none were stored.
+      const { result, errors } = await tree.t.owner.call("config/list", { repo: "site", stored: true });
+      expect({ result, errors }).toEqual({ result: {}, errors: [] });
+      expect(await tree.timeout()).toBe(900);
+      expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106 }]);
+      expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
     },
   );
 
