@@ -34,6 +34,7 @@ export function repositoryOperations(service: ConfigService, store: RepositorySt
         name,
         ...(path && { path: absolutePath(path) }),
         inTree: inTree ?? false,
+        actor: { kind: "key", id: caller.keyId, name: caller.name },
       });
       return { result };
     },

@@ -123,6 +123,8 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
   const random = randomNumbers(seed);
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
+  const other = await t.addRepository("other");
+  let begun = 0;
   const { result: key } = await t.owner.call("key/create", {
     name: "limited",
     grants: [{ repos: [repo], fields: ["svc.domain", "svc.provider"], right: "read" }],
@@ -141,7 +143,10 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
   const everythingEnded = (async () => {
     for await (const message of everything.watchEverything({ signal: stop.signal })) messages.push(message);
   })();
-  await Promise.all([steady.run("daemon/status", {}), everything.run("daemon/status", {})]);
+  await until(async () => {
+    await t.owner.call("config/set", { repo: other, "svc.timeout": ++begun });
+    return messages.length > 0;
+  }, "the watch of everything to begin");
 
   const sets: { readonly [field: string]: unknown }[] = [];
   const waiting: Promise<void>[] = [];
@@ -189,8 +194,9 @@ test(`watchers cut off, thrown away and resumed at random over ${count} changes 
     ),
   ).toEqual(allowed.map(({ visible }) => visible));
 
-  const changes = () => messages.flatMap(([resource, , payload]) => (resource === "config" ? [payload] : []));
-  await until(() => changes().length >= count, "the last change of the watch of everything");
+  const changes = () =>
+    messages.flatMap(([resource, , payload]) => (resource === "config" && payload.repo === repo ? [payload] : []));
+  await until(() => changes().at(-1)?.revision === count + 1, "the last change of the watch of everything");
   expectWhole(changes(), sets);
   const resumed = messages.flatMap(([resource, event, payload]) =>
     resource === "connection" && event === "resumed" ? [payload.lost] : [],
@@ -234,27 +240,50 @@ test("a client that was away for longer than history is kept ends with 1110, a w
   using connections = watchConnections();
   using client = await connect({ home: t.homeFolder });
   using everything = await connect({ home: t.homeFolder });
-  const ended = client
-    .watch({ repo })
-    .next()
-    .catch((error: unknown) => error);
+  const watched = client.watch({ repo });
+  let isFirst = false;
+  const first = watched.next().then(() => {
+    isFirst = true;
+  });
   const messages: WatchMessage[] = [];
   void (async () => {
     for await (const message of everything.watchEverything()) messages.push(message);
   })();
-  await Promise.all([client.run("daemon/status", {}), everything.run("daemon/status", {})]);
+  let timeout = 0;
+  await until(async () => {
+    await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });
+    return isFirst && messages.length > 0;
+  }, "both watches to begin");
+  await first;
+  const ended = (async () => {
+    for await (const _ of watched);
+  })().catch((error: unknown) => error);
   // Without the endpoint's file no client finds the way back.
   const endpoint = join(t.homeFolder, "daemon.json");
   await rename(endpoint, `${endpoint}.away`);
   connections.cut();
-  for (let timeout = 1; timeout <= 30; timeout++) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+  const begin = messages.length;
+  for (let more = 0; more < 30; more++) await t.owner.call("config/set", { repo, "svc.timeout": ++timeout });
   await t.owner.call("config/set", { repo: other, "svc.timeout": 7 });
   await rename(`${endpoint}.away`, endpoint);
   expect(await ended).toMatchObject({ code: 1110 });
-  await until(() => messages.some(([resource]) => resource === "config"), "what was not lost");
-  expect(messages).toMatchObject([
+  const rest = () =>
+    messages.slice(begin).filter(([resource, , payload]) => resource !== "config" || payload.repo === other);
+  await until(() => rest().length === 3, "what was not lost");
+  expect(rest()).toMatchObject([
     ["connection", "lost", {}],
     ["connection", "resumed", { lost: [repo] }],
     ["config", "changed", { repo: other, revision: 2, changes: { svc: { timeout: { value: 7 } } } }],
   ]);
+});
+
+test("a watch whose connection is lost before it was answered for the first time begins with the next connection", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository("shop");
+  using connections = watchConnections();
+  using client = await connect({ home: t.homeFolder });
+  const next = client.watch({ repo, since: 1 }).next();
+  connections.cut();
+  await t.owner.call("config/set", { repo, "svc.timeout": 5 });
+  expect(await next).toMatchObject({ value: { revision: 2, changes: { svc: { timeout: { value: 5 } } } } });
 });
