@@ -121,7 +121,7 @@ async function readHistory(
 }
 
 const unreached =
-  "Not reached: backups, files that were moved aside (removed, before-restore-..., *.jsonl.damaged), git's history of in-tree files, editors' own copies, and what programs have read already.";
+  "Not reached: backups, files that were moved aside (removed, before-restore-...), git's history of in-tree files, editors' own copies, and what programs have read already.";
 
 async function forget(field: string, options: ForgetOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
