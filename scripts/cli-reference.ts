@@ -21,8 +21,8 @@ by name.
 
 **Which daemon.** The one that runs on the home: \`--home\`, else \`REPOCONF_HOME\`, else the system's folder for data of
 programs. If none runs, a command that needs one starts it in the background, and it leaves half an hour after its last
-client. With \`--no-start\` the command fails instead (exit code 4). \`status\`, \`stop\` and the commands without that option
-never start one.
+client. With \`--no-start\` the command fails instead (exit code 4). The commands without that option start none, but for
+\`restart\`.
 
 **Which key.** The one in the file that \`--key-file\` names, else \`REPOCONF_API_KEY\`, else the owner's key in the home,
 which may do everything. No option takes a key's text: other users could read it in the list of processes.
@@ -47,9 +47,9 @@ them off. Results go to standard output, all else to standard error, which stays
 | code | means |
 | --- | --- |
 | 0 | done |
-| 1 | failed, for a reason that has no code of its own |
+| 1 | failed, for a reason that has no code of its own; of \`diff --exit-code\` also: there is a difference |
 | 2 | the command line cannot be understood |
-| 3 | a field or a value was refused |
+| 3 | a field, a value or a revision was refused |
 | 4 | no daemon runs, and none could be or should be started |
 | 5 | the key is not good, or may not do this |
 `;
@@ -68,7 +68,9 @@ function describeProgram(program: Command): string {
 function describeCommand(command: Command, parent: string): string[] {
   const name = `${parent} ${command.name()}`;
   const subcommands = visibleCommands(command);
-  if (subcommands.length > 0) return subcommands.flatMap(subcommand => describeCommand(subcommand, name));
+  const below = subcommands.flatMap(subcommand => describeCommand(subcommand, name));
+  // One that takes arguments of its own does something by itself.
+  if (subcommands.length > 0 && command.registeredArguments.length === 0) return below;
   const help = command.createHelp();
   const items = help
     .visibleArguments(command)
@@ -85,6 +87,7 @@ function describeCommand(command: Command, parent: string): string[] {
       /\n\n\n$/,
       "\n",
     ),
+    ...below,
   ];
 }
 

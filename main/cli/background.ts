@@ -6,6 +6,7 @@ import { findDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { isEndpointGarbled, settleHolding, unreachable } from "./lock-holder.ts";
 
 /** Milliseconds a daemon may take until it answers. */
 const startTimeout = 10_000;
@@ -13,7 +14,7 @@ const startTimeout = 10_000;
 /**
  * Starts a headless daemon on the home, detached: it holds no stream of ours and writes its log into the home. If two
  * start one at once, one of them gets the home and both use that one. Throws RepoconfError 1200 with what kept it from
- * running.
+ * running, CommandError if another has the home and cannot be reached.
  */
 export async function startDaemonInBackground(
   home: Home,
@@ -31,7 +32,13 @@ export async function startDaemonInBackground(
       if (endpoint !== undefined) return endpoint;
       if (over === undefined && Date.now() < end) continue;
       // The home is another's: one that was faster and is about to answer, or one that is about to leave.
-      if (over === exitCodes.homeInUse && Date.now() < end) break;
+      const another = over === exitCodes.homeInUse;
+      if (another && Date.now() < end && !(await isEndpointGarbled(home))) break;
+      if (another || over === undefined) {
+        const { held, endpoint: late } = await settleHolding(home);
+        if (late !== undefined) return late;
+        if (held) throw await unreachable(home);
+      }
       const said = await logSince(home, started.logged);
       throw new RepoconfError(
         1200,
@@ -66,5 +73,10 @@ async function spawnDaemon(
 
 async function logSince(home: Home, offset: number): Promise<string> {
   const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
-  return bytes.subarray(offset).toString("utf8").trim();
+  // The daemon is this very command, and says so of each line; whoever reads this is told by another.
+  return bytes
+    .subarray(offset)
+    .toString("utf8")
+    .replace(/^repoconf: /gm, "")
+    .trim();
 }

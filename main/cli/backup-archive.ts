@@ -1,6 +1,6 @@
 import { createWriteStream } from "node:fs";
 import { open, readdir } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { extract, Header, list, type ReadEntry } from "tar";
@@ -8,13 +8,14 @@ import packageJson from "../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../shared/repository-id.ts";
 import { homeFormat } from "../daemon/home.ts";
 import { systemErrorCode } from "../daemon/store/file-system.ts";
+import { listSegments, type Segment } from "../daemon/store/journal/journal.ts";
 import { parseJsonText } from "../daemon/store/json-text.ts";
 import type { Home } from "../home.ts";
 import { CommandError } from "./exit-codes.ts";
 import { visible } from "./terminal.ts";
 
-/** In this order: a repository that is removed while they are read stands in `removed` then. */
-export const folders = ["scopes", "repos", "removed"] as const;
+/** What a backup has of the home's folders. */
+export const folders = ["scopes", "repos", "journal", "removed"] as const;
 const singleFiles = ["format", "settings.json"];
 const manifestName = "manifest.json";
 
@@ -37,9 +38,15 @@ interface SavedFile {
   readonly modified: Date;
 }
 
+/** With its name in the archive. */
+interface NamedFile extends SavedFile {
+  readonly name: string;
+}
+
 /**
  * Writes the home's files into a new .tar.gz. A daemon may run: it replaces files whole, and one that is gone by the time
- * it is read is left out. Throws CommandError if there is no home, or one of a newer version.
+ * it is read is left out. Each repository's file is as it was at one moment, and its journal as it was up to just before
+ * it. Throws CommandError if there is no home, or one of a newer version.
  */
 export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
   const format = await readRegularFile(home.formatFile);
@@ -53,9 +60,7 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
     const content = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
     yield entryOf(manifestName, { content, modified: new Date() });
     let count = 0;
-    for await (const name of knownFiles(home, leftOut)) {
-      const saved = await readRegularFile(join(home.folder, name));
-      if (saved === undefined) continue;
+    for await (const { name, ...saved } of knownFiles(home, leftOut)) {
       yield entryOf(name, saved);
       count += 1;
       if (count % 100 === 0) showProgress(`${count} files`);
@@ -130,22 +135,90 @@ function isKnownFile(path: string): boolean {
 
 /** The names that files in the home's folders have; all of them good on every system. */
 function isKnownName(folder: string | undefined, name: string): boolean {
+  if (folder === "journal") return isRepositoryId(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? "");
   const id = /^(.+)\.json$/.exec(name)?.[1];
   if (id === undefined) return false;
   return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,94}$/.test(id);
 }
 
-/** Each folder is listed when its turn has come; what is no file of ours is added to `leftOut`. */
-async function* knownFiles(home: Home, leftOut: string[]): AsyncGenerator<string> {
-  yield* singleFiles;
-  for (const folder of folders) {
-    for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
-      const name = `${folder}/${entry.name}`;
-      if (entry.isFile() && isKnownFile(name)) yield name;
-      // Of files that begin with a dot, people know nothing.
-      else if (!entry.name.startsWith(".")) leftOut.push(name);
-    }
+/**
+ * Each folder is listed when its turn has come, `removed` last: a repository that is removed meanwhile stands there then.
+ * What is no file of ours is added to `leftOut`.
+ */
+async function* knownFiles(home: Home, leftOut: string[]): AsyncGenerator<NamedFile> {
+  for (const name of singleFiles) yield* readNamed(home, name);
+  yield* filesOf(home, "scopes", leftOut);
+  yield* repositoriesWithJournals(home, leftOut);
+  yield* filesOf(home, "removed", leftOut);
+}
+
+async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: string[]): AsyncGenerator<NamedFile> {
+  for (const name of await namesIn(home, folder, leftOut)) yield* readNamed(home, name);
+}
+
+/**
+ * Each repository's journal just before its file, never after it. A change that comes between is then in the file and not
+ * in the journal, and the next start of a restored home takes it for an edit by hand: nothing is lost but who made it. The
+ * other way round the journal would be ahead, and the same start would record that somebody took the change back. Last
+ * come the journals of repositories that were removed.
+ */
+async function* repositoriesWithJournals(home: Home, leftOut: string[]): AsyncGenerator<NamedFile> {
+  const journals = await listJournals(home);
+  // For what stands there and is no journal's.
+  await namesIn(home, "journal", leftOut);
+  for (const name of await namesIn(home, "repos", leftOut)) {
+    const id = basename(name, ".json");
+    yield* await readJournal(home, id, journals.get(id) ?? []);
+    journals.delete(id);
+    yield* readNamed(home, name);
   }
+  for (const [id, segments] of journals) yield* await readJournal(home, id, segments);
+}
+
+function listJournals(home: Home): Promise<Map<string, Segment[]>> {
+  return listSegments(home.journal).catch(error => {
+    // A home of format 1 has none yet.
+    if (systemErrorCode(error) === "ENOENT") return new Map<string, Segment[]>();
+    throw error;
+  });
+}
+
+/** A journal's files, the oldest first; of several generations, as a killed daemon leaves them, the newest alone counts. */
+async function readJournal(home: Home, id: string, listed: readonly Segment[]): Promise<NamedFile[]> {
+  for (let segments = listed; ; segments = (await listJournals(home)).get(id) ?? []) {
+    const generation = segments.at(-1)?.generation;
+    const files: NamedFile[] = [];
+    let gone = false;
+    for (const { path } of segments.filter(segment => segment.generation === generation)) {
+      const saved = await readRegularFile(path);
+      if (saved === undefined) gone = true;
+      // What follows the last line end is a record that is just being written.
+      else files.push({ ...saved, name: `journal/${basename(path)}`, content: wholeLines(saved.content) });
+    }
+    // One that is gone was compacted or written anew meanwhile: a journal with a hole would be worth little.
+    if (!gone) return files.filter(({ content }) => content.length > 0);
+  }
+}
+
+function wholeLines(content: Buffer): Buffer {
+  return content.subarray(0, content.lastIndexOf("\n") + 1);
+}
+
+/** The files of ours in a folder, as they stand in the archive. */
+async function namesIn(home: Home, folder: (typeof folders)[number], leftOut: string[]): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
+    const name = `${folder}/${entry.name}`;
+    if (entry.isFile() && isKnownFile(name)) names.push(name);
+    // Of files that begin with a dot people know nothing, and what a damaged journal's end was is no part of it.
+    else if (!entry.name.startsWith(".") && !/\.jsonl\.damaged$/.test(entry.name)) leftOut.push(name);
+  }
+  return names;
+}
+
+async function* readNamed(home: Home, name: string): AsyncGenerator<NamedFile> {
+  const saved = await readRegularFile(join(home.folder, name));
+  if (saved !== undefined) yield { name, ...saved };
 }
 
 /** Undefined if there is none. */

@@ -13,7 +13,10 @@ interface BackupOptions {
 export function addBackupCommand(program: Command): void {
   addHomeOption(program.command("backup"))
     .argument("[file]", "the archive to write, such as repoconf.tar.gz")
-    .description("save repositories, scopes and settings in one archive, or bring them back; API keys are never in it")
+    .description(
+      "save repositories, their history, scopes and settings in one archive, or bring them back; API keys are never in it\n\nA daemon may run while it is saved. To bring back an earlier revision of one repository: repoconf restore.",
+    )
+    .summary("save a whole home in one archive, or bring it back")
     .option("--force", "replace the archive if it is there")
     .option("--restore <file>", "put what this archive holds in place of what is in the home")
     .option("--yes", "do not ask before a restore")
@@ -30,7 +33,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   }
   const home = homeOf(options);
   if (options.restore !== undefined) {
-    const { restoreBackup } = await import("./restore.ts");
+    const { restoreBackup } = await import("./backup-restore.ts");
     return restoreBackup(home, options.restore, options.yes === true);
   }
   if (file !== undefined) await saveHome(home, file, options.force === true);
@@ -45,7 +48,7 @@ async function saveHome(home: Home, file: string, force: boolean): Promise<void>
     showProgress("");
     print(`Saved ${countOf(repositories)} of ${home.folder} in ${file}. API keys are not in it.`);
     if (inTree.length > 0) {
-      const values = "Not in it either: the values of in-tree repositories, which stand in their work trees";
+      const values = "Of in-tree repositories only the history is in it: their values stand in their work trees";
       print(`${values} (${inTree.map(visible).join(", ")}).`);
     }
     if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.map(visible).join(", ")}`);

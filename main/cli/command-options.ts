@@ -1,4 +1,4 @@
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 /** What every command that talks to a daemon takes. */
 export interface SessionOptions {
@@ -21,10 +21,16 @@ export function addHomeOption(command: Command): Command {
   return command.option("--home <dir>", "the home folder (default: REPOCONF_HOME, else the system's data folder)");
 }
 
+/** What a command takes that talks to a daemon and starts none for itself. */
+export function addConnectionOptions(command: Command): Command {
+  return addHomeOption(command).option(
+    "--key-file <file>",
+    "the file that holds the API key (default: REPOCONF_API_KEY, else the owner's key)",
+  );
+}
+
 export function addSessionOptions(command: Command): Command {
-  return addHomeOption(command)
-    .option("--key-file <file>", "the file that holds the API key (default: REPOCONF_API_KEY, else the owner's key)")
-    .option("--no-start", "fail if no daemon runs, instead of starting one");
+  return addConnectionOptions(command).option("--no-start", "fail if no daemon runs, instead of starting one");
 }
 
 export function addJsonOption(command: Command): Command {
@@ -32,7 +38,22 @@ export function addJsonOption(command: Command): Command {
 }
 
 export function addRepositoryOption(command: Command): Command {
-  return command.addOption(
-    new Option("--repo <repository>", "id or name of the repository (default: the one whose folder holds this one)"),
+  const option = new Option(
+    "--repo <repository>",
+    "id or name of the repository (default: the one whose folder holds this one)",
   );
+  return command.addOption(option.argParser(onlyOnce));
+}
+
+/** For a change, which of two was meant must not be guessed. */
+function onlyOnce(value: string, previous: string | undefined): string {
+  if (previous !== undefined) throw new InvalidArgumentError("It is given twice; name one repository.");
+  return value;
+}
+
+/** A revision as it is typed. Throws InvalidArgumentError. */
+export function parseRevision(text: string): number {
+  const revision = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(revision)) return revision;
+  throw new InvalidArgumentError("A revision is a whole number, such as 12; repoconf history names those there are.");
 }

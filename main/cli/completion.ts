@@ -60,11 +60,13 @@ async function findCandidates(program: Command, words: readonly string[]): Promi
     const flags = help.visibleOptions(command).map(({ long, short }) => long ?? short ?? "");
     return flags.filter(flag => flag.startsWith(typed));
   }
-  const names = help.visibleCommands(command).map(sub => sub.name());
-  if (names.length > 0) return names.filter(name => name.startsWith(typed));
   const { registeredArguments } = command;
+  const subcommands = position > 0 ? [] : help.visibleCommands(command).map(sub => sub.name());
+  const names = subcommands.filter(name => name.startsWith(typed));
+  if (registeredArguments.length === 0) return names;
   const last = registeredArguments.at(-1);
-  return valuesFor(registeredArguments[position] ?? (last?.variadic ? last : undefined), typed, values);
+  const argument = registeredArguments[position] ?? (last?.variadic ? last : undefined);
+  return [...names, ...(await valuesFor(argument, typed, values))];
 }
 
 interface ReadWords {

@@ -38,34 +38,49 @@ async function doctor(options: DoctorOptions): Promise<void> {
 }
 
 async function examine(options: DoctorOptions): Promise<Finding[]> {
-  const [{ homeOf }, homeCheck, daemonCheck, fileCheck, repositoriesCheck, { checkWatching }] = await Promise.all([
-    import("./session.ts"),
-    import("./doctor/home-check.ts"),
-    import("./doctor/daemon-check.ts"),
-    import("./doctor/home-files-check.ts"),
-    import("./doctor/repositories-check.ts"),
-    import("./doctor/watch-check.ts"),
-  ]);
+  const [{ homeOf }, homeCheck, daemonCheck, fileCheck, repositoriesCheck, { checkJournals }, { checkWatching }] =
+    await Promise.all([
+      import("./session.ts"),
+      import("./doctor/home-check.ts"),
+      import("./doctor/daemon-check.ts"),
+      import("./doctor/home-files-check.ts"),
+      import("./doctor/repositories-check.ts"),
+      import("./doctor/journal-check.ts"),
+      import("./doctor/watch-check.ts"),
+    ]);
   const home = homeOf(options);
   const { there, finding } = await homeCheck.checkHome(home);
   if (!there) return [finding];
   const rights = await homeCheck.checkRights(home);
-  const keys = await homeCheck.checkKeys(home);
   const daemon = await daemonCheck.checkDaemon(home);
+  const keys = await homeCheck.checkKeys(home, daemon.endpoint?.pid);
   const settings = await fileCheck.checkSettings(home);
   const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
   const { findings: scopeFindings, scopes } = await fileCheck.checkScopes(home);
-  // A key that is no longer good was told of, and without what it would open the index has to do.
-  const served = daemon.endpoint && (await daemonCheck.listServed(home).catch(() => undefined));
-  const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, { scopes, served, onProgress });
+  // Without a key that opens the daemon the index has to do.
+  const served =
+    daemon.endpoint &&
+    (await daemonCheck.listServed(home).catch(error => {
+      if (!keys.some(({ result }) => result === "problem")) keys.push(...homeCheck.describeRefusedKey(home, error));
+      return undefined;
+    }));
+  const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, {
+    scopes,
+    served,
+    onProgress: (done, all) => onProgress(done, all, "repositories"),
+  });
+  const journals = await checkJournals(home, {
+    running: daemon.held,
+    onProgress: (done, all) => onProgress(done, all, "journals"),
+  });
   progress("");
   const watching = await checkWatching(home, treeFolders);
   const own = [finding, ...rights, ...keys, daemon.finding, port, settings.finding];
-  return [...own, ...scopeFindings, ...findings, watching];
+  return [...own, ...scopeFindings, ...findings, ...journals, watching];
 }
 
-function onProgress(done: number, all: number): void {
-  if (done % 100 === 0) progress(`${done} of ${all} repositories`);
+function onProgress(done: number, all: number, what: string): void {
+  if (done % 100 === 0) progress(`${done} of ${all} ${what}`);
 }
 
 /** One line that is written over, for people who wait. */

@@ -10,11 +10,12 @@ export function addEndpointCommand(program: Command): void {
 }
 
 async function endpoint(options: OutputOptions & { readonly home?: string }): Promise<void> {
-  const { findDaemon } = await import("../client/locate.ts");
+  const { settleHolding, unreachable } = await import("./lock-holder.ts");
   const { homeOf } = await import("./session.ts");
   const { print, printJson } = await import("./terminal.ts");
   const home = homeOf(options);
-  const found = await findDaemon(home);
+  const { held, endpoint: found } = await settleHolding(home);
+  if (found === undefined && held) throw await unreachable(home);
   if (found === undefined) throw new CommandError(`No daemon runs on the home ${home.folder}.`, exitCodes.noDaemon);
   const { instanceSecret: _, ...told } = found;
   if (options.json) printJson(told);

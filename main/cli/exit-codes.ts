@@ -6,7 +6,7 @@ export const exitCodes = {
   /** Something that has no code of its own. */
   failed: 1,
   usage: 2,
-  /** The daemon refused a field or a value. */
+  /** The daemon refused a field, a value or a revision. */
   refused: 3,
   noDaemon: 4,
   notAllowed: 5,
@@ -39,6 +39,8 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 1103:
     case 1104:
     case 1107:
+    case 1110:
+    case 1112:
       return exitCodes.refused;
     case 1100:
     case 1105:

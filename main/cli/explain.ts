@@ -14,11 +14,11 @@ interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOption
   readonly reveal?: boolean;
 }
 
-/** `repoconf explain FIELD`: where a value comes from. */
+/** `repoconf explain FIELD`: where a value comes from, and who changed it last. */
 export function addExplainCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("explain"))))
     .argument("<field>", "such as svc.timeout")
-    .description("tell where a value comes from")
+    .description("tell where a value comes from, and who changed it last, when, how and why")
     .option("--reveal", "show masked values")
     .action(explain);
 }
@@ -27,6 +27,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, showValue, withSuggestion } = await import("./fields.ts");
+  const { describeAuthor } = await import("./describe-change.ts");
   const { print, printJson, visible } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
@@ -37,11 +38,19 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     const schema = (await listFields(client)).get(field);
     const show = (value: Explanation["value"]) => visible(showValue(value, schema, options.reveal === true));
     print(`${field} = ${show(explanation.value)}`);
-    print(`  in          ${repository.name} (${repository.id}), revision ${explanation.revision}`);
+    print(`  in          ${visible(repository.name)} (${repository.id}), revision ${repository.revision}`);
     print(`  comes from  ${describeOrigin(explanation)}`);
     print(`  default     ${show(explanation.default)}`);
+    const { revision, time, actor, source, reason } = explanation;
+    if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
+      print("  changed     never, as far as the history is kept");
+    } else {
+      print(`  changed     ${time}, revision ${revision}, ${describeAuthor({ revision, actor, source })}`);
+    }
+    if (reason !== undefined) print(`  reason      ${visible(reason)}`);
     for (const problem of repository.health) {
-      if (problem.field === undefined || problem.field === field) print(`  problem     ${describeProblem(problem)}`);
+      if (problem.field === undefined || problem.field === field)
+        print(`  problem     ${visible(describeProblem(problem))}`);
     }
   });
 }

@@ -65,9 +65,18 @@ export async function withSuggestion(client: RepoconfClient, error: unknown): Pr
 
 /** There is no such field, and which may have been meant. */
 export function unknownField(typed: string, fields: Fields): CommandError {
+  if (isScope(typed, fields)) {
+    const message = `"${typed}" is a scope, and a field is wanted. All of it: repoconf list ${typed}`;
+    return new CommandError(message, exitCodes.refused);
+  }
   const like = sameFieldElsewhere(typed, fields) ?? nearest(typed, fields.keys());
   const hint = like === undefined ? "repoconf describe names those there are." : `Did you mean "${like}"?`;
   return new CommandError(`There is no field "${typed}". ${hint}`, exitCodes.refused);
+}
+
+function isScope(name: string, fields: Fields): boolean {
+  for (const path of fields.keys()) if (splitConfigPath(path)?.scope === name) return true;
+  return false;
 }
 
 /** `timeout` for `svc.timeout`. */

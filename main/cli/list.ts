@@ -1,16 +1,19 @@
-import type { Command } from "commander";
-import { configEntries, configValue } from "../../shared/config.ts";
+import { type Command, Option } from "commander";
+import { type Config, configEntries, configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
 import {
   addJsonOption,
   addRepositoryOption,
   addSessionOptions,
   type OutputOptions,
+  parseRevision,
   type RepositoryOptions,
   type SessionOptions,
 } from "./command-options.ts";
 
 interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly revision?: number;
   readonly stored?: boolean;
   readonly reveal?: boolean;
 }
@@ -20,6 +23,9 @@ export function addListCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("list"))))
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
     .description("show the values of a repository")
+    .addOption(
+      new Option("--revision <n>", "the values that this revision had (default: the newest)").argParser(parseRevision),
+    )
     .option("--stored", "only what is stored, without the defaults")
     .option("--reveal", "show masked values")
     .action(list);
@@ -29,24 +35,49 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, showValue, withSuggestion } = await import("./fields.ts");
-  const { isTerminal, print, printJson, printTable, style } = await import("./terminal.ts");
+  const { forgottenMark } = await import("./describe-change.ts");
+  const { isTerminal, print, printJson, printTable, style, visible } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const part = wanted === undefined ? {} : wanted.includes(".") ? { field: wanted } : { scope: wanted };
-    const repo = repository.id;
+    const { revision } = options;
+    const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
     const config = await client
-      .run("config/list", { repo, ...part, ...(options.stored && { stored: true }) })
+      .run("config/list", { ...place, ...part, ...(options.stored && { stored: true }) })
       .catch(async error => {
         throw await withSuggestion(client, error);
       });
     if (options.json) return printJson(config);
-    const [fields, stored] = await Promise.all([listFields(client), client.run("config/list", { repo, stored: true })]);
+    const [fields, stored] = await Promise.all([
+      listFields(client),
+      client.run("config/list", { ...place, stored: true }),
+    ]);
     const rows = [...configEntries(config)].map(({ scope, field, value }) => {
       const path = joinConfigPath(scope, field);
+      const shown = showValue(value, fields.get(path), options.reveal === true);
       const isStored = configValue(stored, scope, field) !== undefined;
-      return [path, showValue(value, fields.get(path), options.reveal === true), isStored ? "stored" : "default"];
+      // Of then, only the values are known, and not what was in the file beside them.
+      const lastGood = isStored && revision === undefined && isRefused(path, repository);
+      return [path, shown, lastGood ? "last good" : isStored ? "stored" : "default"];
     });
-    if (isTerminal()) print(style("dim", `${repository.name} (${repo}), revision ${repository.revision}`));
+    const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
+    for (const path of missing) rows.push([path, forgottenMark, ""]);
+    const which =
+      revision === undefined ? `revision ${repository.revision}` : `revision ${revision} of ${repository.revision}`;
+    if (isTerminal()) print(style("dim", `${visible(repository.name)} (${repository.id}), ${which}`));
     printTable(["FIELD", "VALUE", "FROM"], rows);
   });
+}
+
+/** Whether what the file says of the field cannot be used: the field's own text, or the file as a whole. */
+function isRefused(path: string, { health }: RepositoryEntry): boolean {
+  return health.some(({ code, field }) => field === path || (field === undefined && code === 1106));
+}
+
+/** Every field has a value at every revision, but for those that were made to be forgotten. */
+function missingFields(paths: Iterable<string>, config: Config, wanted: string | undefined): string[] {
+  const listed = new Set([...configEntries(config)].map(({ scope, field }) => joinConfigPath(scope, field)));
+  return [...paths].filter(
+    path => !listed.has(path) && (wanted === undefined || path === wanted || path.startsWith(`${wanted}.`)),
+  );
 }

@@ -4,22 +4,27 @@ import { addBackupCommand } from "./backup.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { addDaemonCommand } from "./daemon.ts";
 import { addDescribeCommand } from "./describe.ts";
+import { addDiffCommand } from "./diff.ts";
 import { addDoctorCommand } from "./doctor.ts";
 import { addEndpointCommand } from "./endpoint.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addExplainCommand } from "./explain.ts";
 import { addExportCommand } from "./export.ts";
 import { addGetCommand } from "./get.ts";
+import { addHistoryCommand } from "./history.ts";
 import { addImportCommand } from "./import.ts";
 import { addKeyCommand } from "./key.ts";
 import { addListCommand } from "./list.ts";
+import { describeError } from "./messages.ts";
 import { addRepoCommand } from "./repo.ts";
+import { addRestoreCommand } from "./restore.ts";
 import { addScopeCommand } from "./scope.ts";
 import { addSetCommand } from "./set.ts";
 import { addSettingsCommand } from "./settings.ts";
 import { addStatusCommand } from "./status.ts";
 import { addRestartCommand, addStopCommand } from "./stop.ts";
 import { addUiCommand } from "./ui.ts";
+import { addUndoCommand } from "./undo.ts";
 import { addUnsetCommand } from "./unset.ts";
 import { addWatchCommand } from "./watch.ts";
 
@@ -37,6 +42,10 @@ export function createProgram(): Command {
   addUnsetCommand(program);
   addExplainCommand(program);
   addDescribeCommand(program);
+  addHistoryCommand(program);
+  addDiffCommand(program);
+  addUndoCommand(program);
+  addRestoreCommand(program);
   addWatchCommand(program);
   addExportCommand(program);
   addImportCommand(program);
@@ -70,7 +79,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
       return;
     }
-    process.stderr.write(`repoconf: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`repoconf: ${describeError(error)}\n`);
     process.exitCode = exitCodeOf(error);
   }
 }

@@ -1,9 +1,11 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { RepoconfClient } from "../../shared/client/client.ts";
+import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
 import type { SessionOptions } from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 import { printNote } from "./terminal.ts";
 
 /** A command's connection to the daemon. */
@@ -33,8 +35,34 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return address;
     },
   });
-  await client.connect();
+  try {
+    await client.connect();
+  } catch (error) {
+    client.close();
+    throw await explainFailure(error, home, options);
+  }
   return { client, home, [Symbol.dispose]: () => client.close() };
+}
+
+/** A daemon that nobody reaches, and a key that is gone, are told with the way out. */
+async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
+  if (!(error instanceof RepoconfError)) return error;
+  if (error.code === 1200 && error.details === undefined) {
+    const { settleHolding, unreachable } = await import("./lock-holder.ts");
+    const { held, endpoint } = await settleHolding(home);
+    return held && endpoint === undefined ? unreachable(home) : error;
+  }
+  if (error.code === 1100 && usesOwnerKey(options)) {
+    const pid = (await findDaemon(home))?.pid;
+    const message = `The daemon (pid ${pid ?? "unknown"}) does not take the owner's key: ${home.ownerKeyFile} is gone, or not as the daemon made it. Run: repoconf restart. If the file is gone that makes a new one; other keys stay good.`;
+    return new CommandError(message, exitCodes.notAllowed);
+  }
+  return error;
+}
+
+/** Whether the key is the one in the home, as none was named. */
+export function usesOwnerKey({ keyFile }: { readonly keyFile?: string }): boolean {
+  return !keyFile && !process.env["REPOCONF_API_KEY"];
 }
 
 /** Runs a command's work with a session and closes it. */

@@ -1,46 +1,25 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
-import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
-import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { ChangedRepository } from "../../shared/protocol.ts";
-import {
-  addJsonOption,
-  addRepositoryOption,
-  addSessionOptions,
-  type OutputOptions,
-  type RepositoryOptions,
-  type SessionOptions,
-} from "./command-options.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportChange } from "./change.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { listFields, readValue, showValue, withSuggestion } from "./fields.ts";
+import { listFields, readValue, unknownField } from "./fields.ts";
 import { chooseRepository } from "./repositories.ts";
-import { print, printJson, visible } from "./terminal.ts";
-
-export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions {
-  readonly atomic?: boolean;
-  readonly dryRun?: boolean;
-  readonly reason?: string;
-}
 
 /** `repoconf set FIELD=VALUE...`: all of them in one revision. */
 export function addSetCommand(program: Command): void {
-  addChangeOptions(addJsonOption(addRepositoryOption(addSessionOptions(program.command("set")))))
+  addChangeOptions(program.command("set"))
     .argument(
       "<field=value...>",
       "the value as the field's type has it; @FILE reads a file, - standard input, @@ is an @",
     )
-    .description("set fields of a repository")
+    .description(
+      "set fields of a repository\n\nWhat is refused is left out, and the rest is set, unless with --atomic. With --json it is one object: repo, revision and config if anything was set, and errors, each with its code, if anything was refused.",
+    )
+    .summary("set fields of a repository")
     .action(set);
-}
-
-/** What `set` and `unset` share. */
-export function addChangeOptions(command: Command): Command {
-  return command
-    .option("--atomic", "all of it or nothing")
-    .option("--dry-run", "only say what would be")
-    .option("--reason <text>", "why, for whoever watches");
 }
 
 async function set(assignments: readonly string[], options: ChangeCommandOptions): Promise<void> {
@@ -50,35 +29,27 @@ async function set(assignments: readonly string[], options: ChangeCommandOptions
     const { id } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     const values: { [field: string]: JsonValue } = {};
-    for (const [field, value] of texts) values[field] = readValue(value, fields.get(field));
+    for (const [field, value] of texts) {
+      // Without a dot it would be taken for an option of the operation.
+      if (!field.includes(".")) throw unknownField(field, fields);
+      values[field] = readTyped(field, value, fields.get(field));
+    }
     const reply = await client.request("config/set", { ...values, ...changeArguments(options), repo: id });
-    await printChange(client, reply.result, options, "Set");
-    const [first] = reply.errors;
-    if (first !== undefined) throw await withSuggestion(client, new RequestError(first, reply));
+    await reportChange(client, reply, options, "Set");
   });
 }
 
-export function changeArguments({ atomic, dryRun, reason }: ChangeCommandOptions) {
-  return { ...(atomic && { atomic }), ...(dryRun && { dryRun }), ...(reason !== undefined && { reason }) };
-}
-
-/** Says what a change did: what was refused is said by the error that follows. */
-export async function printChange(
-  client: RepoconfClient,
-  [changed]: readonly ChangedRepository[],
-  options: ChangeCommandOptions,
-  done: string,
-): Promise<void> {
-  if (options.json) return printJson(changed ?? null);
-  if (changed === undefined) return;
-  const fields = await listFields(client);
-  for (const [scope, values] of Object.entries(changed.config)) {
-    for (const [field, { value }] of Object.entries(values)) {
-      const path = joinConfigPath(scope, field);
-      print(
-        `${options.dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${visible(showValue(value, fields.get(path), false))}`,
-      );
-    }
+/** As `readValue`; what is meant as JSON and is none is said to be just that. */
+function readTyped(field: string, value: string, schema: FieldSchema | undefined): JsonValue {
+  const read = readValue(value, schema);
+  if (schema === undefined || read !== value || !/^\s*[[{"]/.test(value)) return read;
+  if ([schema["type"]].flat().includes("string")) return read;
+  try {
+    JSON.parse(value);
+    return read;
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The value of ${field} is no JSON: ${cause}`, exitCodes.usage);
   }
 }
 
@@ -86,7 +57,7 @@ async function readAssignments(assignments: readonly string[]): Promise<Map<stri
   const texts = new Map<string, string>();
   for (const assignment of assignments) {
     const end = assignment.indexOf("=");
-    if (end < 1) throw new CommandError(`"${assignment}" is not of the form FIELD=VALUE.`, exitCodes.usage);
+    if (end < 1) throw notAssigned(assignment, assignments);
     const field = assignment.slice(0, end);
     if (texts.has(field)) throw new CommandError(`${field} is given twice.`, exitCodes.usage);
     const given = assignment.slice(end + 1);
@@ -96,6 +67,16 @@ async function readAssignments(assignments: readonly string[]): Promise<Map<stri
     texts.set(field, await readText(given));
   }
   return texts;
+}
+
+/** `set svc.timeout 30` and `set svc.timeout = 30` are what other tools take. */
+function notAssigned(assignment: string, assignments: readonly string[]): CommandError {
+  const [field = "", ...rest] = assignments;
+  const value = rest[0] === "=" ? rest.slice(1) : rest;
+  const meant = /^[A-Za-z][\w.-]*$/.test(field) && value.length === 1 ? `${field}=${value[0]}` : undefined;
+  const hint =
+    meant === undefined ? "" : ` Did you mean ${/^[\w.,:/@=-]+$/.test(meant) ? `"${meant}"` : `'${meant}'`}?`;
+  return new CommandError(`"${assignment}" is not of the form FIELD=VALUE.${hint}`, exitCodes.usage);
 }
 
 async function readText(given: string): Promise<string> {

@@ -1,14 +1,14 @@
 import type { Command } from "commander";
-import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
+import { addConnectionOptions, addJsonOption, type OutputOptions, type SessionOptions } from "./command-options.ts";
 
 /** `repoconf status`: what the running daemon says of itself. Starts none. */
 export function addStatusCommand(program: Command): void {
-  addJsonOption(addSessionOptions(program.command("status")))
+  addJsonOption(addConnectionOptions(program.command("status")))
     .description("tell how the daemon is")
     .action(status);
 }
 
-async function status(options: SessionOptions & OutputOptions): Promise<void> {
+async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { print, printJson } = await import("./terminal.ts");
   await withSession({ ...options, start: false }, async ({ client }) => {

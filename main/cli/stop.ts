@@ -1,24 +1,30 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
+import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
 import { connect } from "../client/client.ts";
-import { findDaemon } from "../client/locate.ts";
 import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
-import { addSessionOptions, type SessionOptions } from "./command-options.ts";
+import { addConnectionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { homeOf } from "./session.ts";
+import { settleHolding, unreachable } from "./lock-holder.ts";
+import { homeOf, usesOwnerKey } from "./session.ts";
 import { print } from "./terminal.ts";
+
+interface StopOptions {
+  readonly home?: string;
+  readonly keyFile?: string;
+}
 
 /** Milliseconds a daemon may take to finish what it writes. */
 const stopTimeout = 30_000;
 
 /** `repoconf stop`: asks the daemon to finish and leave, and waits until it has. */
 export function addStopCommand(program: Command): void {
-  addSessionOptions(program.command("stop"))
+  addConnectionOptions(program.command("stop"))
     .description("stop the daemon, once it has finished what it writes")
-    .action(async (options: SessionOptions) => {
+    .action(async (options: StopOptions) => {
       const home = homeOf(options);
       const stopped = await stopDaemon(home, options);
       if (!stopped) throw new CommandError(`No daemon runs on the home ${home.folder}.`, exitCodes.noDaemon);
@@ -28,9 +34,9 @@ export function addStopCommand(program: Command): void {
 
 /** `repoconf restart`: stops the daemon if one runs, and starts this version's in the background; it stays. */
 export function addRestartCommand(program: Command): void {
-  addSessionOptions(program.command("restart"))
+  addConnectionOptions(program.command("restart"))
     .description("stop the daemon and start this version's in the background")
-    .action(async (options: SessionOptions) => {
+    .action(async (options: StopOptions) => {
       const home = homeOf(options);
       await stopDaemon(home, options);
       const { url } = await startDaemonInBackground(home, { stay: true });
@@ -38,10 +44,13 @@ export function addRestartCommand(program: Command): void {
     });
 }
 
-/** False if none runs. */
-async function stopDaemon(home: Home, options: SessionOptions): Promise<boolean> {
-  const endpoint = await findDaemon(home);
-  if (endpoint === undefined) return false;
+/** False if none runs. Throws CommandError if one does that cannot be reached. */
+async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
+  const { held, endpoint } = await settleHolding(home);
+  if (endpoint === undefined) {
+    if (held) throw await unreachable(home);
+    return false;
+  }
   await askToStop(home, endpoint, options);
   for (const end = Date.now() + stopTimeout; Date.now() < end; await delay(25)) {
     // The file goes last but for the lock; a new daemon would have made another.
@@ -50,12 +59,17 @@ async function stopDaemon(home: Home, options: SessionOptions): Promise<boolean>
   throw new CommandError(`The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds.`);
 }
 
-async function askToStop(home: Home, endpoint: Endpoint, { keyFile }: SessionOptions): Promise<void> {
-  if (endpoint.protocol !== protocolVersion) {
-    // It would not understand the request; but it has proven that this process is it.
-    process.kill(endpoint.pid, "SIGTERM");
-    return;
+async function askToStop(home: Home, endpoint: Endpoint, options: StopOptions): Promise<void> {
+  if (endpoint.protocol === protocolVersion) {
+    try {
+      using client = await connect({ ...options, home: home.folder });
+      await client.run("daemon/stop", {});
+      return;
+    } catch (error) {
+      // Without the owner's key nobody could end the daemon any more that would make a new one.
+      if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) throw error;
+    }
   }
-  using client = await connect({ home: home.folder, ...(keyFile !== undefined && { keyFile }) });
-  await client.run("daemon/stop", {});
+  // It cannot be asked, or would not understand; but it has proven that this process is it.
+  process.kill(endpoint.pid, "SIGTERM");
 }

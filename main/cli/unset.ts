@@ -1,13 +1,10 @@
 import type { Command } from "commander";
-import { RequestError } from "../../shared/client/client.ts";
-import { addJsonOption, addRepositoryOption, addSessionOptions } from "./command-options.ts";
-import { withSuggestion } from "./fields.ts";
+import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportChange } from "./change.ts";
 import { chooseRepository } from "./repositories.ts";
-import { addChangeOptions, type ChangeCommandOptions, changeArguments, printChange } from "./set.ts";
 
 /** `repoconf unset FIELD...`: takes stored values away, so that the defaults hold. */
 export function addUnsetCommand(program: Command): void {
-  addChangeOptions(addJsonOption(addRepositoryOption(addSessionOptions(program.command("unset")))))
+  addChangeOptions(program.command("unset"))
     .argument("<field...>", "such as svc.timeout")
     .description("take stored values away, so that the defaults hold")
     .action(unset);
@@ -18,8 +15,6 @@ async function unset(names: readonly string[], options: ChangeCommandOptions): P
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, options.repo);
     const reply = await client.request("config/unset", { repo: id, fields: names, ...changeArguments(options) });
-    await printChange(client, reply.result, options, "Unset; now");
-    const [first] = reply.errors;
-    if (first !== undefined) throw await withSuggestion(client, new RequestError(first, reply));
+    await reportChange(client, reply, options, "Unset; now");
   });
 }

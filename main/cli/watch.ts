@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { joinConfigPath } from "../../shared/config-path.ts";
 import { describeProblem } from "../../shared/health.ts";
 import {
   addJsonOption,
@@ -10,7 +9,9 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "./command-options.ts";
-import { type Fields, listFields, showValue } from "./fields.ts";
+import { type DescribeOptions, describeChange } from "./describe-change.ts";
+import { CommandError } from "./exit-codes.ts";
+import { listFields } from "./fields.ts";
 import { print, printNote, visible } from "./terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
@@ -21,7 +22,10 @@ interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 /** `repoconf watch`: changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
-    .description("print changes as they happen, until Ctrl+C; with --json a line each")
+    .summary("print changes as they happen")
+    .description(
+      "print changes as they happen, until Ctrl+C; with --json a line each\n\nIt also tells when the repository's file breaks or is well again, and when the connection to the daemon is lost or found again.",
+    )
     .option("--all", "every repository, and what happens to repositories, scopes and keys")
     .option("--reveal", "show masked values")
     .action(watch);
@@ -38,52 +42,63 @@ async function watch(options: WatchOptions): Promise<void> {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // Whoever reads our output may leave first, as head does.
     process.stdout.once("error", () => stop.abort());
-    const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
+    const what = repository === undefined ? "all repositories" : `${visible(repository.name)} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
-    for await (const message of client.watchEverything({ signal: stop.signal })) {
-      if (options.json) print(JSON.stringify({ resource: message[0], event: message[1], payload: message[2] }));
-      else for (const line of describe(message, fields, names, options)) print(line);
+    for await (const received of client.watchEverything({ signal: stop.signal })) {
+      const message = repository === undefined ? received : narrow(received, repository.id);
+      if (message === undefined) continue;
+      const [resource, event, payload] = message;
+      if (message[0] === "repo") names.set(message[2].id, message[2].name);
+      if (options.json) print(JSON.stringify({ resource, event, payload }));
+      else for (const line of describe(message, names, { fields, reveal: options.reveal === true })) print(line);
+      if (repository !== undefined && resource === "repo" && event === "removed") {
+        throw new CommandError(`${visible(repository.name)} was removed, so there is nothing more to watch.`);
+      }
     }
   });
 }
 
-function describe(
-  message: WatchMessage,
-  fields: Fields,
-  names: ReadonlyMap<string, string>,
-  options: WatchOptions,
-): string[] {
+/** The message, if it is about this repository or the connection. */
+function narrow(message: WatchMessage, id: string): WatchMessage | undefined {
   switch (message[0]) {
-    case "config": {
-      const { repo, revision, time, actor, source, reason, changes } = message[2];
-      // A hand edit is said as one; `merge` is one that a set found on its way.
-      const by = actor === "file" ? "by hand" : `by ${visible(actor)} (${source})`;
-      const why = reason === undefined ? "" : `: ${visible(reason)}`;
-      const head = `${time}  ${visible(names.get(repo) ?? repo)}  revision ${revision}  ${by}${why}`;
-      const lines = Object.entries(changes).flatMap(([scope, values]) =>
-        Object.entries(values).map(([field, { value, previous, stored }]) => {
-          const path = joinConfigPath(scope, field);
-          const show = (shown: typeof value) => visible(showValue(shown, fields.get(path), options.reveal === true));
-          return `  ${path}: ${show(previous)} -> ${show(value)}${stored ? "" : " (default)"}`;
-        }),
-      );
-      return [head, ...lines];
-    }
+    case "config":
+      return message[2].repo === id ? message : undefined;
+    case "repo":
+      return message[2].id === id ? message : undefined;
+    case "connection":
+      if (message[1] === "lost") return message;
+      return ["connection", "resumed", { lost: message[2].lost.filter(lost => lost === id) }];
+    default:
+      return undefined;
+  }
+}
+
+function describe(message: WatchMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
+  const nameOf = (id: string) => visible(names.get(id) ?? id);
+  switch (message[0]) {
+    case "config":
+      return describeChange(message[2], options, nameOf(message[2].repo));
     case "repo": {
       const [, event, { id, name, health }] = message;
-      const problems = health.map(problem => `  ${describeProblem(problem)}`);
-      return event === "health"
-        ? [`${id} ${visible(name)}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems]
-        : [`${id} ${visible(name)}: ${event}`];
+      const who = `${visible(name)} (${id})`;
+      const problems = health.map(problem => `  ${visible(describeProblem(problem))}`);
+      if (event !== "health") return [`${now()}  ${who}: ${event}`];
+      return [`${now()}  ${who}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems];
     }
     case "scope":
-      return [`scope ${message[2].scope}: changed`];
+      return [`${now()}  scope ${message[2].scope}: changed`];
     case "key":
-      return ["keys changed"];
+      return [`${now()}  keys changed`];
     case "connection": {
-      if (message[1] === "lost") return ["connection lost; trying again"];
+      if (message[1] === "lost") return [`${now()}  connection lost; trying again`];
       const { lost } = message[2];
-      return [lost.length === 0 ? "connected again" : `connected again; not known of: ${lost.join(", ")}`];
+      const what = `came, went, or changed more than the history can tell: ${lost.map(nameOf).join(", ")}`;
+      return [`${now()}  connected again${lost.length === 0 ? "" : `; ${what}`}`];
     }
   }
+}
+
+/** Changes bear their own time; of all else it is when we heard of it. */
+function now(): string {
+  return new Date().toISOString();
 }

@@ -17,6 +17,8 @@ export async function catchUp(
   let at = since;
   for (;;) {
     const newest = store.revision(repo);
+    if (newest === at || !store.has(repo))
+      return connection.isCatchingUp(repo, run) ? connection.caughtUp(repo) : undefined;
     for await (const change of store.changes(repo, at)) {
       if (!connection.isCatchingUp(repo, run)) return;
       const seen = service.viewChange(connection.caller, repo, change);
@@ -26,7 +28,6 @@ export async function catchUp(
       await connection.socket.drained();
     }
     if (!connection.isCatchingUp(repo, run)) return;
-    if (store.revision(repo) === Math.max(at, newest)) return connection.caughtUp(repo);
     at = Math.max(at, newest);
   }
 }

@@ -20,6 +20,8 @@ export interface ConfigChangeRequest {
   readonly atomic: boolean;
   readonly dryRun: boolean;
   readonly reason?: string | undefined;
+  /** Nothing to change is no failure. */
+  readonly mayBeEmpty?: boolean;
 }
 
 /** A restore, with its arguments already known to be of the right types. */
@@ -98,7 +100,13 @@ export class ConfigChanges {
       else if (fields !== undefined || differs) values.set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };
-    const done = await this.run(caller, { ...options, repos: [repo], values, source: "restore" });
+    const done = await this.run(caller, {
+      ...options,
+      repos: [repo],
+      values,
+      source: "restore",
+      mayBeEmpty: fields === undefined && values.size === 0,
+    });
     return { result: done.result, errors: [...errors, ...done.errors] };
   }
 
@@ -223,7 +231,7 @@ export class ConfigChanges {
 
   #entry({ state, answer }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
     // A restore of what is there already has nothing to set, and that is no failure.
-    const nothingToDo = request.source === "restore" && request.values.size === 0 && answer.errors.length === 0;
+    const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;
     const config: { [scope: string]: { [field: string]: DescribedValue } } = {};
     for (const { scope, field, value } of answer.accepted) {

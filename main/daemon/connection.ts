@@ -19,28 +19,26 @@ export class Connection {
   readonly #repositories = new Set<string>();
   /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
   readonly #catchingUp = new Map<string, object>();
-  readonly #onCatchUp: (connection: Connection, repo: string, since: number, run: object) => void;
+  readonly #onCatchUp: (connection: Connection, since: ReadonlyMap<string, number>, run: object) => void;
   #everything = false;
 
   constructor(
     caller: Caller,
     socket: ConnectionSocket,
-    onCatchUp: (connection: Connection, repo: string, since: number, run: object) => void,
+    onCatchUp: (connection: Connection, since: ReadonlyMap<string, number>, run: object) => void,
   ) {
     this.caller = caller;
     this.socket = socket;
     this.#onCatchUp = onCatchUp;
   }
 
-  /** No ids: everything. Of the repositories in `since` what came after that revision is sent first. */
+  /** No ids: everything. Of the repositories in `since` what comes after that revision is sent, when the reply is. */
   watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>): void {
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
-    for (const [id, revision] of since) {
-      const run = {};
-      this.#catchingUp.set(id, run);
-      this.#onCatchUp(this, id, revision, run);
-    }
+    const run = {};
+    for (const id of since.keys()) this.#catchingUp.set(id, run);
+    this.#onCatchUp(this, since, run);
   }
 
   /** No ids: whatever was watched. */

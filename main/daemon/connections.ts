@@ -140,10 +140,13 @@ export class Connections {
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
   }
 
-  #catchUp(connection: Connection, repo: string, since: number, run: object): void {
+  #catchUp(connection: Connection, since: ReadonlyMap<string, number>, run: object): void {
+    const begin = async () => {
+      for (const [repo, revision] of since) await catchUp(connection, repo, revision, run, this.#options);
+    };
     // After the reply to the watch.
     setImmediate(() => {
-      catchUp(connection, repo, since, run, this.#options).catch(error => {
+      begin().catch(error => {
         // It comes back, asks for the same again, and is told what is wrong.
         this.#options.onRefusal(toRepoconfError(error));
         connection.socket.disconnect();

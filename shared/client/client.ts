@@ -101,12 +101,24 @@ export class RepoconfClient {
     name: Name,
     args: OperationArguments<Name>,
   ): Promise<Reply<OperationResults[Name]>> {
+    return this.#request(name, args, () => {});
+  }
+
+  /** `onReply` is called before anything that the daemon sends after the reply is taken; who awaits comes too late for that. */
+  async #request<Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+    onReply: (reply: Reply<OperationResults[Name]>) => void,
+  ): Promise<Reply<OperationResults[Name]>> {
     const socket = await this.#connected();
     return new Promise((resolve, reject) => {
       socket
         .timeout(this.#timeout)
         .emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
-          if (error === null) return resolve(reply);
+          if (error === null) {
+            onReply(reply);
+            return resolve(reply);
+          }
           const message = `The daemon did not answer ${name}: ${error.message}. Whether it was done is not known.`;
           reject(new RepoconfError(1201, message));
         });
@@ -218,25 +230,40 @@ export class RepoconfClient {
   /** Asks the daemon for the watch's events, anew after each connect. A failure ends the watch, but for a connection lost again. */
   async #begin(watch: Watch, again: boolean): Promise<void> {
     try {
-      if (again && watch.repos === undefined) await this.#resumeEverything(watch);
-      else watch.begin(await this.#askFor(watch, watch.repos));
+      if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
+      else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
     } catch (error) {
       const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
-      if (!again || !lost || this.#closed) watch.end(error);
+      // The connect that replaces the lost connection begins it anew.
+      const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
+      if (!lost || !comesAgain || this.#closed) watch.end(error);
     }
   }
 
-  async #askFor(watch: Watch, repos: readonly string[] | undefined): Promise<Revisions> {
+  async #askFor(
+    watch: Watch,
+    repos: readonly string[] | undefined,
+    onRevisions: (revisions: Revisions) => void,
+  ): Promise<void> {
     const args = repos === undefined ? {} : { repo: repos, since: watch.seen(repos) };
-    return (await this.run("config/watch", args)).revisions;
+    const reply = await this.#request("config/watch", args, ({ result, errors }) => {
+      if (errors.length === 0) onRevisions(result.revisions);
+    });
+    const [first] = reply.errors;
+    if (first !== undefined) throw new RequestError(first, reply);
   }
 
   /** Asks first for what happens from now on, then for the past of those repositories alone that have one. */
   async #resumeEverything(watch: Watch): Promise<void> {
-    const revisions = await this.#askFor(watch, undefined);
-    const { changed, lost } = watch.resume(revisions);
+    let revisions: Revisions = {};
+    let found: ReturnType<Watch["resume"]> = { changed: [], lost: [] };
+    await this.#askFor(watch, undefined, told => {
+      revisions = told;
+      found = watch.resume(told);
+    });
+    const { changed, lost } = found;
     const ask = (repos: readonly string[]) =>
-      this.#askFor(watch, repos).then(
+      this.#askFor(watch, repos, () => watch.keep(repos)).then(
         () => [],
         (error: unknown) => {
           if (!(error instanceof RequestError)) throw error;

@@ -28,16 +28,26 @@ export class Watch {
   readonly repos: readonly string[] | undefined;
   readonly #queue: WatchMessage[] = [];
   readonly #seen = new Map<string, number>();
-  /** Repositories whose past is still to be asked for: what comes of them until then will come again. */
-  readonly #held = new Set<string>();
+  /**
+   * Repositories whose past is still to be asked for (undefined: what comes of them until then will come again), or has
+   * been (what came of it waits until all is known).
+   */
+  readonly #held = new Map<string, EventMessage[] | undefined>();
+  readonly #lost = new Set<string>();
   #wake = Promise.withResolvers<void>();
   #begun = false;
+  #hasBegun = false;
   #ended = false;
   #error: unknown;
 
   constructor(repos: readonly string[] | undefined, since: Revisions = {}) {
     this.repos = repos;
     for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
+  }
+
+  /** Whether the daemon has ever answered it. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** How far the repositories have been seen: what comes after is still wanted. */
@@ -49,6 +59,7 @@ export class Watch {
   begin(revisions: Revisions): void {
     for (const [id, revision] of Object.entries(revisions)) if (!this.#seen.has(id)) this.#seen.set(id, revision);
     this.#begun = true;
+    this.#hasBegun = true;
   }
 
   /** The connection is gone; what is told from here on belongs to the next one. */
@@ -67,23 +78,38 @@ export class Watch {
     const ids = new Set([...this.#seen.keys(), ...Object.keys(revisions)]);
     const lost = [...ids].filter(id => !this.#seen.has(id) || revisions[id] === undefined);
     for (const id of lost) this.#see(id, revisions[id]);
-    for (const id of changed) this.#held.add(id);
+    // Not told yet, if the connection is lost again before it could be.
+    for (const id of lost) this.#lost.add(id);
+    this.#held.clear();
+    for (const id of changed) this.#held.set(id, undefined);
     this.#begun = true;
     return { changed, lost };
   }
 
-  /** The past of held repositories comes now; that of those in `lost` cannot, so they go on from these revisions. */
+  /** The past of these held repositories comes from now on; it waits for `release`. */
+  keep(repos: readonly string[]): void {
+    for (const id of repos) this.#held.set(id, []);
+  }
+
+  /** The past of held repositories is told; that of those in `lost` cannot be, so they go on from these revisions. */
   release(revisions: Revisions, lost: readonly string[]): void {
     for (const id of lost) this.#see(id, revisions[id]);
+    const kept = [...this.#held.values()].flatMap(messages => messages ?? []);
     this.#held.clear();
-    this.#push(["connection", "resumed", { lost }]);
+    this.#push(["connection", "resumed", { lost: [...new Set([...this.#lost, ...lost])] }]);
+    this.#lost.clear();
+    for (const message of kept) this.take(message);
   }
 
   take(message: EventMessage): void {
     if (!this.#begun) return;
     if (message[0] === "config") {
       const { repo, revision } = message[2];
-      if (this.repos?.includes(repo) === false || this.#held.has(repo)) return;
+      if (this.repos?.includes(repo) === false) return;
+      if (this.#held.has(repo)) {
+        this.#held.get(repo)?.push(message);
+        return;
+      }
       // Another watch of this client may have asked for the past of this repository.
       if (revision <= (this.#seen.get(repo) ?? 0)) return;
       this.#seen.set(repo, revision);

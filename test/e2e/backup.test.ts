@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
-import { exchange } from "../../main/cli/restore.ts";
+import { exchange } from "../../main/cli/backup-restore.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -70,8 +70,17 @@ describe.concurrent("repoconf backup", () => {
     await writeFile(join(home.homeFolder, "scopes/extra.schema.json"), JSON.stringify(schema));
     expect(await home.succeed(["backup", "backup.tar.gz"])).toContain("Saved 1 repository");
 
-    const names = ["format", "manifest.json", expect.stringMatching(/^removed\/gone\..*\.json$/), "repos/shop.json"];
-    expect(await namesIn(file)).toEqual([...names, "scopes/extra.schema.json", "settings.json"]);
+    expect(await namesIn(file)).toEqual([
+      "format",
+      // That of a removed repository too.
+      "journal/gone.0-0.jsonl",
+      "journal/shop.0-0.jsonl",
+      "manifest.json",
+      expect.stringMatching(/^removed\/gone\..*\.json$/),
+      "repos/shop.json",
+      "scopes/extra.schema.json",
+      "settings.json",
+    ]);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
 
     await using other = await makeCommandHome();
@@ -80,7 +89,7 @@ describe.concurrent("repoconf backup", () => {
     const ownKey = await readFile(join(other.homeFolder, "owner.key"), "utf8");
     expect(await other.succeed(["backup", "--restore", file, "--yes"])).toContain("Restored 1 repository");
     expect(await readFile(join(other.homeFolder, "owner.key"), "utf8")).toBe(ownKey);
-    const shop = ["repos/shop.json", "settings.json", "scopes/extra.schema.json"];
+    const shop = ["repos/shop.json", "journal/shop.0-0.jsonl", "settings.json", "scopes/extra.schema.json"];
     for (const name of shop) {
       expect(await readFile(join(other.homeFolder, name), "utf8")).toBe(
         await readFile(join(home.homeFolder, name), "utf8"),
@@ -88,8 +97,54 @@ describe.concurrent("repoconf backup", () => {
       expect((await stat(join(other.homeFolder, name))).mode & 0o777).toBe(0o600);
     }
     expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("30\n");
+    // Nothing there looks like an edit by hand.
+    const history = ["history", "--repo", "shop", "--json"];
+    expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));
     expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
     expect(JSON.parse(await other.succeed(["key", "list", "--json"]))).toEqual([]);
+  });
+
+  test("a journal is saved up to its last whole record, the newest generation alone, and what is damaged in it is left", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
+    await home.succeed(["set", "svc.domain=old.test"]);
+    const journal = join(home.homeFolder, "journal");
+    const old = await readFile(join(journal, "shop.0-0.jsonl"));
+    await home.succeed(["set", "svc.domain=new.test"]);
+    await home.succeed(["history", "forget", "svc.domain", "--yes"]);
+    await home.succeed(["stop"]);
+    // As a daemon leaves it that is killed before it has removed the old one, or while it writes a record.
+    await writeFile(join(journal, "shop.0-0.jsonl"), old);
+    await writeFile(join(journal, "shop.0-0.jsonl.damaged"), "old.test");
+    const whole = await readFile(join(journal, "shop.1-0.jsonl"), "utf8");
+    await writeFile(join(journal, "shop.1-0.jsonl"), `${whole}torn`);
+    await home.succeed(["backup", "backup.tar.gz"]);
+    const file = join(home.workFolder, "backup.tar.gz");
+    expect(await namesIn(file)).toEqual(["format", "journal/shop.1-0.jsonl", "manifest.json", "repos/shop.json"]);
+    const saved = gunzipSync(await readFile(file)).toString();
+    expect(saved).toContain(whole);
+    expect(saved).not.toContain("torn");
+    expect(saved).not.toContain("old.test");
+  });
+
+  test("a change that came between journal and file is an edit by hand after a restore, and none is lost", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
+    await home.succeed(["set", "svc.timeout=1"]);
+    const journal = join(home.homeFolder, "journal/shop.0-0.jsonl");
+    const before = await readFile(journal);
+    await home.succeed(["set", "svc.timeout=2"]);
+    await home.succeed(["stop"]);
+    await writeFile(journal, before);
+    await home.succeed(["backup", "backup.tar.gz"]);
+    await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("2\n");
+    const history = JSON.parse(await home.succeed(["history", "--json"]));
+    expect(history).toMatchObject([
+      { revision: 3, source: "file", changes: { svc: { timeout: { previous: 1, value: 2 } } } },
+      { revision: 2, source: "set" },
+      { revision: 1, source: "set" },
+    ]);
   });
 
   test("no key and nothing of the daemon's is in it", async () => {
@@ -107,7 +162,7 @@ describe.concurrent("repoconf backup", () => {
     expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(["format", "manifest.json"]);
   });
 
-  test("in-tree values are not in it, and it says of which repositories", async () => {
+  test("of in-tree repositories the history alone is in it, and it says of which", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", home.workFolder, "--id", "tree", "--name", "my tree", "--in-tree"]);
     await home.succeed(["set", "--repo", "tree", "svc.domain=in-the-tree.test"]);
@@ -115,7 +170,9 @@ describe.concurrent("repoconf backup", () => {
     expect(output).toContain("work trees (my tree)");
     const saved = gunzipSync(await readFile(join(home.workFolder, "backup.tar.gz"))).toString();
     expect(saved).toContain("my tree");
-    expect(saved).not.toContain("in-the-tree.test");
+    expect(output).toContain("only the history");
+    const names = ["format", "journal/tree.0-0.jsonl", "manifest.json", "repos/tree.json"];
+    expect(await namesIn(join(home.workFolder, "backup.tar.gz"))).toEqual(names);
   });
 
   test("an archive that is there is replaced only with --force", async () => {
@@ -144,7 +201,7 @@ describe.concurrent("repoconf backup", () => {
     const nothing = await home.run(["backup", "backup.tar.gz"]);
     expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("no home of Repoconf") });
     await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), "2\n");
+    await writeFile(join(home.homeFolder, "format"), "3\n");
     const newer = await home.run(["backup", "backup.tar.gz"]);
     expect(newer).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
     expect(await readdir(home.workFolder)).toEqual(["home"]);
@@ -170,6 +227,22 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(await readdir(join(home.homeFolder, "repos"))).toEqual(["blog.json"]);
     expect(await home.succeed(["get", "svc.timeout", "--repo", "blog"])).toBe("7\n");
     expect(JSON.parse(await home.succeed(["repo", "list", "--json"]))).toHaveLength(1);
+  });
+
+  test("with a backup that has no journal the history begins anew, and that of before is kept aside", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
+    await home.succeed(["set", "svc.timeout=1"]);
+    await home.succeed(["stop"]);
+    const shop = { path: "repos/shop.json", text: `{ "name": "shop", "config": { "svc": { "timeout": 7 } } }` };
+    await writeFile(join(home.workFolder, "backup.tar.gz"), archive(manifest, format, shop));
+    const output = await home.succeed(["backup", "--restore", "backup.tar.gz", "--yes"]);
+    const before = /before-restore-\S+/.exec(output)?.[0] ?? "";
+    expect(await readdir(join(home.homeFolder, before, "journal"))).toEqual(["shop.0-0.jsonl"]);
+    expect(JSON.parse(await home.succeed(["history", "--repo", "shop", "--json"]))).toMatchObject([
+      { revision: 1, source: "file", changes: { svc: { timeout: { value: 7 } } } },
+    ]);
+    expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe("2\n");
   });
 
   test("an archive that was unpacked, edited and packed again with tar is as good", async () => {
@@ -219,13 +292,15 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(manifest, format, { path: "keys.json" }), `"keys.json" is no file of Repoconf`],
       [archive(manifest, format, { path: "repos/deep/shop.json" }), "is no file of Repoconf"],
       [archive(manifest, format, { path: "repos/con.json" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "journal/shop.jsonl" }), "is no file of Repoconf"],
+      [archive(manifest, format, { path: "journal/../evil.0-0.jsonl" }), "is no file of Repoconf"],
       [archive(manifest, format, { path: "repos/shop.json", type: "SymbolicLink" }), "is a SymbolicLink"],
       [archive(manifest, format, { path: "repos/shop.json", type: "Link" }), "is a Link"],
       [archive(manifest, format, format), "stands in it twice"],
       [archive(format, { path: "repos/blog.json" }), "no backup of Repoconf"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
-      [archive({ ...manifest, text: `{ "format": 2, "createdAt": "" }` }, format), "has format 2"],
-      [archive(manifest, { ...format, text: "2\n" }), "has format 2"],
+      [archive({ ...manifest, text: `{ "format": 3, "createdAt": "" }` }, format), "has format 3"],
+      [archive(manifest, { ...format, text: "3\n" }), "has format 3"],
       [good.subarray(0, good.length - 20), "cannot be read as a backup"],
       [Buffer.from("not an archive"), "cannot be read as a backup"],
     ];
@@ -262,13 +337,13 @@ describe.concurrent("repoconf backup --restore", () => {
         await renameFile(from, to);
       };
     };
-    // Five are asked to move aside, and five in.
-    for (let move = 1; move <= 10; move += 1) {
+    // Six are asked to move aside, and six in.
+    for (let move = 1; move <= 12; move += 1) {
       const done = exchange(place("home"), place("staging"), place("before"), failAt(move) as typeof renameFile);
       await expect(done).rejects.toThrow("everything is as it was: the disk is full");
       expect(await filesBelow(folder.path)).toEqual(files);
     }
-    await exchange(place("home"), place("staging"), place("before"), failAt(11) as typeof renameFile);
+    await exchange(place("home"), place("staging"), place("before"), failAt(13) as typeof renameFile);
     expect(await filesBelow(folder.path)).toEqual({
       "home/repos/shop.json": "new",
       "home/settings.json": "new",

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, readFile, writeFile } from "node:fs/promises";
+import { access, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
@@ -121,5 +121,106 @@ describe("the daemon behind the command line", () => {
       expect(JSON.parse(line)).toMatchObject({ resource: "config", event: "changed" });
     watch.kill("SIGINT");
     expect(await once(watch, "exit")).toEqual([0, null]);
+  });
+
+  test("watch of one repository tells when its file breaks and is well again, when the daemon goes and is back, and ends with it", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await home.succeed(["repo", "add", "--name", "other", "--id", "other", home.homeFolder]);
+    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+    });
+    let output = "";
+    for (const stream of [watch.stdout, watch.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    const ended = once(watch, "exit");
+    const told = (part: string) =>
+      until(() => output.includes(part), part).catch(error => {
+        throw new Error(`${String(error)}; the watch told:\n${output}`);
+      });
+    const file = join(home.homeFolder, "repos/shop.json");
+    const text = await readFile(file, "utf8");
+    // Broken anew until the watch, which may not have begun yet, has seen it.
+    await until(async () => {
+      await writeFile(file, text);
+      await home.succeed(["repo", "list", "--json"]);
+      await writeFile(file, "{");
+      await home.succeed(["repo", "list", "--json"]);
+      return output.includes("shop (shop): has problems");
+    }, "the watch to tell of the broken file");
+    await writeFile(file, text);
+    await told("shop (shop): well again");
+    process.kill((await home.endpoint()).pid, "SIGKILL");
+    await told("connection lost");
+    await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
+    await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
+    await told("svc.timeout: 900 -> 8");
+    expect(output).toContain("connected again");
+    expect(output).not.toContain("other");
+    await home.succeed(["repo", "remove", "shop", "--yes"]);
+    expect(await ended).toEqual([1, null]);
+    expect(output).toContain("shop (shop): removed");
+  });
+
+  test("a daemon whose daemon.json is garbled or gone is not taken for none, and its process is named", async () => {
+    await using home = await makeCommandHome();
+    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+    const file = join(home.homeFolder, "daemon.json");
+    const text = await readFile(file, "utf8");
+    const garbled = text.replace(`"url"`, "url");
+    for (const content of [garbled, undefined]) {
+      if (content === undefined) await unlink(file);
+      else await writeFile(file, content);
+      // With the file gone a daemon may just be starting, so what would start one waits longer.
+      const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
+      for (const command of commands) {
+        const { code, output, errorOutput } = await home.run(command);
+        expect([code, output]).toEqual([4, ""]);
+        expect(errorOutput).not.toContain("No daemon runs");
+        expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
+        // Without the file only Linux tells.
+        if (content !== undefined || process.platform === "linux")
+          expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
+      }
+    }
+    await writeFile(file, text);
+    expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "with the owner's key deleted, restart makes a new one; stop works too",
+    async () => {
+      await using home = await makeCommandHome();
+      await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+      const key = join(home.homeFolder, "owner.key");
+      await unlink(key);
+      const { code, errorOutput } = await home.run(["get", "svc.timeout"]);
+      expect(code).toBe(5);
+      expect(errorOutput).toContain("Run: repoconf restart");
+      const { pid } = await home.endpoint();
+      const doctor = await home.run(["doctor"]);
+      expect(doctor.code).toBe(1);
+      expect(doctor.output).toMatch(new RegExp(`^problem\tkeys\t.*pid ${pid}.*repoconf restart`, "m"));
+      await home.succeed(["restart"]);
+      expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
+      await unlink(key);
+      expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
+      // With a key that was named nobody meant the owner's.
+      await home.succeed(["restart"]);
+      const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
+      expect(await home.run(["stop"], { environment })).toMatchObject({ code: 5 });
+    },
+  );
+
+  test.each([
+    ["status", "--no-start"],
+    ["stop", "--no-start"],
+    ["restart", "--no-start"],
+  ])("%s has no %s, as it means nothing there", async (...args) => {
+    await using home = await makeCommandHome();
+    expect(await home.run(args)).toMatchObject({ code: 2, errorOutput: expect.stringContaining("unknown option") });
   });
 });

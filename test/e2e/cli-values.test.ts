@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 
 let home: CommandHome;
 let folder: string;
@@ -79,6 +80,24 @@ describe("values on the command line", () => {
     expect(await succeed(["list", "svc.timeout"])).toBe("svc.timeout\t900\tdefault\n");
   });
 
+  test("what the file says and cannot be used is not shown as stored", async () => {
+    await succeed(["set", "svc.timeout=30", "svc.refresh_day=2"]);
+    const { file } = JSON.parse(await succeed(["explain", "svc.timeout", "--json"]));
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace(`"timeout": 30`, `"timeout": "soon"`));
+    await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("last good\n"), "the edit to be seen");
+    expect(await succeed(["list", "svc.refresh_day"])).toBe("svc.refresh_day\t2\tstored\n");
+    await writeFile(file, "{");
+    await until(
+      async () => (await succeed(["list", "svc.refresh_day"])).endsWith("last good\n"),
+      "the edit to be seen",
+    );
+    expect(await succeed(["list", "svc.domain"])).toBe(`svc.domain\t""\tdefault\n`);
+    await writeFile(file, text);
+    await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("stored\n"), "the edit to be seen");
+    await succeed(["unset", "svc.timeout", "svc.refresh_day"]);
+  });
+
   test("describe tells what a field takes; without one, of all", async () => {
     expect(await succeed(["describe", "svc.refresh_hour"])).toContain("integer from 0 to 23");
     expect((await succeed(["describe"])).trimEnd().split("\n")).toHaveLength(20);
@@ -108,6 +127,14 @@ describe("values on the command line", () => {
     ["a near miss of a command too", ["gte", "svc.timeout"], 2, "Did you mean get?"],
     ["a value of the wrong type", ["set", "svc.timeout=soon"], 3, "must be an integer"],
     ["an assignment without =", ["set", "svc.timeout"], 2, "FIELD=VALUE"],
+    ["field and value as two words", ["set", "svc.timeout", "30"], 2, `Did you mean "svc.timeout=30"?`],
+    ["spaces around the =", ["set", "svc.timeout", "=", "30"], 2, `Did you mean "svc.timeout=30"?`],
+    ["a field without its scope that is to be set", ["set", "timeout=30"], 3, `Did you mean "svc.timeout"?`],
+    ["a field that is called as an option", ["set", "reason=x", "svc.timeout=1"], 3, `no field "reason"`],
+    ["a scope for a field", ["get", "svc"], 3, "repoconf list svc"],
+    ["a key that is not there, in the words of commands", ["key", "revoke", "nope"], 3, "repoconf key list names"],
+    ["broken JSON", ["set", `svc.services={"web":`], 2, "is no JSON"],
+    ["a repository given twice", ["list", "--repo", "shop", "--repo", "shop"], 2, "given twice"],
     ["a missing argument", ["get"], 2, "field"],
     ["an unknown option", ["get", "svc.timeout", "--jsno"], 2, "--json"],
     ["a file that is not there", ["set", "svc.domain=@none"], 2, "none"],

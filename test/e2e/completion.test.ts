@@ -22,14 +22,14 @@ async function complete(home: CommandHome, ...words: string[]): Promise<string[]
 describe.concurrent("repoconf complete", () => {
   test("names commands and subcommands, and none that are hidden", async () => {
     await using home = await makeCommandHome();
-    expect(await complete(home, "re")).toEqual(["repo", "restart"]);
+    expect(await complete(home, "re")).toEqual(["restore", "repo", "restart"]);
     expect(await complete(home, "comp")).toEqual(["completion"]);
     expect(await complete(home, "repo", "re")).toEqual(["rename", "remove"]);
   });
 
   test("names the options of the command, and none that are hidden", async () => {
     await using home = await makeCommandHome();
-    expect(await complete(home, "list", "--re")).toEqual(["--repo", "--reveal"]);
+    expect(await complete(home, "list", "--re")).toEqual(["--repo", "--revision", "--reveal"]);
     expect(await complete(home, "daemon", "--")).not.toContain("--background");
     expect(await complete(home, "list", "--", "--re")).toEqual([]);
   });
@@ -64,6 +64,16 @@ describe.concurrent("repoconf complete", () => {
     const names = await complete(home, "repo", "remove", "");
     expect(names).toContain("other-id");
     expect(names).not.toContain("shop");
+  });
+
+  test("after history comes a field or forget, after restore fields, after diff --with a repository", async () => {
+    await using home = await makeRunningHome();
+    expect(await complete(home, "history", "")).toEqual(expect.arrayContaining(["forget", "svc.timeout"]));
+    expect(await complete(home, "history", "svc.timeo")).toEqual(["svc.timeout"]);
+    expect(await complete(home, "history", "svc.timeout", "")).toEqual([]);
+    expect(await complete(home, "history", "forget", "svc.timeo")).toEqual(["svc.timeout"]);
+    expect(await complete(home, "restore", "3", "svc.envvars", "svc.timeo")).toEqual(["svc.timeout"]);
+    expect(await complete(home, "diff", "--with", "my")).toEqual(["my blog"]);
   });
 
   test("asks the daemon of the home that is named on the line", async () => {
@@ -113,8 +123,8 @@ describe.concurrent("repoconf completion", () => {
            _repoconf; printf '%s\\n' "\${COMPREPLY[@]}"`,
         ),
       );
-    expect(await run("re")).toEqual(["repo", "restart"]);
-    expect(await run("list", "--rev")).toEqual(["--reveal"]);
+    expect(await run("re")).toEqual(["restore", "repo", "restart"]);
+    expect(await run("list", "--revea")).toEqual(["--reveal"]);
     expect(await run("set", "svc.timeo")).toEqual(["svc.timeout="]);
     expect(await run("list", "--repo", "sh")).toEqual(["shop"]);
     // As bash splits --repo=sh, and wants back what stands after the =.
@@ -152,7 +162,7 @@ describe.concurrent("repoconf completion", () => {
           `repoconf completion fish | source; complete --do-complete '${line}'`,
         ),
       );
-    expect(await run("repoconf re")).toEqual(["repo", "restart"]);
+    expect(await run("repoconf re")).toEqual(["restore", "repo", "restart"]);
     expect(await run("repoconf set svc.timeo")).toEqual(["svc.timeout="]);
     expect(await run("repoconf list --repo my")).toEqual(["my blog"]);
     expect(await run("repoconf repo ")).toContain("rename");

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
 import { judgeWatchLimits } from "../../main/cli/doctor/watch-check.ts";
+import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 
@@ -32,6 +33,17 @@ async function examine(home: CommandHome): Promise<{ code: number | null; findin
   expect(errorOutput).toBe("");
   const { findings }: { findings: Finding[] } = JSON.parse(output);
   return { code, findings: findings.filter(({ result }) => result !== "good") };
+}
+
+/** A client of the home's daemon, which is started first. */
+async function startClient(home: CommandHome) {
+  await home.succeed(["repo", "list", "--json"]);
+  return connect({ home: home.homeFolder });
+}
+
+/** Of a journal's file, the revision that it begins with. */
+function revisionOf(name: string): number {
+  return Number(/-(\d+)\.jsonl$/.exec(name)?.[1]);
 }
 
 function repositoryFile(home: CommandHome, id = "shop"): string {
@@ -76,6 +88,67 @@ describe.concurrent("repoconf doctor", () => {
     const { code, findings } = await examine(home);
     expect(code).toBe(1);
     expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "problem" }));
+  });
+
+  test("a home of an older format is a note, as the next start brings it up to date", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(join(home.homeFolder, "format"), "1\n");
+    await rm(join(home.homeFolder, "journal"), { recursive: true });
+    const { code, findings } = await examine(home);
+    expect(code).toBe(0);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "home", result: "note" }));
+    await home.succeed(["list", "--repo", "shop"]);
+    expect((await examine(home)).findings.filter(({ check }) => check === "home")).toEqual([]);
+  });
+
+  test("reads every journal whole, across its files, and names file and line of what is not as it was", async () => {
+    await using home = await makeStoppedHome();
+    // With so few kept each file has a few revisions.
+    await writeFile(join(home.homeFolder, "settings.json"), `{ "history": { "revisions": 30 } }`);
+    const folder = join(home.homeFolder, "journal");
+    const client = await startClient(home);
+    for (let timeout = 1; timeout <= 12; timeout += 1) await client.set("shop", { "svc.timeout": timeout });
+    client.close();
+    const journalOf = (findings: readonly Finding[]) => findings.filter(({ check }) => check === "journal");
+    expect(journalOf((await examine(home)).findings)).toEqual([]);
+    await home.succeed(["stop"]);
+    const names = (await readdir(folder)).sort((one, other) => revisionOf(one) - revisionOf(other));
+    expect(names.length).toBeGreaterThan(3);
+    const files = names.map(name => join(folder, name));
+    const [first = "", second = "", third = ""] = files;
+    const texts = new Map(await Promise.all(files.map(async file => [file, await readFile(file, "utf8")] as const)));
+    const damaged = async (file: string, change: (text: string) => string | undefined) => {
+      const text = texts.get(file) ?? "";
+      const changed = change(text);
+      if (changed === undefined) await rm(file);
+      else await writeFile(file, changed);
+      const { code, findings } = await examine(home);
+      await writeFile(file, text);
+      return [code, ...journalOf(findings).map(({ result, file: at, line }) => [result, at, line])];
+    };
+    const lines = (text: string) => text.split("\n");
+    expect(await damaged(second, text => text.replace(`"after":`, `"after":1`))).toEqual([1, ["problem", second, 2]]);
+    expect(await damaged(second, () => undefined)).toEqual([1, ["problem", third, 1]]);
+    expect(await damaged(second, text => lines(text).toSpliced(1, 1).join("\n"))).toEqual([1, ["problem", second, 2]]);
+    expect(await damaged(first, text => lines(text).slice(1).join("\n"))).toEqual([1, ["problem", first, 1]]);
+    expect(await damaged(second, text => text.slice(0, -10))).toEqual([
+      1,
+      ["problem", second, lines(texts.get(second) ?? "").length - 1],
+      ["problem", third, 1],
+    ]);
+    const last = files.at(-1) ?? "";
+    // A record that a crash has torn was never true.
+    expect(await damaged(last, text => `${text}torn`)).toEqual([0, ["note", last, undefined]]);
+    expect(await damaged(first, text => text)).toEqual([0]);
+  });
+
+  test.skipIf(process.platform === "win32")("tells a journal's folder that is a link", async () => {
+    await using home = await makeStoppedHome();
+    const folder = join(home.homeFolder, "journal");
+    await rename(folder, join(home.workFolder, "elsewhere"));
+    await symlink(join(home.workFolder, "elsewhere"), folder);
+    const { findings } = await examine(home);
+    expect(findings).toContainEqual(expect.objectContaining({ check: "rights", result: "problem", file: folder }));
   });
 
   test.skipIf(process.platform === "win32")("tells what other users may open, and how to close it", async () => {

@@ -1,10 +1,11 @@
-import { link, mkdir, readdir } from "node:fs/promises";
+import { copyFile, link, mkdir, readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
  * The home as a kill -9 at this moment would leave it, while its daemon runs on: the same files, inode for inode, in
- * another folder. They stay as they are, as the daemon never writes into a file but puts another in its place.
+ * another folder. They stay as they are, as the daemon never writes into a file but puts another in its place; all but the
+ * journals, which it appends to, so these are copies.
  */
 export async function freezeHome(folder: string): Promise<AsyncDisposable & { readonly path: string }> {
   const frozen = await temporaryFolder();
@@ -14,7 +15,8 @@ export async function freezeHome(folder: string): Promise<AsyncDisposable & { re
     if (entry.isDirectory()) await mkdir(target, { recursive: true, mode: 0o700 });
     else if (entry.name !== "lock") {
       await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
-      await link(path, target);
+      if (entry.parentPath === join(folder, "journal")) await copyFile(path, target);
+      else await link(path, target);
     }
   }
   return frozen;

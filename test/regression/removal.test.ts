@@ -8,25 +8,39 @@ import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
 
 const noSweeps = { sweepInterval: 3_600_000 };
 
-describe("the revisions of a repository that was removed go on above the old ones", () => {
-  const comebacks: { readonly [how: string]: (t: TestDaemon, movedTo: string) => Promise<void> } = {
-    "its file is put back by hand": async (t, movedTo) => {
-      await rename(movedTo, t.repositoryFile("a"));
+describe("the revisions of a repository that was removed go on", () => {
+  const comebacks: {
+    readonly [how: string]: { readonly same: boolean; comeBack(t: TestDaemon, movedTo: string): Promise<void> };
+  } = {
+    "its file is put back by hand": {
+      same: true,
+      comeBack: async (t, movedTo) => {
+        await rename(movedTo, t.repositoryFile("a"));
+      },
     },
-    "its file is put back by hand while no daemon runs": async (t, movedTo) => {
-      await t.daemon.close();
-      await rename(movedTo, t.repositoryFile("a"));
-      await t.restart();
+    "its file is put back by hand while no daemon runs": {
+      same: true,
+      comeBack: async (t, movedTo) => {
+        await t.daemon.close();
+        await rename(movedTo, t.repositoryFile("a"));
+        await t.restart();
+      },
     },
-    "its id is added again": async t => {
-      await t.addRepository("a");
+    "its id is added again": {
+      same: false,
+      comeBack: async t => {
+        await t.addRepository("a");
+      },
     },
-    "its id is added again after a restart": async t => {
-      await t.restart();
-      await t.addRepository("a");
+    "its id is added again after a restart": {
+      same: false,
+      comeBack: async t => {
+        await t.restart();
+        await t.addRepository("a");
+      },
     },
   };
-  test.each(Object.entries(comebacks))("when %s", async (_how, comeBack) => {
+  test.each(Object.entries(comebacks))("when %s", async (_how, { same, comeBack }) => {
     await using t = await startTestDaemon(noSweeps);
     const notes = new RevisionNotes();
     await t.addRepository("a");
@@ -35,10 +49,13 @@ describe("the revisions of a repository that was removed go on above the old one
     const { result } = await t.owner.call("repo/remove", { repo: "a" });
     await comeBack(t, result.movedTo ?? "");
     await until(async () => (await repository(t, "a")) !== undefined, "the repository to be there again");
-    expect(await notes.note(t, "a")).toBeGreaterThan(before);
+    // A state that is the same has the number that it had; another is the next one.
+    expect(await notes.note(t, "a")).toBe(same ? before : before + 1);
     await notes.set(t, "a", 4, 5);
     await t.restart();
     await notes.note(t, "a");
+    const { result: history } = await t.owner.call("history/list", { repo: "a" });
+    expect(history.map(({ revision }) => revision)).toEqual(descendingFrom(notes.highest));
   });
 });
 
@@ -89,4 +106,9 @@ describe("removing a repository", () => {
 
 async function repository(t: TestDaemon, id: string): Promise<RepositoryEntry | undefined> {
   return (await t.owner.call("repo/list")).result.find(entry => entry.id === id);
+}
+
+/** All whole numbers from this one down to 1. */
+function descendingFrom(highest: number): number[] {
+  return Array.from({ length: highest }, (_, index) => highest - index);
 }

@@ -1,17 +1,14 @@
-import { lstat, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { connect } from "node:net";
-import { DatabaseSync } from "node:sqlite";
-import { setTimeout as delay } from "node:timers/promises";
-import { findDaemon } from "../../client/locate.ts";
-import { type Endpoint, readEndpoint } from "../../endpoint-file.ts";
+import type { Endpoint } from "../../endpoint-file.ts";
 import type { Home } from "../../home.ts";
+import { describeHolder, settleHolding } from "../lock-holder.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
-
-/** Milliseconds that a daemon which holds the home may take until it answers: it may just be starting or stopping. */
-const answerTimeout = 2_000;
 
 export interface DaemonCheck {
   readonly finding: Finding;
+  /** Whether a process has the home, and may be writing. */
+  readonly held: boolean;
   /** Of the daemon that runs and has proven itself. */
   readonly endpoint?: Endpoint;
 }
@@ -21,29 +18,20 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
   const check = "daemon";
   const place = { file: home.lockFile };
   try {
-    for (const end = Date.now() + answerTimeout; ; await delay(50)) {
-      const endpoint = await findDaemon(home);
-      const held = await isLockHeld(home.lockFile);
-      if (endpoint !== undefined && held) {
-        const { version, url, pid } = endpoint;
-        return { finding: good(check, `version ${version} runs at ${url} (pid ${pid})`), endpoint };
-      }
-      if (endpoint === undefined && !held) return { finding: await describeAbsence(home) };
-      if (Date.now() < end) continue;
-      if (endpoint !== undefined) {
-        const message = `the daemon (pid ${endpoint.pid}) runs without the lock, so a second one could start`;
-        return { finding: problem(check, message, "Run: repoconf restart", place), endpoint };
-      }
-      const pid = (await readEndpoint(home))?.pid;
-      const message = "a daemon holds the home and does not answer";
-      // The file may be an earlier daemon's, and its number another program's by now.
-      const which = pid === undefined ? "Find its process" : `Make sure that process ${pid} is it`;
-      const action = `${which}, and end it with kill -9: nothing that was acknowledged is lost. Its log, if it has one: ${home.logFile}`;
-      return { finding: problem(check, message, action, place) };
+    const { held, endpoint } = await settleHolding(home);
+    if (endpoint === undefined) {
+      if (!held) return { finding: await describeAbsence(home), held };
+      const { message, action } = await describeHolder(home);
+      return { finding: problem(check, message, action, place), held };
     }
+    const { version, url, pid } = endpoint;
+    if (held) return { finding: good(check, `version ${version} runs at ${url} (pid ${pid})`), held, endpoint };
+    const message = `the daemon (pid ${pid}) runs without the lock, so a second one could start`;
+    return { finding: problem(check, message, "Run: repoconf restart", place), held: true, endpoint };
   } catch (error) {
     const message = `it is no lock (${messageOf(error)})`;
-    return { finding: problem(check, message, "Remove it: the next start of the daemon makes a new one.", place) };
+    const action = "Remove it: the next start of the daemon makes a new one.";
+    return { finding: problem(check, message, action, place), held: false };
   }
 }
 
@@ -63,27 +51,6 @@ async function describeAbsence(home: Home): Promise<Finding> {
   return note("daemon", "none runs; the last one was ended before it could tidy up", action, {
     file: home.endpointFile,
   });
-}
-
-/**
- * Whether a process holds the lock of main/daemon/lock.ts. Asks for a read lock, for an instant and without writing.
- * Throws SQLite's error if the file is no lock.
- */
-async function isLockHeld(path: string): Promise<boolean> {
-  const stats = await lstat(path).catch(() => undefined);
-  // Of a link and the like the rights' check tells.
-  if (!stats?.isFile()) return false;
-  const database = new DatabaseSync(path, { readOnly: true });
-  try {
-    database.prepare("SELECT 1 FROM sqlite_schema").all();
-    return false;
-  } catch (error) {
-    const sqliteBusy = 5;
-    if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return true;
-    throw error;
-  } finally {
-    database.close();
-  }
 }
 
 /** Whether the daemon has, or would get, the port it prefers: `preferred` is the settings', if they name one. */

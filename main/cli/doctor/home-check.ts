@@ -1,5 +1,6 @@
 import type { Stats } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { homeFormat } from "../../daemon/home.ts";
 import { keyIdOf } from "../../daemon/keys/key-text.ts";
@@ -32,6 +33,11 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
     const message = `${folder} has format ${format}, and this version knows formats up to ${homeFormat}`;
     return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
   }
+  if (Number.isSafeInteger(format) && format > 0 && format < homeFormat) {
+    const message = `${folder} has format ${format}, that of an older version`;
+    const action = `Nothing: the next start of the daemon brings it to format ${homeFormat}. Save it first if you may want to go back: repoconf backup FILE`;
+    return { there: true, finding: note(check, message, action) };
+  }
   if (format !== homeFormat) {
     const action = `Put "${homeFormat}" there if this home is Repoconf's.`;
     return { there: true, finding: problem(check, `${formatFile} does not hold a format number`, action) };
@@ -42,7 +48,7 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
 /** That what is private is: own folders and regular files, no links, closed to other users. */
 export async function checkRights(home: Home): Promise<Finding[]> {
   const secrets = [home.lockFile, home.endpointFile, home.ownerKeyFile, home.keysFile];
-  const folders = [home.repositories, home.removed, home.scopes, home.temporary];
+  const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   const found = await Promise.all([
     checkEntry(home.folder, { folder: true, mode: 0o700 }),
     ...secrets.map(path => checkEntry(path, { folder: false, mode: 0o600 })),
@@ -78,17 +84,17 @@ async function checkEntry(
   return problem(check, message, `Close it: chmod ${wanted.mode.toString(8)} ${path}`, place);
 }
 
-/** That the files of keys hold keys: else the daemon does not start. */
-export async function checkKeys(home: Home): Promise<Finding[]> {
+/** That the files of keys hold keys: else the daemon does not start. `running` is the process of one that runs. */
+export async function checkKeys(home: Home, running: number | undefined): Promise<Finding[]> {
   const check = "keys";
   const findings: Finding[] = [];
   const owner = await readFile(home.ownerKeyFile, "utf8").catch((error: unknown) => ({ error }));
   if (typeof owner === "string" && keyIdOf(owner.trim()) === undefined) {
-    const action = "Remove the file: the next start of the daemon makes a new key.";
+    const restart = running === undefined ? ": the next start of the daemon" : ", and run: repoconf restart, which";
+    const action = `Remove the file${restart} makes a new key.`;
     findings.push(problem(check, "it does not hold a key", action, { file: home.ownerKeyFile }));
   } else if (typeof owner !== "string" && systemErrorCode(owner.error) === "ENOENT") {
-    const action = "Nothing: the next start of the daemon makes a new one.";
-    findings.push(note(check, "there is no owner's key", action, { file: home.ownerKeyFile }));
+    findings.push(describeMissingKey(home, running));
   } else if (typeof owner !== "string") {
     const action = "Make it readable to you, or remove it: the next start of the daemon makes a new key.";
     findings.push(problem(check, messageOf(owner.error), action, { file: home.ownerKeyFile }));
@@ -102,6 +108,25 @@ export async function checkKeys(home: Home): Promise<Finding[]> {
       findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
   }
   return findings.length > 0 ? findings : [good(check, "they can be read")];
+}
+
+function describeMissingKey(home: Home, running: number | undefined): Finding {
+  const place = { file: home.ownerKeyFile };
+  if (running === undefined) {
+    const action = "Nothing: the next start of the daemon makes a new one.";
+    return note("keys", "there is no owner's key", action, place);
+  }
+  const message = `the owner's key is gone, and the daemon that runs (pid ${running}) takes no other in its place`;
+  const action = "Run: repoconf restart. The next start makes a new one; other keys stay good.";
+  return problem("keys", message, action, place);
+}
+
+/** What a failed request with the owner's key says of the key. */
+export function describeRefusedKey(home: Home, error: unknown): Finding[] {
+  if (!(error instanceof RepoconfError) || error.code !== 1100) return [];
+  const action =
+    "Put the key back that was there; or remove the file and run: repoconf restart, which makes a new one.";
+  return [problem("keys", "the daemon that runs does not know this key", action, { file: home.ownerKeyFile })];
 }
 
 /** Undefined if nothing is there. */

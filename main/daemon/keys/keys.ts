@@ -74,7 +74,11 @@ export class Keys {
         `${home.keysFile} cannot be used: ${cause}. Mend it, or move it away: then every named key has ended.`,
       );
     }
-    const keys = new Keys(low, await ownerKey(home), now);
+    const owner = await ownerKey(home);
+    const keys = new Keys(low, owner.key, now);
+    // Whoever takes the owner's key away means all that had its rights.
+    if (owner.isNew && low.data.keys.some(({ kind }) => kind === "session"))
+      await keys.#save(low.data.keys.filter(({ kind }) => kind !== "session"));
     for (const key of low.data.keys) keys.#remember(key);
     return keys;
   }
@@ -244,7 +248,7 @@ function lastUse({ usedAt, createdAt }: StoredKey): number {
   return Date.parse(usedAt ?? createdAt);
 }
 
-async function ownerKey(home: Home): Promise<string> {
+async function ownerKey(home: Home): Promise<{ readonly key: string; readonly isNew: boolean }> {
   const file = privateFile(home, home.ownerKeyFile);
   let text: string | null;
   try {
@@ -257,14 +261,14 @@ async function ownerKey(home: Home): Promise<string> {
   if (text === null) {
     const { key } = newKeyText();
     await file.write(`${key}\n`);
-    return key;
+    return { key, isNew: true };
   }
   const key = text.trim();
   if (keyIdOf(key) === undefined) {
     throw new HomeError(`${home.ownerKeyFile} does not hold a key. Remove the file: the next start makes a new one.`);
   }
   await file.makePrivate();
-  return key;
+  return { key, isNew: false };
 }
 
 function parseKeys(value: unknown): KeysData {

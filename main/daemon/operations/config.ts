@@ -96,6 +96,8 @@ export function configOperations(
       }
       const watched = ids ?? [...store.ids()].filter(id => service.canSee(caller, id));
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
+      // From the revision that is told on, so that nothing gets lost between here and the reply.
+      for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
       connection.watch(ids, from);
       return { result: { revisions } };
     },

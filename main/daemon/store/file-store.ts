@@ -201,7 +201,7 @@ export class FileStore implements RepositoryStore {
 
   add(repository: NewRepository): Promise<RepositorySummary> {
     return this.#roster(async () => {
-      const { id, name, path, inTree } = repository;
+      const { id, name, path, inTree, actor } = repository;
       const taken = [...this.#repositories.keys()].some(other => other.toLowerCase() === id.toLowerCase());
       if (taken)
         throw new RepoconfError(1111, `There is a repository with the id ${id} already. Choose another id.`, {
@@ -225,7 +225,7 @@ export class FileStore implements RepositoryStore {
       } catch (error) {
         throw storageFailure(id, error);
       }
-      const added = this.#repositories.get(id) ?? this.#open(id, files);
+      const added = this.#repositories.get(id) ?? this.#open(id, files, actor);
       await added.look();
       this.#publish({ kind: "added", state: added.state });
       return this.#summarise(added);
@@ -299,7 +299,11 @@ export class FileStore implements RepositoryStore {
     return repository;
   }
 
-  #open(id: string, files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem)): Repository {
+  #open(
+    id: string,
+    files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem),
+    addedBy?: Actor,
+  ): Repository {
     const { scopes, folders, retention, onProblem } = this.#options;
     const journal = new Journal(
       {
@@ -317,6 +321,7 @@ export class FileStore implements RepositoryStore {
       journal,
       scopes,
       indexed: this.#indexed.get(id),
+      addedBy,
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
       onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),

@@ -147,7 +147,10 @@ export class HandEdits {
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
     const known = loaded ? repository.stamps : indexed?.stamps;
     // One that cannot be read has no stamp known, and so is tried again at every sweep.
-    if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await repository.look();
+    // A work tree that is gone has no stamps either when it comes back without the file.
+    if (treePath !== undefined && repository.state.broken !== undefined) await repository.look();
+    else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree))
+      await repository.look();
   }
 
   /** A folder that was removed and made again is another one, and its watch is deaf. */

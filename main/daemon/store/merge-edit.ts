@@ -16,9 +16,9 @@ export const staleEditAge = 2_000;
 
 /**
  * What a file should hold if a program has read it, changed it and written it back while sets went by: its changes, and
- * the sets'. Undefined if it is an edit like any other, which is taken as it stands. It is a guess, so all must hold: the
- * text is none that was there a moment ago (that is a revert); the fields of the sets since some moment are as they were
- * before them, so it did not know of those; and those of the sets before that moment are as they are now, so it knew them.
+ * the sets'. Undefined if it is an edit like any other, which is taken as it stands. It is a guess, so both must hold: the
+ * text is none that was there a moment ago (that is a revert), and every field of the sets since some moment is as it was
+ * at that moment. Of several such moments the earliest counts, so that no set is taken back that it did not know of.
  */
 export function mergeStaleEdit(
   edit: { readonly textHash: string; readonly config: Config },
@@ -29,28 +29,20 @@ export function mergeStaleEdit(
   if (recent.some(({ before, after }) => before.textHash === edit.textHash || after.textHash === edit.textHash))
     return undefined;
   const isAsIn = (config: Config, path: ConfigPath) => sameJson(valueIn(config, path), valueIn(edit.config, path));
-  const reverted = new Set<string>();
-  for (const path of recent.flatMap(({ paths }) => paths)) if (!isAsIn(current, path)) reverted.add(nameOf(path));
-  if (reverted.size === 0) return undefined;
   /** The fields of the sets since the moment looked at. */
-  const unknown = new Map<string, ConfigPath>();
+  const touched = new Map<string, ConfigPath>();
+  let unknown: readonly ConfigPath[] | undefined;
   for (const write of recent.toReversed()) {
-    for (const path of write.paths) {
-      unknown.set(nameOf(path), path);
-      reverted.delete(nameOf(path));
-    }
-    const paths = [...unknown.values()];
-    if (reverted.size > 0 || !paths.every(path => isAsIn(write.before.config, path))) continue;
-    return applyConfigEdits(
-      edit.config,
-      paths.map(path => ({ ...path, value: valueIn(current, path) })),
-    );
+    for (const path of write.paths) touched.set(joinConfigPath(path.scope, path.field), path);
+    const paths = [...touched.values()];
+    if (!paths.every(path => isAsIn(write.before.config, path))) continue;
+    if (!paths.every(path => isAsIn(current, path))) unknown = paths;
   }
-  return undefined;
-}
-
-function nameOf({ scope, field }: ConfigPath): string {
-  return joinConfigPath(scope, field);
+  if (unknown === undefined) return undefined;
+  return applyConfigEdits(
+    edit.config,
+    unknown.map(path => ({ ...path, value: valueIn(current, path) })),
+  );
 }
 
 function valueIn(config: Config, { scope, field }: ConfigPath) {

@@ -1,4 +1,4 @@
-import { readdir, unlink } from "node:fs/promises";
+import { readdir, stat, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
@@ -47,6 +47,7 @@ export function sameStamps(one: FileStamps, other: FileStamps): boolean {
 export class RepositoryFiles {
   readonly home: JsonDocument;
   #tree: JsonDocument | undefined;
+  #folderGone = false;
   readonly #id: string;
   readonly #fileSystem: FileSystem;
 
@@ -85,7 +86,10 @@ export class RepositoryFiles {
     const homeChanged = await this.home.look();
     this.follow();
     const treeChanged = (await this.#tree?.look()) ?? false;
-    return homeChanged || treeChanged;
+    const folderWasGone = this.#folderGone;
+    // A branch without the file is one thing, a work tree that is not there another.
+    this.#folderGone = this.#tree?.status.kind === "gone" && !(await isFolder(dirname(this.#tree.path)));
+    return homeChanged || treeChanged || this.#folderGone !== folderWasGone;
   }
 
   /** What was found at the last look, or written since. */
@@ -100,6 +104,8 @@ export class RepositoryFiles {
         problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
       };
     }
+    if (this.#folderGone)
+      return { kind: "broken", head, problem: { code: 1106, message: `the folder ${head.path} is gone` } };
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", head, problem: fileProblem(this.values) };
@@ -148,6 +154,11 @@ function fileProblem(document: JsonDocument): HealthProblem {
 function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
   const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
   return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats?.isDirectory() === true;
 }
 
 /** Takes away the temporary files that a crash left beside an in-tree file. */

@@ -1,7 +1,7 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { JournalDamageError } from "./journal/segment.ts";
+import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
 import type { Repository } from "./repository.ts";
 import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
 
@@ -13,7 +13,14 @@ import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
 /** The changes after a revision, the oldest first. Throws RepoconfError 1110 or 1112. */
 export async function* changesAfter(repository: Repository, after: number): AsyncGenerator<RecordedChange> {
   assertKept(repository, after);
-  yield* telling(repository, repository.journal.forward(after, repository.state.revision));
+  const newest = repository.state.revision;
+  let at = after;
+  for await (const change of telling(repository, repository.journal.forward(after, newest))) {
+    if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
+    at = change.revision;
+    yield change;
+  }
+  if (at !== newest) throw lostRevision(repository, at + 1);
 }
 
 /** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1110 where it is damaged. */
@@ -33,8 +40,10 @@ export async function configAt(repository: Repository, revision: number): Promis
   let config = recorded;
   const forgotten = new Set<string>();
   if (revision === state.revision) return { config, forgotten };
+  let reached = state.revision;
   for await (const record of telling(repository, journal.backward(state.revision))) {
-    if (record.revision <= revision) break;
+    reached = record.revision;
+    if (reached <= revision) break;
     if (record.kind !== "change") continue;
     for (const change of record.changes) {
       const path = joinConfigPath(change.scope, change.field);
@@ -46,7 +55,15 @@ export async function configAt(repository: Repository, revision: number): Promis
       record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
     );
   }
+  // Else it was lost with the journal's end, or went by compaction while this was read.
+  if (reached !== revision) throw lostRevision(repository, revision);
   return { config, forgotten };
+}
+
+function lostRevision({ id, journal, state }: Repository, revision: number): RepoconfError {
+  const message = `The journal no longer tells of revision ${revision}. Read the values anew and go on from there.`;
+  const details = { current: state.revision, oldest: journal.oldest };
+  return new RepoconfError(1110, message, { repo: id, details });
 }
 
 function assertKept({ id, journal, state }: Repository, revision: number): void {
@@ -66,8 +83,11 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
   try {
     yield* records;
   } catch (error) {
-    if (!(error instanceof JournalDamageError)) throw error;
-    throw damagedJournal(repository, error);
+    if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
+    if (!(error instanceof SegmentGoneError)) throw error;
+    const { id, state, journal } = repository;
+    const message = "The journal was compacted while it was being read. Try again.";
+    throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest: journal.oldest } });
   }
 }
 

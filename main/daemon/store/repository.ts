@@ -1,11 +1,13 @@
 import { performance } from "node:perf_hooks";
 import { type Config, filterConfig } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
+import { systemErrorCode } from "./file-system.ts";
 import { interpretConfig } from "./interpret.ts";
 import type { Journal, JournalHead } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, hashText } from "./journal/record.ts";
@@ -14,7 +16,15 @@ import { formatJsonText } from "./json-text.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { storageFailure } from "./storage-failure.ts";
-import type { Applied, ChangeRequest, RepositoryState, RepositorySummary, StoreEvent, ValueSource } from "./store.ts";
+import type {
+  Actor,
+  Applied,
+  ChangeRequest,
+  RepositoryState,
+  RepositorySummary,
+  StoreEvent,
+  ValueSource,
+} from "./store.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 
@@ -39,12 +49,17 @@ export interface RepositoryOptions {
   readonly journal: Journal;
   readonly scopes: Scopes;
   readonly indexed: IndexedRepository | undefined;
+  /** Who has just added it; undefined: it was there. */
+  readonly addedBy: Actor | undefined;
   publish(event: StoreEvent): void;
   /** Name and place as they are in the file now, whenever that was read. */
   onHead(state: RepositoryState): void;
   /** Something failed that no caller is told of. */
   onProblem(message: string, error: unknown): void;
 }
+
+/** How long, in milliseconds, a write is tried again while another program keeps changing the file. */
+const foreignEditTime = 7_500;
 
 /**
  * One repository and its queue: the one way its state changes. An operation and a hand edit alike are compared with
@@ -349,6 +364,7 @@ export class Repository {
     const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     if (change === undefined) this.#unrecorded = undefined;
     else if (!(await this.#record(change)) && !first) return;
+    this.#dropFromRecentWrites(changes);
     this.#become({
       id: this.id,
       ...content.head,
@@ -424,12 +440,13 @@ export class Repository {
   }
 
   #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
+    const addedBy = this.#loaded ? undefined : this.#options.addedBy;
     return {
       kind: "change",
       revision: (this.journal.head?.revision ?? 0) + 1,
       time: new Date().toISOString(),
-      actor: { kind: "file" },
-      source,
+      actor: addedBy ?? { kind: "file" },
+      source: addedBy === undefined ? source : "set",
       changes,
       text: this.#textHash(),
     };
@@ -450,8 +467,10 @@ export class Repository {
 
   /** Decides the batch in order, each change on the outcome of the one before, and puts the result on the disk. */
   async #write(batch: readonly WaitingChange[]): Promise<WrittenChanges> {
+    const end = performance.now() + foreignEditTime;
     for (;;) {
-      if (this.#unrecorded !== undefined) await this.#look();
+      // It may have been mended since, and nobody has said so yet.
+      if (this.#unrecorded !== undefined || this.files.content.kind === "broken") await this.#look();
       const content = this.files.content;
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
       if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));
@@ -468,7 +487,9 @@ export class Repository {
           await this.journal.cutBack(head);
         });
       } catch (error) {
-        if (error instanceof ForeignEditError) {
+        const isElsewhere = error instanceof ForeignEditError || systemErrorCode(error) === "ENOENT";
+        if (isElsewhere && performance.now() < end) {
+          // The text is another one, or the work tree is gone.
           await this.#look();
         } else if (error instanceof DocumentTooLargeError && batch.length > 1) {
           // Which of them is too much shows only one by one.
@@ -515,6 +536,16 @@ export class Repository {
     const since = performance.now() - staleEditAge;
     const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
     this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  }
+
+  /** What was changed by hand since a write of ours no longer has the write's value, so no merge may bring that back. */
+  #dropFromRecentWrites(changes: readonly ConfigPath[]): void {
+    const isChanged = ({ scope, field }: ConfigPath) =>
+      changes.some(change => change.scope === scope && change.field === field);
+    this.#recentWrites = this.#recentWrites.map(write => ({
+      ...write,
+      paths: write.paths.filter(path => !isChanged(path)),
+    }));
   }
 
   #written(decided: readonly Decided[], records: readonly ChangeRecord[], undo: () => Promise<void>): WrittenChanges {

@@ -77,6 +77,8 @@ export interface NewRepository {
   readonly name: string;
   readonly path?: string;
   readonly inTree: boolean;
+  /** Who adds it: the first revision is this one's. */
+  readonly actor: Actor;
 }
 
 export interface RepositoryInfo {

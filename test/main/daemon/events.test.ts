@@ -87,24 +87,40 @@ describe("config/watch and config/unwatch", () => {
     expect(changesOf(t.owner)).toMatchObject([{ repo: "two", revision: 2 }]);
   });
 
-  test("since an older revision gives 1110 with the current one, as changes are not kept yet, and nothing is watched", async () => {
+  test("since an older revision begins with what came after it, then what comes next", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();
-    await t.owner.call("config/set", { repo, "svc.timeout": 5 });
-    expect(await t.owner.call("config/watch", { repo, since: 1 })).toMatchObject({
-      result: null,
-      errors: [{ code: 1110, name: "History Compacted", repo, details: { current: 2 } }],
-    });
-    await t.owner.call("config/set", { repo, "svc.timeout": 6 });
+    for (const timeout of [5, 6]) await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+    const watch = await t.owner.call("config/watch", { repo, since: 1 });
+    expect(watch).toEqual({ result: { revisions: { [repo]: 3 } }, errors: [] });
+    await t.owner.call("config/set", { repo, "svc.timeout": 7 });
+    for (const [revision, value, previous] of [
+      [2, 5, 900],
+      [3, 6, 5],
+      [4, 7, 6],
+    ]) {
+      const changes = { svc: { timeout: { value, previous, stored: true } } };
+      expect(await t.owner.nextChange()).toMatchObject({ repo, revision, actor: "owner", source: "set", changes });
+    }
     await t.owner.call("key/self");
-    expect(t.owner.events).toEqual([]);
+    expect(changesOf(t.owner)).toHaveLength(3);
+  });
+
+  test("since a revision of a repository that is gone passes it over where all are watched", async () => {
+    await using t = await startTestDaemon();
+    const one = await t.addRepository("one");
+    const watch = await t.owner.call("config/watch", { since: { nowhere: 1, one: 1 } });
+    expect(watch).toEqual({ result: { revisions: { one: 1 } }, errors: [] });
+    await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
+    await t.owner.call("key/self");
+    expect(changesOf(t.owner)).toMatchObject([{ repo: "one", revision: 2 }]);
   });
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([
     ["an unknown repository", { repo: ["one", "nowhere"] }, 1102],
     ["a revision never made", { repo: "one", since: 99 }, 1112],
     ["a revision never made of one of several", { repo: ["one", "two"], since: { two: 99 } }, 1112],
-    ["a revision of a repository that is not there", { since: { nowhere: 1 } }, 1102],
+    ["a revision of a named repository that is not there", { repo: ["nowhere"], since: { nowhere: 1 } }, 1102],
     ["a number as since of several", { repo: ["one"], since: 1 }, 1101],
     ["a number as since of all", { since: 1 }, 1101],
     ["an object as since of one", { repo: "one", since: { one: 1 } }, 1101],

@@ -188,10 +188,15 @@ describe("config/list: stored values and revisions", () => {
     expect(errors).toMatchObject([{ code: 1112, repo, details: { current: 1 } }]);
   });
 
-  test("an older revision gives 1110, as changes are not kept yet, and says which is the newest", async () => {
+  test("an older revision gives the values of then, and its number", async () => {
     const repo = await repositoryWithTimeout(30);
-    const { result, errors } = await t.owner.call("config/list", { repo, revision: 1 });
-    expect(result).toEqual({});
-    expect(errors).toMatchObject([{ code: 1110, repo, details: { current: 2 } }]);
+    await t.owner.call("config/set", { repo, "svc.timeout": 31 });
+    const field = "svc.timeout";
+    const then = await t.owner.call("config/list", { repo, revision: 2, field });
+    expect(then).toEqual({ result: { svc: { timeout: 30 } }, errors: [], revision: 2 });
+    const first = await t.owner.call("config/list", { repo, revision: 1, field });
+    expect(first).toEqual({ result: { svc: { timeout: 900 } }, errors: [], revision: 1 });
+    const stored = await t.owner.call("config/list", { repo, revision: 1, stored: true });
+    expect(stored).toEqual({ result: {}, errors: [], revision: 1 });
   });
 });

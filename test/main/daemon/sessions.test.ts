@@ -215,13 +215,14 @@ describe("a session's life", () => {
     expect((await session.call("repo/list")).errors).toEqual([]);
   });
 
-  test("it survives a new owner's key: each ends on its own", async () => {
+  test("it ends with the owner's key: whoever takes that away means all that had its rights", async () => {
     await using t = await startTestDaemon();
     const [key, old] = [await redeem(t, await newCode(t)), t.ownerKey];
     await unlink(join(t.homeFolder, "owner.key"));
     await t.restart();
     expect(t.ownerKey).not.toBe(old);
-    expect((await (await t.connect(key)).call("repo/list")).errors).toEqual([]);
+    await expect(t.connect(key)).rejects.toMatchObject({ data: { code: 1100 } });
+    expect((await t.owner.call("key/list")).result).toEqual([]);
   });
 
   test("a code does not survive a restart", async () => {

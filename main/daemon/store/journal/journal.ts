@@ -79,6 +79,7 @@ export class Journal {
   #segments: Segment[];
   #head: JournalHead | undefined;
   readonly #told = new Set<string>();
+  #compactionDue = false;
 
   /** `segments`: those that are there, the oldest first. */
   constructor(options: JournalOptions, segments: readonly Segment[]) {
@@ -103,21 +104,23 @@ export class Journal {
 
   /**
    * Reads the end, and takes away what a crash left there: a torn record, and revisions that the daemon had no time to
-   * make true (their file is still `current`, the version that they were to replace). `known` is the least revision that
-   * was given out, as far as others know; numbers go on behind it where the journal's end is lost.
+   * make true (their file is still `current`, the version that they were to replace). `known` is the greatest revision
+   * that was given out, as far as others know: where the journal ends before it, its end is lost. Numbers then go on
+   * behind all that may have been given out, so that none stands for two states, and one stays between, for which no
+   * values were ever told.
    */
   async open(current: FileStamp | undefined, known: number): Promise<void> {
     await this.#dropOldGenerations();
     const isUnwritten = ({ record }: JournalLine) =>
       record.kind === "change" && record.replaces !== undefined && sameStamp(record.replaces, current);
-    let lost = this.#segments.length === 0;
+    let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0 };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
       const tail = await readTail(segment.path, this.#options.fileSystem, line => !isUnwritten(line));
       const torn = tail.bytes > tail.whole;
       const kept = tail.lines.findIndex(line => !isUnwritten(line));
       const last = tail.lines[kept];
-      if (torn) lost = (await this.#setAside(segment, tail.whole)) || lost;
+      if (torn) damagedLines += await this.#setAside(segment, tail.whole);
       if (last === undefined) {
         // The first record is not whole: the daemon died while it began this segment.
         await this.#options.fileSystem.unlink(segment.path);
@@ -131,11 +134,23 @@ export class Journal {
       head = { segment, bytes, hash, revision: record.revision, ...text };
       break;
     }
-    if (lost && known > head.revision) {
-      const { text: _, ...rest } = head;
-      head = { ...rest, revision: known };
-    }
+    const given = Math.max(known, head.revision + damagedLines);
     this.#head = head;
+    if (given > head.revision) await this.#goOnBehind(given, head);
+  }
+
+  /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
+  async #goOnBehind(given: number, head: JournalHead): Promise<void> {
+    this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} cannot be told any more`);
+    const { text: _, ...rest } = head;
+    const next = { ...rest, revision: given + 1 };
+    try {
+      // Of a journal that is gone as a whole, the first append begins another.
+      this.#head = head.segment === undefined ? next : await this.#begin(next, [], await this.replay());
+    } catch (error) {
+      this.#head = undefined;
+      throw error;
+    }
   }
 
   /**
@@ -145,6 +160,11 @@ export class Journal {
   async append(records: readonly (ChangeRecord | ForgetRecord)[], before: Config): Promise<JournalHead> {
     const head = this.#head;
     if (head === undefined) throw new Error("the journal is not open");
+    if (this.#compactionDue && head.segment !== undefined) {
+      // Only now: what the newest segment began with is true, and will not be cut back.
+      this.#compactionDue = false;
+      void this.#compact(head.segment);
+    }
     try {
       this.#head = (await this.#extend(head, records)) ?? (await this.#begin(head, records, before));
     } catch (error) {
@@ -192,7 +212,10 @@ export class Journal {
     return config;
   }
 
-  /** Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError. */
+  /**
+   * Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError, or
+   * SegmentGoneError if the journal is written anew meanwhile.
+   */
   async *backward(upTo: number): AsyncGenerator<JournalRecord> {
     let expected: string | undefined;
     for (const segment of this.#segments.toReversed()) {
@@ -208,7 +231,10 @@ export class Journal {
     }
   }
 
-  /** The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError. */
+  /**
+   * The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError, or SegmentGoneError if
+   * compaction overtakes it or the journal is written anew meanwhile.
+   */
   async *forward(after: number, upTo: number): AsyncGenerator<ChangeRecord> {
     const first = Math.max(
       0,
@@ -217,7 +243,7 @@ export class Journal {
     let expected: string | undefined;
     for (const segment of this.#segments.slice(first)) {
       const bytes = await this.#read(segment);
-      if (bytes === undefined) throw new JournalDamageError(segment.path, undefined, "it is gone");
+      if (bytes === undefined) throw new SegmentGoneError(segment.path);
       for (const { text, start } of [...linesBackward(bytes)].reverse()) {
         const line = parseLine(text);
         if (line === undefined || (expected !== undefined && line.previous !== expected))
@@ -307,22 +333,23 @@ export class Journal {
       }
       await syncFolder(folder, fileSystem);
     } catch (error) {
+      this.#segments = this.#segments.filter(one => one !== segment);
       // Left there, the next start would take it for the journal's end.
       await fileSystem.unlink(segment.path).catch(() => {});
       throw error;
     }
-    void this.#compact();
+    this.#compactionDue = true;
     return endOf(records, { segment, bytes: content.length, hash, revision });
   }
 
-  /** Drops the oldest segments, as long as enough is left without them. */
-  async #compact(): Promise<void> {
+  /** Drops the oldest segments before `newest`, as long as enough is left without them. */
+  async #compact(newest: Segment): Promise<void> {
     try {
       const { revisions, bytes } = this.#options.retention();
       for (;;) {
         const [oldest, ...rest] = this.#segments;
         const [next] = rest;
-        if (oldest === undefined || next === undefined) return;
+        if (oldest === undefined || next === undefined || oldest === newest) return;
         const sizes = await Promise.all(rest.map(async ({ path }) => (await stat(path)).size));
         const left = sizes.reduce((sum, size) => sum + size, 0);
         if ((this.#head?.revision ?? 0) - next.revision < revisions && left < bytes) return;
@@ -341,6 +368,7 @@ export class Journal {
       return await readSegment(segment.path);
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
+      if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
       if (!this.#segments.includes(segment)) return undefined;
       throw new JournalDamageError(segment.path, undefined, "it is gone");
     }
@@ -353,14 +381,15 @@ export class Journal {
     this.#segments = this.#segments.filter(({ generation }) => generation === newest);
   }
 
-  /** Keeps what is behind the last whole record for a person to look at; tells if it was more than one torn record. */
-  async #setAside(segment: Segment, whole: number): Promise<boolean> {
+  /** Keeps what is behind the last whole record for a person to look at, if it is more than one torn record; returns how many lines. */
+  async #setAside(segment: Segment, whole: number): Promise<number> {
     const rest = (await readSegment(segment.path)).subarray(whole);
-    if (rest.indexOf("\n") === -1) return false;
+    const lines = [...linesBackward(rest)].length;
+    if (lines === 0) return 0;
     const aside = `${segment.path}.damaged`;
     await appendFile(aside, rest, { mode: 0o600 });
     this.#options.onDamage(`${segment.path}: its end is damaged; what is cut off is kept in ${aside}`);
-    return true;
+    return lines;
   }
 
   async #truncate(path: string, bytes: number): Promise<void> {

@@ -54,7 +54,8 @@ export function formatLines(
   let text = "";
   let hash = previous;
   for (const record of records) {
-    const content = `${hash} ${JSON.stringify(record)}`;
+    // Bytes that are no UTF-8 are read as this character, so it must stand for nothing else.
+    const content = `${hash} ${JSON.stringify(record).replaceAll("\ufffd", "\\ufffd")}`;
     hash = hashText(content);
     text += `${hash} ${content}\n`;
   }

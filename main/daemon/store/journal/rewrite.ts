@@ -1,7 +1,8 @@
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, filterConfig } from "../../../../shared/config.ts";
 import { syncFolder } from "../durable-text-file.ts";
-import type { FileSystem } from "../file-system.ts";
+import { type FileSystem, systemErrorCode } from "../file-system.ts";
 import type { Journal } from "./journal.ts";
 import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
 
@@ -15,7 +16,8 @@ export interface RewritePlace {
 /**
  * Writes the journal anew without the values that a field had before its present one, and says so in a record at its
  * end. What is older than the oldest kept revision goes too. Nothing may be appended meanwhile. Throws the system's
- * error or JournalDamageError; then the journal is as it was.
+ * error or JournalDamageError; then the journal is as it was, or is written anew and older files may still be there,
+ * until the next try or the next start.
  */
 export async function forgetValues(
   journal: Journal,
@@ -29,20 +31,40 @@ export async function forgetValues(
   const { text, hash } = formatLines([...records, forget], noHash);
   const name = `${id}.${generation}-${revision}.jsonl`;
   const [temporary, path] = [join(temporaryFolder, name), join(folder, name)];
-  const handle = await fileSystem.open(temporary, "w", 0o600);
   try {
-    await handle.writeFile(text);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    const handle = await fileSystem.open(temporary, "w", 0o600);
+    try {
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await fileSystem.rename(temporary, path);
+  } catch (error) {
+    await fileSystem.unlink(temporary).catch(() => {});
+    throw error;
   }
-  await fileSystem.rename(temporary, path);
-  await syncFolder(folder, fileSystem);
-  const old = journal.segments;
+  try {
+    await syncFolder(folder, fileSystem);
+  } catch (error) {
+    // Left there, the next start would take it for the journal and drop the one that is appended to.
+    const removed = await fileSystem.unlink(path).then(
+      () => true,
+      () => false,
+    );
+    if (removed) throw error;
+  }
   const segment = { path, generation, revision };
   journal.replaceBy(segment, { segment, bytes: Buffer.byteLength(text), hash, revision: forget.revision });
-  // A start that finds them left takes the newest generation.
-  for (const one of old) await fileSystem.unlink(one.path).catch(() => {});
+  // All that holds older values, also what an earlier try could not take away, and what was set aside.
+  let failure: unknown;
+  for (const other of await readdir(folder)) {
+    if (other === name || !other.startsWith(`${id}.`)) continue;
+    await fileSystem.unlink(join(folder, other)).catch(error => {
+      if (systemErrorCode(error) !== "ENOENT") failure ??= error;
+    });
+  }
+  if (failure !== undefined) throw failure;
   await syncFolder(folder, fileSystem);
 }
 

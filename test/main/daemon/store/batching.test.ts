@@ -11,6 +11,7 @@ function count(calls: readonly FileCall[], operation: FileCall["operation"]): nu
 test("64 sets that wait on one repository while a write runs become one write, and each its own revision", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.calls.splice(0);
   const hours = Array.from({ length: 64 }, (_, index) => index % 24);
   let release = () => {};
   const gate = new Promise<void>(resolve => {
@@ -27,8 +28,9 @@ test("64 sets that wait on one repository while a write runs become one write, a
   const replies = await Promise.all(waiting);
   expect(replies.flatMap(({ errors }) => errors)).toEqual([]);
   expect(count(fileSystem.calls, "rename")).toBe(2);
-  // One for each file and one for its folder.
+  // One for each file and one for its folder, and one for all the records of each batch.
   expect(count(fileSystem.calls, "sync")).toBe(4);
+  expect(count(fileSystem.calls, "datasync")).toBe(2);
   expect(replies.map(({ result }) => result[0]?.revision)).toEqual(hours.map((_, index) => 3 + index));
   await until(() => shop.sources().length === 65, "an event for each set");
   expect(await shop.value("timeout")).toBe(163);
@@ -38,31 +40,42 @@ test("64 sets that wait on one repository while a write runs become one write, a
 test("a set of many fields costs one durable write, one of what is stored already costs none", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.calls.splice(0);
   const fields = { "svc.timeout": 5, "svc.refresh_day": 5, "svc.refresh_hour": 5, "svc.domain": "five.test" };
   expect((await shop.set(fields)).errors).toEqual([]);
   expect(count(fileSystem.calls, "rename")).toBe(1);
   expect(count(fileSystem.calls, "writeFile")).toBe(1);
   expect(count(fileSystem.calls, "sync")).toBe(2);
+  expect(count(fileSystem.calls, "datasync")).toBe(1);
   expect((await shop.set(fields)).errors).toEqual([]);
   expect((await shop.t.owner.call("config/set", { repo: "shop", dryRun: true, "svc.timeout": 6 })).errors).toEqual([]);
   expect(count(fileSystem.calls, "rename")).toBe(1);
+  expect(count(fileSystem.calls, "datasync")).toBe(1);
 });
 
-test("on the disk: the new text is synced before the rename, the folder before the reply", async () => {
+test("on the disk: the new text and its record are synced before the rename, the folder before the reply", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const order: string[] = [];
   const names = new Map([
     [join(shop.t.homeFolder, "tmp/shop.json"), "new text"],
+    [join(shop.t.homeFolder, "journal/shop.0-0.jsonl"), "journal"],
     [dirname(shop.file), "folder"],
   ]);
   fileSystem.after = ({ operation, path }) => {
     const name = names.get(path);
-    if (name !== undefined && ["writeFile", "sync", "rename"].includes(operation)) order.push(`${name} ${operation}`);
+    if (name !== undefined && ["writeFile", "write", "sync", "datasync", "rename"].includes(operation))
+      order.push(`${name} ${operation}`);
   };
   await shop.set({ "svc.timeout": 31 });
   order.push("reply");
-  expect(order).toEqual(["new text writeFile", "new text sync", "new text rename", "folder sync", "reply"]);
+  // File and journal are put on the disk side by side.
+  expect(order.filter(step => step.startsWith("journal"))).toEqual(["journal write", "journal datasync"]);
+  expect(order.filter(step => step.startsWith("new text")).slice(0, 2)).toEqual([
+    "new text writeFile",
+    "new text sync",
+  ]);
+  expect(order.slice(4)).toEqual(["new text rename", "folder sync", "reply"]);
 });
 
 test("nothing of a set is visible before it is durable", async () => {
@@ -70,13 +83,14 @@ test("nothing of a set is visible before it is durable", async () => {
   await using shop = await startShop(undefined, { fileSystem });
   const seen: unknown[] = [];
   fileSystem.before = async ({ operation }) => {
-    if (operation !== "sync" && operation !== "rename") return;
+    if (!["sync", "datasync", "rename"].includes(operation)) return;
     const { result, revision } = await shop.t.owner.call("config/list", { repo: "shop" });
     seen.push([result["svc"]?.["timeout"], result["svc"]?.["domain"], revision, shop.sources().length]);
   };
   await shop.set({ "svc.timeout": 31, "svc.domain": "a.test" });
   fileSystem.before = () => {};
   expect(seen).toEqual([
+    [30, "", 1, 0],
     [30, "", 1, 0],
     [30, "", 1, 0],
     [30, "", 1, 0],

@@ -55,7 +55,7 @@ describe.concurrent("a hand edit is merged, and nothing overwritten, when it com
     expect(await shop.t.owner.nextChange()).toMatchObject({
       revision: 2,
       actor: "file",
-      source: "merge",
+      source: "file",
       changes: { svc: { refresh_day: { value: 3, previous: 2 }, domain: { value: "hand.test" } } },
     });
     expect(await shop.t.owner.nextChange()).toMatchObject({
@@ -81,7 +81,7 @@ test("a hand edit of the very field that is set: the set comes after it and wins
   await using shop = await startShopEditedInBetween(shopText.replace("30", "45"));
   await shop.set({ "svc.timeout": 31 });
   expect(await shop.t.owner.nextChange()).toMatchObject({
-    source: "merge",
+    source: "file",
     changes: { svc: { timeout: { value: 45 } } },
   });
   expect(await shop.t.owner.nextChange()).toMatchObject({
@@ -133,7 +133,7 @@ test("an edit in between is merged into an atomic set of several repositories to
   expect(errors).toEqual([]);
   expect(result.map(({ repo }) => repo).sort()).toEqual(["cellar", "shop"]);
   expect(await shop.read()).toBe(edited.replace("30", "31"));
-  expect(shop.sources()).toEqual(["merge", "set"]);
+  expect(shop.sources()).toEqual(["file", "set"]);
 });
 
 test("the one gap, between last look and rename: the set wins, and daemon and file agree", async () => {

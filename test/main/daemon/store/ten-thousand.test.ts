@@ -51,7 +51,11 @@ test("a start with a matching index opens no repository's file, nor does a list 
   expect(opened().slice(before)).toEqual([]);
   const list = await t.owner.call("config/list", { repo: idOf(4_711), field: "svc.timeout" });
   expect(list.result).toEqual({ svc: { timeout: 4711 } });
-  expect(opened().slice(before)).toEqual([join(home.path, "repos", `${idOf(4_711)}.json`)]);
+  const id = idOf(4_711);
+  expect(opened().slice(before)).toEqual([
+    join(home.path, "repos", `${id}.json`),
+    join(home.path, "journal", `${id}.0-0.jsonl`),
+  ]);
 });
 
 const inotify = await readdir("/proc/self/fdinfo").then(

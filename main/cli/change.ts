@@ -1,0 +1,94 @@
+import { type Command, Option } from "commander";
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { ChangedRepository, Reply } from "../../shared/protocol.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  parseRevision,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { CommandError, exitCodeOf } from "./exit-codes.ts";
+import { listFields, showValue, withSuggestion } from "./fields.ts";
+import { describeError } from "./messages.ts";
+import { print, printJson, visible } from "./terminal.ts";
+
+export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly ifRevision?: number;
+  readonly atomic?: boolean;
+  readonly dryRun?: boolean;
+  readonly reason?: string;
+}
+
+/** What every command takes that changes values of a repository. */
+export function addChangeOptions(command: Command): Command {
+  return addJsonOption(addRepositoryOption(addSessionOptions(command)))
+    .addOption(
+      new Option(
+        "--if-revision <n>",
+        "only if the repository is at this revision; else nothing changes, with exit code 3",
+      ).argParser(parseRevision),
+    )
+    .option("--atomic", "all of it or nothing")
+    .option("--dry-run", "only say what would be")
+    .option("--reason <text>", "why, for whoever watches or reads the history");
+}
+
+/** The options as the operations take them. */
+export function changeArguments({ ifRevision, atomic, dryRun, reason }: ChangeCommandOptions) {
+  return {
+    ...(ifRevision !== undefined && { revision: ifRevision }),
+    ...(atomic && { atomic }),
+    ...(dryRun && { dryRun }),
+    ...(reason !== undefined && { reason }),
+  };
+}
+
+/**
+ * Says what a change did, and throws what was refused. For programs it is one object: that of the repository if anything
+ * was done, with `errors` if anything was refused.
+ */
+export async function reportChange(
+  client: RepoconfClient,
+  reply: Reply<readonly ChangedRepository[]>,
+  options: ChangeCommandOptions,
+  done: string,
+): Promise<void> {
+  const [changed] = reply.result;
+  if (options.json) printChangeJson(reply);
+  else if (changed !== undefined) await printChange(client, changed, options, done);
+  await throwRefusal(client, reply);
+}
+
+/** `more` goes into the repository's object. */
+export function printChangeJson({ result: [changed], errors }: Reply<readonly ChangedRepository[]>, more = {}): void {
+  printJson({ ...changed, ...(changed !== undefined && more), ...(errors.length > 0 && { errors }) });
+}
+
+async function printChange(
+  client: RepoconfClient,
+  { config }: ChangedRepository,
+  { dryRun }: ChangeCommandOptions,
+  done: string,
+): Promise<void> {
+  const fields = await listFields(client);
+  for (const [scope, values] of Object.entries(config)) {
+    for (const [field, { value }] of Object.entries(values)) {
+      const path = joinConfigPath(scope, field);
+      const shown = visible(showValue(value, fields.get(path), false));
+      print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}`);
+    }
+  }
+}
+
+/** Throws everything that was refused, each with the field that may have been meant. */
+export async function throwRefusal(client: RepoconfClient, reply: Reply): Promise<void> {
+  if (reply.errors.length === 0) return;
+  const errors = await Promise.all(reply.errors.map(entry => withSuggestion(client, new RequestError(entry, reply))));
+  const [first, second] = errors;
+  if (second === undefined) throw first;
+  throw new CommandError(errors.map(describeError).join("\n  "), exitCodeOf(first));
+}

@@ -1,0 +1,55 @@
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { FieldChange, HistoryEntry } from "../../shared/protocol.ts";
+import { type Fields, showValue } from "./fields.ts";
+import { style, visible } from "./terminal.ts";
+
+export interface DescribeOptions {
+  readonly fields: Fields;
+  /** Whether masked values show. */
+  readonly reveal: boolean;
+}
+
+export const forgottenMark = "(forgotten)";
+
+/** A change in lines for people, as `watch` and `history` print it; `name` is the repository's, where several are told of. */
+export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
+  const { revision, time, reason, changes, source, field } = change;
+  const of = name === undefined ? "" : `${visible(name)}  `;
+  const why = reason === undefined ? "" : `: ${visible(reason)}`;
+  const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}  ${describeAuthor(change)}${why}`;
+  if (source === "forget") return [head, `  ${field}: its older values were forgotten`];
+  const lines = Object.entries(changes).flatMap(([scope, values]) =>
+    Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),
+  );
+  return [head, ...(lines.length > 0 ? lines : ["  nothing was stored"])];
+}
+
+/** Who made a change, and how. */
+export function describeAuthor({
+  revision,
+  actor,
+  source,
+}: Pick<HistoryEntry, "revision" | "actor" | "source">): string {
+  // A key may bear any name, also "file".
+  if (source === "file") return revision === 1 ? "from the file as it was found" : "by hand";
+  if (source === "merge") return "by hand, merged with sets made at the same time";
+  return `by ${visible(actor)} (${source})`;
+}
+
+function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
+  const { value, previous, stored, forgotten } = change;
+  const schema = fields.get(path);
+  const show = (shown: JsonValue) => visible(showValue(shown, schema, reveal));
+  const mark = stored ? "" : " (default)";
+  if (forgotten) return `  ${path}: ${forgottenMark} -> ${value === null ? forgottenMark : `${show(value)}${mark}`}`;
+  if (sameJson(value, previous)) {
+    return `  ${path}: ${show(value)} (${stored ? "stored now, as the default is" : "no longer stored, as the default is"})`;
+  }
+  return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
+}
+
+/** Two values that differ, as they show. */
+export function showDifference(before: string, after: string, mark = ""): string {
+  return `${before} -> ${after}${mark}${before === after ? " (what is masked differs)" : ""}`;
+}

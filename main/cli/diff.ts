@@ -1,0 +1,163 @@
+import { type Command, Option } from "commander";
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { type Config, configEntries, configValue } from "../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  parseRevision,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+interface DiffOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly with?: string;
+  readonly exitCode?: boolean;
+  readonly reveal?: boolean;
+}
+
+/** The values of one repository at one revision. */
+interface Side {
+  readonly repo: string;
+  readonly name: string;
+  readonly revision: number;
+  readonly effective: Config;
+  readonly stored: Config;
+}
+
+interface SideValue {
+  readonly value: JsonValue;
+  /** False: it is the default. */
+  readonly stored: boolean;
+}
+
+interface Difference {
+  readonly field: string;
+  /** Null: the value was made to be forgotten. */
+  readonly from: SideValue | null;
+  readonly to: SideValue | null;
+}
+
+/** `repoconf diff`: two revisions of a repository, or two repositories. */
+export function addDiffCommand(program: Command): void {
+  addJsonOption(addRepositoryOption(addSessionOptions(program.command("diff"))))
+    .argument("[revision]", "the revision to begin with", parseRevision)
+    .argument("[other-revision]", "the one to compare it with (default: the newest)", parseRevision)
+    .summary("compare two revisions of a repository, or two repositories")
+    .description(
+      "compare two revisions of a repository, or two repositories\n\n  repoconf diff 12 15          revision 12 with revision 15\n  repoconf diff 12             revision 12 with what is now\n  repoconf diff --with OTHER   this repository with another\n\nThe values are those in service, so a stored one and an equal default do not differ.",
+    )
+    .addOption(new Option("--with <repository>", "compare with this repository, by id or name"))
+    .option("--exit-code", "leave with 1 if there is a difference")
+    .option("--reveal", "show masked values")
+    .action(diff);
+}
+
+async function diff(one: number | undefined, other: number | undefined, options: DiffOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  if ((one === undefined) === (options.with === undefined)) {
+    const message =
+      "Name what to compare: repoconf diff REVISION [REVISION], or repoconf diff --with OTHER (and not both).";
+    throw new CommandError(message, exitCodes.usage);
+  }
+  await withSession(options, async ({ client }) => {
+    const repository = await chooseRepository(client, options.repo);
+    const second = options.with === undefined ? repository : await chooseRepository(client, options.with);
+    const from = await readSide(client, repository, one);
+    const to = await readSide(client, second, other);
+    const differences = findDifferences(from, to);
+    if (options.json) await printDifferencesJson(from, to, differences);
+    else await printDifferences(client, from, to, differences, options);
+    if (options.exitCode && differences.length > 0) process.exitCode = exitCodes.failed;
+  });
+}
+
+/** Without a revision the values of now. Throws RequestError. */
+async function readSide(
+  client: RepoconfClient,
+  { id, name }: { readonly id: string; readonly name: string },
+  wanted: number | undefined,
+): Promise<Side> {
+  const effective = await listAt(client, id, wanted);
+  // The same revision again, also if there is a newer one by now; if it is not kept any more, so be it.
+  const stored = await listAt(client, id, effective.revision, true);
+  return { repo: id, name, revision: effective.revision, effective: effective.config, stored: stored.config };
+}
+
+async function listAt(client: RepoconfClient, repo: string, revision: number | undefined, stored = false) {
+  const reply = await client.request("config/list", {
+    repo,
+    ...(revision !== undefined && { revision }),
+    ...(stored && { stored }),
+  });
+  const [first] = reply.errors;
+  if (first !== undefined) throw new RequestError(first, reply);
+  return { config: reply.result, revision: reply.revision ?? revision ?? 0 };
+}
+
+function findDifferences(from: Side, to: Side): Difference[] {
+  const paths = new Map<string, { readonly scope: string; readonly field: string }>();
+  for (const side of [from, to]) {
+    for (const { scope, field } of configEntries(side.effective)) {
+      paths.set(joinConfigPath(scope, field), { scope, field });
+    }
+  }
+  return [...paths].flatMap(([path, { scope, field }]) => {
+    const [before, after] = [sideValue(from, scope, field), sideValue(to, scope, field)];
+    // In another repository it is the key that does not reach there.
+    if ((before === null || after === null) && from.repo !== to.repo) return [];
+    const same = before !== null && after !== null && sameJson(before.value, after.value);
+    return same ? [] : [{ field: path, from: before, to: after }];
+  });
+}
+
+function sideValue({ effective, stored }: Side, scope: string, field: string): SideValue | null {
+  const value = configValue(effective, scope, field);
+  return value === undefined ? null : { value, stored: configValue(stored, scope, field) !== undefined };
+}
+
+async function printDifferencesJson(from: Side, to: Side, differences: readonly Difference[]): Promise<void> {
+  const { printJson } = await import("./terminal.ts");
+  const place = ({ repo, revision }: Side) => ({ repo, revision });
+  printJson({ from: place(from), to: place(to), differences });
+}
+
+async function printDifferences(
+  client: RepoconfClient,
+  from: Side,
+  to: Side,
+  differences: readonly Difference[],
+  { reveal }: DiffOptions,
+): Promise<void> {
+  const { listFields, showValue } = await import("./fields.ts");
+  const { forgottenMark, showDifference } = await import("./describe-change.ts");
+  const { isTerminal, print, printNote, style, visible } = await import("./terminal.ts");
+  const fields = await listFields(client);
+  // Every field has a value at every revision, but for those that were made to be forgotten.
+  const unknown =
+    from.repo !== to.repo ? [] : [...fields.keys()].filter(path => !isKnown(from, path) && !isKnown(to, path));
+  if (isTerminal()) {
+    const place = ({ repo, name, revision }: Side) => `${visible(name)} (${repo}), revision ${revision}`;
+    const [left, right] = [place(from), from.repo === to.repo ? `revision ${to.revision}` : place(to)];
+    print(style("dim", `${left} -> ${right}`));
+    if (differences.length === 0) print("No difference.");
+  }
+  for (const { field, from: before, to: after } of differences) {
+    const show = (side: SideValue | null) =>
+      side === null
+        ? forgottenMark
+        : `${visible(showValue(side.value, fields.get(field), reveal === true))}${side.stored ? "" : " (default)"}`;
+    print(`${field}: ${showDifference(show(before), show(after))}`);
+  }
+  if (unknown.length > 0) printNote(`Not compared, as both values were forgotten: ${unknown.join(", ")}`);
+}
+
+function isKnown({ effective }: Side, path: string): boolean {
+  const split = splitConfigPath(path);
+  return split !== undefined && configValue(effective, split.scope, split.field) !== undefined;
+}

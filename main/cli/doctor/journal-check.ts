@@ -1,0 +1,151 @@
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import pLimit from "p-limit";
+import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import { listSegments, type Segment } from "../../daemon/store/journal/journal.ts";
+import { type JournalLine, parseLine } from "../../daemon/store/journal/record.ts";
+import { linesBackward, readSegment, SegmentGoneError } from "../../daemon/store/journal/segment.ts";
+import type { Home } from "../../home.ts";
+import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
+
+const check = "journal";
+/** Journals read side by side; each file may have some megabytes. */
+const width = 8;
+/** Of one journal; more of them say no more. */
+const mostDamages = 5;
+
+interface Options {
+  /** Whether a process has the home, and may be writing. */
+  readonly running: boolean;
+  onProgress(done: number, all: number): void;
+}
+
+interface Damage {
+  readonly file: string;
+  readonly line?: number;
+  readonly message: string;
+}
+
+interface ReadJournal {
+  readonly revisions: number;
+  readonly damages: readonly Damage[];
+  /** The file whose last record was torn by a crash. */
+  readonly torn?: string;
+  /** It was compacted or written anew while it was read. */
+  readonly moved: boolean;
+}
+
+/** Reads every journal from end to end: checksums, and the chain of hashes across its files. */
+export async function checkJournals(home: Home, { running, onProgress }: Options): Promise<Finding[]> {
+  let journals: Map<string, Segment[]>;
+  try {
+    journals = await listSegments(home.journal);
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return [good(check, "none yet")];
+    const action = "Make the folder readable to you; without it nothing can be changed.";
+    return [problem(check, messageOf(error), action, { file: home.journal })];
+  }
+  const findings: Finding[] = [];
+  let revisions = 0;
+  let done = 0;
+  const limit = pLimit(width);
+  const checkOne = async (id: string, segments: readonly Segment[]) => {
+    const read = await readTwice(home, id, segments, running);
+    revisions += read.revisions;
+    findings.push(...describeJournal(id, segments, read, running));
+    done += 1;
+    onProgress(done, journals.size);
+  };
+  await Promise.all([...journals].map(([id, segments]) => limit(() => checkOne(id, segments))));
+  findings.push(...(await findSetAside(home)));
+  const well = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, each whole`;
+  return findings.some(({ result }) => result === "problem") ? findings : [good(check, well), ...findings];
+}
+
+/** What a daemon does beside the reading may look like damage, but not a second time. */
+async function readTwice(home: Home, id: string, segments: readonly Segment[], running: boolean): Promise<ReadJournal> {
+  let read = await readJournal(segments);
+  for (let attempt = 0; running && attempt < 3 && (read.moved || read.damages.length > 0); attempt += 1) {
+    read = await readJournal((await listSegments(home.journal)).get(id) ?? []);
+  }
+  return read;
+}
+
+async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
+  // Older generations are left by a daemon that was killed when it had written the journal anew, and count for nothing.
+  const segments = listed.filter(({ generation }) => generation === listed.at(-1)?.generation);
+  const damages: Damage[] = [];
+  let revisions = 0;
+  let torn: string | undefined;
+  let last: JournalLine | undefined;
+  for (const [index, segment] of segments.entries()) {
+    const { path } = segment;
+    let bytes: Buffer;
+    try {
+      bytes = await readSegment(path);
+    } catch (error) {
+      if (error instanceof SegmentGoneError) return { revisions, damages, moved: true };
+      damages.push({ file: path, message: messageOf(error) });
+      last = undefined;
+      continue;
+    }
+    const lines = [...linesBackward(bytes)].reverse();
+    for (const [at, { text }] of lines.entries()) {
+      const line = parseLine(text);
+      const message = faultOf(line, last, at === 0 ? segment : undefined);
+      if (message !== undefined) damages.push({ file: path, line: at + 1, message });
+      if (line?.record.kind === "change") revisions += 1;
+      // What comes after a line that cannot be read is compared with what comes after it.
+      last = line;
+    }
+    const whole = lines.at(-1)?.end ?? 0;
+    if (whole === bytes.length && whole > 0) continue;
+    if (index === segments.length - 1) torn = path;
+    else damages.push({ file: path, line: lines.length + 1, message: "its last line was cut off" });
+  }
+  return { revisions, damages, ...(torn !== undefined && { torn }), moved: false };
+}
+
+/** Why a line is not what was written there; `first` is its segment if it is the first of that. */
+function faultOf(
+  line: JournalLine | undefined,
+  last: JournalLine | undefined,
+  first: Segment | undefined,
+): string | undefined {
+  if (line === undefined) return "this line is not as it was written";
+  const { record, previous } = line;
+  if (last !== undefined && previous !== last.hash)
+    return "this line does not follow the one before it: some are missing";
+  if (first === undefined) return undefined;
+  return record.kind === "checkpoint" && record.revision === first.revision
+    ? undefined
+    : "the file does not begin as its name says: its beginning is missing, or it was renamed";
+}
+
+function describeJournal(id: string, segments: readonly Segment[], read: ReadJournal, running: boolean): Finding[] {
+  const { damages, torn } = read;
+  const names = segments.map(({ path }) => basename(path)).join(" ");
+  const action = `The values are safe, they stand in the repository's file; the history tells only what is newer than the damage. A backup may have the journal whole. To begin a new history: repoconf stop, then move these out of the folder: ${names}`;
+  const findings = damages
+    .slice(0, mostDamages)
+    .map(({ message, file, line }) =>
+      problem(check, message, action, { repo: id, file, ...(line !== undefined && { line, column: 1 }) }),
+    );
+  if (damages.length > mostDamages) {
+    const more = `${damages.length - mostDamages} more places in the journal of ${id} are damaged`;
+    findings.push(problem(check, more, action, { repo: id }));
+  }
+  // While a daemon runs, this is what it is just writing.
+  if (torn === undefined || running) return findings;
+  const message = "its last record was cut off by a crash, before it became true";
+  const nothing = "Nothing: the next start of the daemon takes it away.";
+  return [...findings, note(check, message, nothing, { repo: id, file: torn })];
+}
+
+/** Ends of journals that a start has cut off as they were damaged. */
+async function findSetAside(home: Home): Promise<Finding[]> {
+  const names = (await readdir(home.journal)).filter(name => name.endsWith(".jsonl.damaged"));
+  const message = "the damaged end of a journal, which a start of the daemon has cut off and kept here";
+  const action = "Look into it if you miss something; else remove it.";
+  return names.map(name => note(check, message, action, { file: join(home.journal, name) }));
+}

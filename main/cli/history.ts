@@ -1,0 +1,153 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import type { ErrorEntry } from "../../shared/errors.ts";
+import type { HistoryEntry, Reply } from "../../shared/protocol.ts";
+import {
+  addJsonOption,
+  addRepositoryOption,
+  addSessionOptions,
+  type OutputOptions,
+  parseRevision,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { CommandError } from "./exit-codes.ts";
+
+interface HistoryOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly limit?: number;
+  readonly after?: number;
+  readonly reveal?: boolean;
+}
+
+interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+  readonly yes?: boolean;
+}
+
+const defaultLimit = 20;
+/** The most that one request is answered with. */
+const largestPage = 1_000;
+
+/** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
+export function addHistoryCommand(program: Command): void {
+  const history = addJsonOption(addRepositoryOption(addSessionOptions(program.command("history"))))
+    .usage("[options] [field]")
+    .argument("[field]", "only what changed this field, such as svc.timeout")
+    .description("show what changed, when, by whom and why, the newest first")
+    .addOption(new Option("--limit <n>", `how many revisions to show (default: ${defaultLimit})`).argParser(parseLimit))
+    .addOption(new Option("--after <revision>", "only those older than this one").argParser(parseRevision))
+    .option("--reveal", "show masked values")
+    .action(showHistory);
+  addJsonOption(addRepositoryOption(addSessionOptions(history.command("forget"))))
+    .argument("<field>", "such as svc.envvars")
+    .summary("make the journal forget the older values of a field")
+    .description(
+      "make the journal forget the older values of a field, for good; only the owner's key may\n\nThe present value stays, and the history still tells when it changed and by whom. Backups, files moved aside, git and what programs have read are not reached.",
+    )
+    .option("--yes", "do not ask")
+    // Options that `history` knows too are read by it, wherever they stand.
+    .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
+}
+
+function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d{1,9}$/.test(text) && limit > 0) return limit;
+  throw new InvalidArgumentError("It is a whole number from 1.");
+}
+
+async function showHistory(field: string | undefined, options: HistoryOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { listFields, withSuggestion } = await import("./fields.ts");
+  const { describeChange } = await import("./describe-change.ts");
+  const { isTerminal, print, printJson, printNote, style, visible } = await import("./terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, options.repo);
+    const { entries, older, damage } = await readHistory(client, id, field, options).catch(async error => {
+      throw await withSuggestion(client, error);
+    });
+    if (options.json) {
+      printJson(entries);
+    } else {
+      const fields = await listFields(client);
+      if (isTerminal()) print(style("dim", `${visible(name)} (${id})`));
+      for (const entry of entries) {
+        for (const line of describeChange(entry, { fields, reveal: options.reveal === true })) print(line);
+      }
+      if (entries.length === 0 && damage === undefined) printNote("Nothing that is kept of the history tells of it.");
+    }
+    // Whoever named a limit knows of it, but on a terminal the way on is worth a line.
+    if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
+      const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
+      printNote(`Older ones: ${["repoconf history", ...what, "--after", older].join(" ")}`);
+    }
+    if (damage !== undefined) {
+      const message = entries.length > 0 ? "This is what can be told. " : "";
+      throw new CommandError(`${message}${damage.message} repoconf doctor looks into it.`);
+    }
+  });
+}
+
+interface ReadHistory {
+  readonly entries: readonly HistoryEntry[];
+  /** There are older ones than this revision. */
+  readonly older?: string;
+  /** Why what is older cannot be told. */
+  readonly damage?: ErrorEntry;
+}
+
+async function readHistory(
+  client: RepoconfClient,
+  repo: string,
+  field: string | undefined,
+  { limit = defaultLimit, after }: HistoryOptions,
+): Promise<ReadHistory> {
+  const entries: HistoryEntry[] = [];
+  let from = after === undefined ? undefined : String(after);
+  for (;;) {
+    const reply: Reply<readonly HistoryEntry[]> = await client.request("history/list", {
+      repo,
+      limit: Math.min(limit - entries.length, largestPage),
+      ...(field !== undefined && { field }),
+      ...(from !== undefined && { after: from }),
+    });
+    const [first] = reply.errors;
+    if (first !== undefined && first.code !== 1110) throw new RequestError(first, reply);
+    entries.push(...(reply.result ?? []));
+    if (first !== undefined) return { entries, damage: first };
+    if (reply.next === undefined) return { entries };
+    if (entries.length >= limit) return { entries, older: reply.next };
+    from = reply.next;
+  }
+}
+
+const unreached =
+  "Not reached: backups, files that were moved aside (removed, before-restore-...), git's history of in-tree files, editors' own copies, and what programs have read already.";
+
+async function forget(field: string, options: ForgetOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { listFields, unknownField } = await import("./fields.ts");
+  const { confirm, print, printJson, printNote, visible } = await import("./terminal.ts");
+  await withSession(options, async ({ client }) => {
+    const { id, name } = await chooseRepository(client, options.repo);
+    const fields = await listFields(client);
+    if (!fields.has(field)) {
+      // A field whose schema is gone may have older values too; but a slip must not pass for it.
+      const unknown = unknownField(field, fields);
+      if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
+    }
+    if (!options.yes) {
+      printNote(
+        `Every value of ${visible(field)} in the journal of ${visible(name)} (${id}) but the present one goes, for good.`,
+      );
+      printNote(unreached);
+      if (!(await confirm("Forget them?"))) {
+        throw new CommandError("Nothing was forgotten. Say yes at the question, or give --yes.");
+      }
+    }
+    await client.run("history/forget", { repo: id, field });
+    if (options.json) return printJson({ repo: id, field });
+    print(`The older values of ${visible(field)} in ${visible(name)} are forgotten.`);
+    if (options.yes) print(unreached);
+  });
+}

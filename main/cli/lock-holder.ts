@@ -1,0 +1,108 @@
+import { lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { findDaemon } from "../client/locate.ts";
+import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
+import type { Home } from "../home.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+/** Milliseconds that a process which holds the home may take until it answers: it may just be starting or stopping. */
+const answerTimeout = 2_000;
+
+/** Whether a process holds the home, and the daemon that answers for it. */
+export interface Holding {
+  readonly held: boolean;
+  readonly endpoint?: Endpoint;
+}
+
+/** Looks until lock and daemon agree, or have had time enough to. Throws SQLite's error if the lock's file is none. */
+export async function settleHolding(home: Home): Promise<Holding> {
+  for (const end = Date.now() + answerTimeout; ; await delay(50)) {
+    const endpoint = await findDaemon(home);
+    const held = await isLockHeld(home.lockFile);
+    const holding = { held, ...(endpoint !== undefined && { endpoint }) };
+    if (held === (endpoint !== undefined) || Date.now() >= end) return holding;
+  }
+}
+
+/**
+ * Whether a process holds the lock of main/daemon/lock.ts. Asks for a read lock, for an instant and without writing.
+ * Throws SQLite's error if the file is no lock.
+ */
+async function isLockHeld(path: string): Promise<boolean> {
+  const stats = await lstat(path).catch(() => undefined);
+  // Of a link and the like the rights' check tells.
+  if (!stats?.isFile()) return false;
+  // Few commands need it, and all would wait for it.
+  const { DatabaseSync } = await import("node:sqlite");
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    database.prepare("SELECT 1 FROM sqlite_schema").all();
+    return false;
+  } catch (error) {
+    const sqliteBusy = 5;
+    if (error instanceof Error && "errcode" in error && error.errcode === sqliteBusy) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+/** Why no command reaches the process that holds the home, and what to do about it. */
+export async function describeHolder(home: Home): Promise<{ readonly message: string; readonly action: string }> {
+  const text = await readFile(home.endpointFile, "utf8").catch(() => undefined);
+  const endpoint = await readEndpoint(home);
+  const why =
+    text === undefined
+      ? "its daemon.json is gone"
+      : endpoint === undefined
+        ? "its daemon.json is not what it wrote"
+        : "it does not answer";
+  // A file that is not as it was written may still name the process.
+  const named = endpoint?.pid ?? Number(/"pid"\s*:\s*(\d+)/.exec(text ?? "")?.[1] ?? 0);
+  const holder = await findHolder(home.lockFile);
+  const end = (pid: number) =>
+    `end it: kill ${pid} (if it stays: kill -9 ${pid}; what was acknowledged is on the disk)`;
+  const action =
+    holder !== undefined
+      ? `Process ${holder} holds it; ${end(holder)}.`
+      : named > 0
+        ? `Make sure that process ${named} is it, and ${end(named)}.`
+        : `Find its process (lsof ${home.lockFile}) and end it; what was acknowledged is on the disk.`;
+  const message = `a daemon holds the home and cannot be reached: ${why}`;
+  return { message, action: `${action} The next command starts another. Its log, if it has one: ${home.logFile}` };
+}
+
+/** As `describeHolder`, as a command fails with it. */
+export async function unreachable(home: Home): Promise<CommandError> {
+  const { message, action } = await describeHolder(home);
+  const sentence = `${message.charAt(0).toUpperCase()}${message.slice(1)}`;
+  return new CommandError(`${sentence}. Home: ${home.folder}\n${action}`, exitCodes.noDaemon);
+}
+
+/** Whether daemon.json is there and is not what a daemon wrote: it is put there whole, so no daemon is just starting. */
+export async function isEndpointGarbled(home: Home): Promise<boolean> {
+  const there = (await stat(home.endpointFile).catch(() => undefined)) !== undefined;
+  return there && (await readEndpoint(home)) === undefined;
+}
+
+/** The process that has the lock, where the system tells (Linux): one that locks a file of this number, and has this file open. */
+async function findHolder(lockFile: string): Promise<number | undefined> {
+  try {
+    const [{ ino }, path] = await Promise.all([stat(lockFile), realpath(lockFile)]);
+    const locks = await readFile("/proc/locks", "utf8");
+    for (const line of locks.split("\n")) {
+      const { pid, inode } = / (?<pid>\d+) [0-9a-f]+:[0-9a-f]+:(?<inode>\d+) /.exec(line)?.groups ?? {};
+      if (pid !== undefined && Number(inode) === ino && (await hasOpen(pid, path))) return Number(pid);
+    }
+  } catch {
+    // Another system, or one that does not tell.
+  }
+  return undefined;
+}
+
+async function hasOpen(pid: string, path: string): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch(() => []);
+  const targets = await Promise.all(names.map(name => readlink(`${folder}/${name}`).catch(() => "")));
+  return targets.includes(path);
+}

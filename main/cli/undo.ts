@@ -1,0 +1,91 @@
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { HistoryEntry, RepositoryEntry } from "../../shared/protocol.ts";
+import {
+  addChangeOptions,
+  type ChangeCommandOptions,
+  changeArguments,
+  printChangeJson,
+  reportChange,
+  throwRefusal,
+} from "./change.ts";
+import { describeAuthor } from "./describe-change.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { chooseRepository } from "./repositories.ts";
+import { print } from "./terminal.ts";
+
+/** `repoconf undo`: takes back the last change, whoever made it. */
+export function addUndoCommand(program: Command): void {
+  addChangeOptions(program.command("undo"))
+    .summary("take back the last change of a repository, whoever made it")
+    .description(
+      "take back the last change of a repository, whoever made it\n\nThis is a change itself: undo again brings back what was undone. For what is older: repoconf history, then repoconf restore.",
+    )
+    .action(undo);
+}
+
+async function undo(options: ChangeCommandOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    const repository = await chooseRepository(client, options.repo);
+    const last = await findLastChange(client, repository);
+    const { revision } = last;
+    if (options.ifRevision !== undefined && options.ifRevision !== revision) {
+      const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; repoconf history tells what it did.`;
+      throw new CommandError(message, exitCodes.refused);
+    }
+    const reply = await client.request("history/restore", {
+      reason: `undo of revision ${revision}`,
+      ...changeArguments(options),
+      repo: repository.id,
+      to: revision - 1,
+      fields: fieldsOf(last),
+      // Another change meanwhile is one that nobody asked to take back.
+      revision,
+    });
+    if (reply.errors[0]?.code === 1104) {
+      const message = "Nothing was undone: there was another change just now. Look at repoconf history and undo again.";
+      throw new CommandError(message, exitCodes.refused);
+    }
+    const [changed] = reply.result;
+    if (options.json) {
+      printChangeJson(reply, { undone: revision });
+      return throwRefusal(client, reply);
+    }
+    if (changed !== undefined) {
+      print(
+        `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
+      );
+    }
+    await reportChange(client, reply, options, "Restored");
+    if (changed !== undefined && !options.dryRun) {
+      print(`This is revision ${changed.revision}; to bring back what was undone: repoconf undo`);
+    }
+  });
+}
+
+/** The newest revision that can be taken back. Throws CommandError if there is none. */
+async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<HistoryEntry> {
+  // Two revisions, to see whether the last is the first; what was made to be forgotten stands beside them.
+  const { result, errors } = await client.request("history/list", { repo: id, limit: 2 });
+  const [last, older] = result.filter(({ source }) => source !== "forget");
+  if (last === undefined && errors[0] !== undefined) throw new CommandError(`Nothing was undone. ${errors[0].message}`);
+  if (last === undefined) throw nothingToUndo(name, "its history tells of no change");
+  // It holds what was there when the history began, and what came before that is not known.
+  if (older === undefined && last.source === "file") {
+    throw nothingToUndo(name, `its history begins with revision ${last.revision}`);
+  }
+  if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field`);
+  return last;
+}
+
+function nothingToUndo(name: string, why: string): CommandError {
+  return new CommandError(`There is nothing to undo in ${name}: ${why}.`, exitCodes.refused);
+}
+
+function fieldsOf({ changes }: HistoryEntry): string[] {
+  return Object.entries(changes).flatMap(([scope, fields]) =>
+    Object.keys(fields).map(field => joinConfigPath(scope, field)),
+  );
+}

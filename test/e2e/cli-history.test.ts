@@ -1,0 +1,296 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../main/client/client.ts";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+
+/** A home with the repository "shop", which holds the folder of the commands, after these sets. */
+async function makeShop(...sets: readonly (readonly string[])[]): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+  for (const set of sets) await home.succeed(["set", ...set]);
+  return home;
+}
+
+async function historyOf(home: CommandHome, ...args: readonly string[]): Promise<readonly HistoryEntry[]> {
+  return JSON.parse(await home.succeed(["history", "--json", ...args]));
+}
+
+/** Lines without the times, which are another each time. */
+function withoutTimes(output: string): string[] {
+  return output
+    .trimEnd()
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")
+    .split("\n");
+}
+
+describe.concurrent("history on the command line", () => {
+  test("history tells what changed, how, by whom and why, the newest first", async () => {
+    await using home = await makeShop(
+      ["svc.timeout=30", "--reason", "slow backup"],
+      ["svc.timeout=60", "svc.domain=a"],
+    );
+    await home.succeed(["unset", "svc.timeout"]);
+    expect(withoutTimes(await home.succeed(["history"]))).toEqual([
+      "TIME  revision 4  by owner (unset)",
+      "  svc.timeout: 60 -> 900 (default)",
+      "TIME  revision 3  by owner (set)",
+      "  svc.timeout: 30 -> 60",
+      `  svc.domain: "" -> a`,
+      "TIME  revision 2  by owner (set): slow backup",
+      "  svc.timeout: 900 -> 30",
+      "TIME  revision 1  by owner (set)",
+      "  nothing was stored",
+    ]);
+    expect(withoutTimes(await home.succeed(["history", "svc.domain"]))).toEqual([
+      "TIME  revision 3  by owner (set)",
+      `  svc.domain: "" -> a`,
+    ]);
+    expect(await historyOf(home, "--limit", "1")).toMatchObject([
+      { revision: 4, source: "unset", changes: { svc: { timeout: { value: 900, previous: 60, stored: false } } } },
+    ]);
+  });
+
+  test("a long history is cut, and it says how to see more", async () => {
+    await using home = await makeShop();
+    using client = await connect({ home: home.homeFolder });
+    for (let timeout = 1; timeout <= 21; timeout += 1) await client.set("shop", { "svc.timeout": timeout });
+    const { code, output, errorOutput } = await home.run(["history", "--json"]);
+    expect([code, JSON.parse(output).length]).toEqual([0, 20]);
+    expect(errorOutput).toBe("Older ones: repoconf history --after 3\n");
+    const revisions = async (...args: string[]) => (await historyOf(home, ...args)).map(({ revision }) => revision);
+    expect(await revisions("--after", "3")).toEqual([2, 1]);
+    expect(await revisions("--after", "20", "--limit", "2")).toEqual([19, 18]);
+    expect(await revisions("--limit", "1000")).toHaveLength(22);
+  });
+
+  test("masked values show only when they are asked for, and a change of them shows as one", async () => {
+    const variable = (value: string) => `svc.envvars=[{"name":"TOKEN","value":"${value}"}]`;
+    await using home = await makeShop([variable("hush")], [variable("quiet")]);
+    const [newest, line] = withoutTimes(await home.succeed(["history", "svc.envvars"]));
+    expect(newest).toBe("TIME  revision 3  by owner (set)");
+    expect(line).toMatch(/TOKEN.* -> .*TOKEN.*\(what is masked differs\)$/);
+    for (const args of [["history"], ["diff", "2"], ["undo", "--dry-run"], ["restore", "2", "--dry-run"]])
+      expect(await home.succeed(args)).not.toMatch(/hush|quiet/);
+    expect(await home.succeed(["history", "--reveal"])).toMatch(/hush.* -> .*quiet/);
+    expect(await home.succeed(["diff", "2", "--reveal"])).toMatch(/hush.* -> .*quiet/);
+  });
+
+  test("history forget needs a yes, says what it does not reach, and blanks the older values", async () => {
+    await using home = await makeShop(["svc.domain=secret.test"], ["svc.domain=open.test"]);
+    const asked = await home.run(["history", "forget", "svc.domain"]);
+    expect(asked).toMatchObject({ code: 1, output: "", errorOutput: expect.stringMatching(/backups[\s\S]*--yes/) });
+    expect(await home.succeed(["history"])).toContain("secret.test");
+    expect(await home.run(["history", "forget", "svc.domian", "--yes"])).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining(`"svc.domain"`),
+    });
+    const folder = join(home.workFolder, "..");
+    expect(await home.succeed(["history", "forget", "svc.domain", "--yes", "--repo", "shop"], { folder })).toContain(
+      "Not reached: backups",
+    );
+    expect(withoutTimes(await home.succeed(["history", "svc.domain"]))).toEqual([
+      "TIME  revision 3  by owner (forget)",
+      "  svc.domain: its older values were forgotten",
+      "TIME  revision 3  by owner (set)",
+      "  svc.domain: (forgotten) -> open.test",
+      "TIME  revision 2  by owner (set)",
+      "  svc.domain: (forgotten) -> (forgotten)",
+    ]);
+    expect(await home.succeed(["list", "svc.domain", "--revision", "2"])).toBe("svc.domain\t(forgotten)\t\n");
+    expect(await home.succeed(["diff", "2"])).toBe("svc.domain: (forgotten) -> open.test\n");
+    expect(await home.run(["restore", "2", "svc.domain"])).toMatchObject({ code: 3, output: "" });
+    // The change that was made to be forgotten is not taken back, and the record of the forgetting is no change.
+    expect(await home.run(["undo"])).toMatchObject({ code: 3 });
+    expect(await home.succeed(["get", "svc.domain"])).toBe("open.test\n");
+  });
+
+  test("a damaged journal is told up to the damage, with 1, and doctor names the line", async () => {
+    await using home = await makeShop(["svc.timeout=1"], ["svc.timeout=2"], ["svc.timeout=3"]);
+    const file = join(home.homeFolder, "journal/shop.0-0.jsonl");
+    await home.succeed(["stop"]);
+    await writeFile(file, (await readFile(file, "utf8")).replace(`"after":1`, `"after":9`));
+    const stopped = await home.run(["doctor"]);
+    expect(stopped.code).toBe(1);
+    expect(stopped.output).toContain(`problem\tjournal\t${file}:3:1: this line is not as it was written\t`);
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("3\n");
+    const { code, output, errorOutput } = await home.run(["history"]);
+    expect(code).toBe(1);
+    expect(withoutTimes(output).filter(line => !line.startsWith(" "))).toEqual([
+      "TIME  revision 4  by owner (set)",
+      "TIME  revision 3  by owner (set)",
+    ]);
+    expect(errorOutput).toContain("line 3");
+    expect((await home.run(["doctor"])).output).toContain(`${file}:3:1: `);
+  });
+});
+
+describe.concurrent("diff on the command line", () => {
+  test("compares two revisions, or one with now, by the values in service", async () => {
+    await using home = await makeShop(["svc.timeout=30", "svc.refresh_hour=4"], ["svc.timeout=60", "svc.domain=a"]);
+    expect(await home.succeed(["diff", "1", "2"])).toBe("svc.timeout: 900 (default) -> 30\n");
+    expect(await home.succeed(["diff", "2"])).toBe(`svc.timeout: 30 -> 60\nsvc.domain: "" (default) -> a\n`);
+    expect(await home.succeed(["diff", "3", "2"])).toBe(`svc.timeout: 60 -> 30\nsvc.domain: a -> "" (default)\n`);
+    expect(await home.succeed(["diff", "3"])).toBe("");
+    expect(JSON.parse(await home.succeed(["diff", "1", "2", "--json"]))).toEqual({
+      from: { repo: "shop", revision: 1 },
+      to: { repo: "shop", revision: 2 },
+      differences: [{ field: "svc.timeout", from: { value: 900, stored: false }, to: { value: 30, stored: true } }],
+    });
+  });
+
+  test("compares two repositories", async () => {
+    await using home = await makeShop(["svc.timeout=30", "svc.domain=a"]);
+    await mkdir(join(home.workFolder, "blog"));
+    await home.succeed(["repo", "add", "blog"]);
+    await home.succeed(["set", "--repo", "blog", "svc.domain=a"]);
+    expect(await home.succeed(["diff", "--with", "blog"])).toBe("svc.timeout: 30 -> 900 (default)\n");
+    expect(await home.succeed(["diff", "--with", "shop", "--repo", "blog"])).toBe("svc.timeout: 900 (default) -> 30\n");
+  });
+
+  test("leaves with 0 also if there are differences, and with --exit-code with 1", async () => {
+    await using home = await makeShop(["svc.timeout=30"]);
+    expect(await home.run(["diff", "1"])).toMatchObject({ code: 0 });
+    expect(await home.run(["diff", "1", "--exit-code"])).toMatchObject({ code: 1, errorOutput: "" });
+    expect(await home.run(["diff", "2", "--exit-code"])).toMatchObject({ code: 0 });
+    expect(await home.run(["diff", "9", "--exit-code"])).toMatchObject({ code: 3, output: "" });
+    expect(await home.run(["diff"])).toMatchObject({ code: 2 });
+    expect(await home.run(["diff", "1", "--with", "shop"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe.concurrent("undo and restore on the command line", () => {
+  test("undo takes back the last change, and again brings it back", async () => {
+    await using home = await makeShop(["svc.timeout=30"], ["svc.timeout=60", "svc.domain=a"]);
+    expect(withoutTimes(await home.succeed(["undo", "--dry-run"]))).toEqual([
+      "Would undo revision 3 of TIME, by owner (set).",
+      "Would be: restored svc.timeout = 30",
+      `Would be: restored svc.domain = ""`,
+    ]);
+    expect(withoutTimes(await home.succeed(["undo"]))).toEqual([
+      "Undid revision 3 of TIME, by owner (set).",
+      "Restored svc.timeout = 30",
+      `Restored svc.domain = ""`,
+      "This is revision 4; to bring back what was undone: repoconf undo",
+    ]);
+    expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
+    expect(JSON.parse(await home.succeed(["undo", "--json"]))).toMatchObject({
+      repo: "shop",
+      revision: 5,
+      undone: 4,
+      config: { svc: { timeout: { value: 60 }, domain: { value: "a" } } },
+    });
+    expect(await historyOf(home, "--limit", "2")).toMatchObject([
+      { source: "restore", reason: "undo of revision 4" },
+      { source: "restore", reason: "undo of revision 3" },
+    ]);
+  });
+
+  test("undo takes a hand edit back too", async () => {
+    await using home = await makeShop(["svc.timeout=30"]);
+    const file = join(home.homeFolder, "repos/shop.json");
+    await home.succeed(["stop"]);
+    await writeFile(file, (await readFile(file, "utf8")).replace("30", "31"));
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("31\n");
+    expect(withoutTimes(await home.succeed(["undo"]))[0]).toBe("Undid revision 3 of TIME, by hand.");
+    expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
+  });
+
+  test("the first revision cannot be undone, nor one that is not the last any more", async () => {
+    await using home = await makeShop();
+    expect(await home.run(["undo"])).toMatchObject({
+      code: 3,
+      output: "",
+      errorOutput: "repoconf: There is nothing to undo in shop: revision 1 changed no field.\n",
+    });
+    await home.succeed(["set", "svc.timeout=30"]);
+    expect(await home.run(["undo", "--if-revision", "1"])).toMatchObject({ code: 3, output: "" });
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("30\n");
+    await home.succeed(["undo", "--if-revision", "2"]);
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
+  });
+
+  test("restore brings back the values of a revision, all or those named", async () => {
+    await using home = await makeShop(["svc.timeout=30", "svc.domain=a"], ["svc.timeout=60", "svc.domain=b"]);
+    expect(await home.succeed(["restore", "2", "svc.timeout", "--dry-run"])).toBe(
+      "Would be: restored svc.timeout = 30\n",
+    );
+    expect(await home.succeed(["restore", "2", "svc.timeout"])).toBe("Restored svc.timeout = 30\n");
+    expect(await home.succeed(["restore", "1"])).toBe(`Restored svc.timeout = 900\nRestored svc.domain = ""\n`);
+    expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is as it was at revision 1.\n");
+    expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
+      revision: 6,
+      config: { svc: { timeout: { value: 60 } } },
+    });
+    expect(await historyOf(home, "--limit", "2")).toMatchObject([
+      { revision: 6, reason: "again" },
+      { revision: 5, reason: "restore of revision 1" },
+    ]);
+    expect(await home.succeed(["list", "svc.domain", "--revision", "2"])).toBe("svc.domain\ta\tstored\n");
+    expect(JSON.parse(await home.succeed(["list", "--stored", "--json", "--revision", "3"]))).toEqual({
+      svc: { timeout: 60, domain: "b" },
+    });
+    expect(await home.run(["restore", "99"])).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("newest is 6"),
+    });
+    expect(await home.run(["restore", "svc.timeout"])).toMatchObject({ code: 2 });
+    expect(await home.run(["restore", "1", "svc.timeot"])).toMatchObject({
+      code: 3,
+      output: "",
+      errorOutput: expect.stringContaining(`Did you mean "svc.timeout"?`),
+    });
+  });
+
+  test("--if-revision sets only at that revision; a conflict says which it is, with 3", async () => {
+    await using home = await makeShop(["svc.timeout=30"]);
+    for (const args of [
+      ["set", "svc.timeout=1"],
+      ["unset", "svc.timeout"],
+      ["restore", "1"],
+    ]) {
+      const { code, output, errorOutput } = await home.run([...args, "--if-revision", "1"]);
+      expect([code, output]).toEqual([3, ""]);
+      expect(errorOutput).toContain("revision 2");
+    }
+    expect(await home.run(["set", "svc.timeout=1", "--if-revision", "two"])).toMatchObject({ code: 2 });
+    await home.succeed(["set", "svc.timeout=1", "--if-revision", "2"]);
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("1\n");
+  });
+
+  test("--json has the codes of what was refused beside what was set", async () => {
+    await using home = await makeShop();
+    const some = await home.run(["set", "svc.timeout=6", "svc.refresh_hour=99", "svc.timeot=1", "--json"]);
+    expect(some.code).toBe(3);
+    expect(JSON.parse(some.output)).toMatchObject({
+      repo: "shop",
+      revision: 2,
+      config: { svc: { timeout: { value: 6 } } },
+      errors: [
+        { code: 1007, field: "svc.timeot" },
+        { code: 1103, field: "svc.refresh_hour" },
+      ],
+    });
+    expect(some.errorOutput).toContain("svc.refresh_hour must be <= 23");
+    expect(some.errorOutput).toContain(`Did you mean "svc.timeout"?`);
+    const none = await home.run(["set", "svc.refresh_hour=99", "--json"]);
+    expect(JSON.parse(none.output)).toEqual({ errors: [expect.objectContaining({ code: 1103 })] });
+    expect(JSON.parse(await home.succeed(["set", "svc.timeout=7", "--json"]))).not.toHaveProperty("errors");
+  });
+
+  test("explain tells who changed a value last, when, how and why", async () => {
+    await using home = await makeShop(["svc.timeout=30", "--reason", "slow backup"], ["svc.domain=a"]);
+    const lines = withoutTimes(await home.succeed(["explain", "svc.timeout"]));
+    expect(lines).toContain("  in          shop (shop), revision 3");
+    expect(lines).toContain("  changed     TIME, revision 2, by owner (set)");
+    expect(lines).toContain("  reason      slow backup");
+    expect(await home.succeed(["explain", "svc.provider"])).toContain("changed     never");
+    expect(JSON.parse(await home.succeed(["explain", "svc.timeout", "--json"]))).toMatchObject({
+      revision: 2,
+      actor: "owner",
+      source: "set",
+      reason: "slow backup",
+    });
+  });
+});

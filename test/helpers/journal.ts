@@ -1,0 +1,70 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { Journal, listSegments, type Retention } from "../../main/daemon/store/journal/journal.ts";
+import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
+
+/** What is kept where a test does not say: all of it, in one segment. */
+export const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
+
+export interface OpenedJournal {
+  readonly journal: Journal;
+  /** What it told of damage. */
+  readonly damage: readonly string[];
+}
+
+/** The journal of the repository `shop` in a folder, opened as a start does it. */
+export async function openJournal(
+  folder: string,
+  options: { readonly retention?: Retention; readonly fileSystem?: FileSystem; readonly known?: number } = {},
+): Promise<OpenedJournal> {
+  const { retention = keepAll, fileSystem = realFileSystem, known = 0 } = options;
+  const damage: string[] = [];
+  const segments = (await listSegments(folder)).get("shop") ?? [];
+  const onDamage = (message: string) => void damage.push(message);
+  const journal = new Journal({ id: "shop", folder, fileSystem, retention: () => retention, onDamage }, segments);
+  await journal.open(undefined, known);
+  return { journal, damage };
+}
+
+/** Revision N sets the timeout from N - 1 to N. */
+export function changeTo(revision: number): ChangeRecord {
+  const before = revision === 1 ? {} : { before: revision - 1 };
+  return {
+    kind: "change",
+    revision,
+    time: "2025-01-01T00:00:00.000Z",
+    actor: { kind: "file" },
+    source: "file",
+    changes: [{ scope: "svc", field: "timeout", ...before, after: revision }],
+    text: `text ${revision}`,
+  };
+}
+
+export function configOf(revision: number) {
+  return revision === 0 ? {} : { svc: { timeout: revision } };
+}
+
+/** Appends these revisions one by one. */
+export async function appendUpTo(journal: Journal, from: number, to: number): Promise<void> {
+  for (let revision = from; revision <= to; revision++)
+    await journal.append([changeTo(revision)], configOf(revision - 1));
+}
+
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+/** The revisions of changes, in the order given. */
+export async function revisionsOf(records: AsyncIterable<JournalRecord>): Promise<number[]> {
+  return (await collect(records)).flatMap(({ kind, revision }) => (kind === "change" ? [revision] : []));
+}
+
+/** Every file of the journals in a folder, by name. */
+export async function journalFiles(folder: string): Promise<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const name of (await readdir(folder)).sort()) files[name] = await readFile(join(folder, name), "utf8");
+  return files;
+}

@@ -1,0 +1,173 @@
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { TestDaemon } from "../../../../helpers/daemon.ts";
+import { RevisionNotes } from "../../../../helpers/revision-notes.ts";
+import { type Shop, startShop } from "../../../../helpers/shop.ts";
+
+/** A shop of six revisions: 1 from its file (timeout 30), then sets of 32 to 36, each the timeout of its revision. */
+async function startWithHistory(): Promise<Shop & { readonly journalFile: string; readonly notes: RevisionNotes }> {
+  const shop = await startShop();
+  const notes = new RevisionNotes();
+  await notes.note(shop.t, "shop");
+  await notes.set(shop.t, "shop", 32, 33, 34, 35, 36);
+  return { ...shop, notes, journalFile: join(shop.t.homeFolder, "journal/shop.0-0.jsonl") };
+}
+
+/** Line 0 is the checkpoint, line N the revision N. */
+async function editLines(path: string, edit: (lines: string[]) => void): Promise<void> {
+  const lines = (await readFile(path, "utf8")).slice(0, -1).split("\n");
+  edit(lines);
+  await writeFile(path, `${lines.join("\n")}\n`);
+}
+
+async function history(t: TestDaemon) {
+  const { result, errors } = await t.owner.call("history/list", { repo: "shop" });
+  return { revisions: result.map(({ revision }) => revision), codes: errors.map(({ code }) => code), result };
+}
+
+/** Changes the line of a revision. */
+function inLine(revision: number, change: (line: string) => string): (lines: string[]) => void {
+  return lines => {
+    lines[revision] = change(lines[revision] ?? "");
+  };
+}
+
+function flipBit(line: string, at: number): string {
+  const bytes = Buffer.from(line);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  return bytes.toString("latin1");
+}
+
+describe("damage inside the journal: what is newer is told, with 1110 beside it, and the log says so", () => {
+  const damages: [title: string, edit: (lines: string[]) => void, newest: readonly number[]][] = [
+    ["a value altered", inLine(3, line => line.replace(`"after":33`, `"after":39`)), [6, 5, 4]],
+    ["a bit of a record flipped", inLine(3, line => flipBit(line, 120)), [6, 5, 4]],
+    ["a bit of a checksum flipped", inLine(3, line => flipBit(line, 5)), [6, 5, 4]],
+    ["a line dropped", lines => void lines.splice(3, 1), [6, 5, 4]],
+    ["a line doubled", lines => void lines.splice(3, 0, lines[3] ?? ""), [6, 5, 4, 3]],
+    ["two lines exchanged", lines => void lines.splice(3, 2, lines[4] ?? "", lines[3] ?? ""), [6, 5]],
+    ["an empty line added", lines => void lines.splice(3, 0, ""), [6, 5, 4, 3]],
+    ["the first line altered", inLine(0, line => `${line} `), [6, 5, 4, 3, 2, 1]],
+  ];
+  test.each(damages)("%s", async (_title, edit, newest) => {
+    await using shop = await startWithHistory();
+    await editLines(shop.journalFile, edit);
+    for (const again of [false, true]) {
+      if (again) await shop.t.restart();
+      const told = await history(shop.t);
+      expect(told).toMatchObject({ revisions: newest, codes: [1110] });
+      expect(told.result.map(({ changes }) => changes["svc"]?.["timeout"]?.value)).toEqual(
+        newest.map(revision => (revision === 1 ? 30 : 30 + revision)),
+      );
+      expect(shop.t.log.filter(line => line.includes("a journal is damaged"))).toHaveLength(again ? 2 : 1);
+      // The present is not touched by it.
+      expect(await shop.value("timeout")).toBe(36);
+      expect(await shop.revision()).toBe(6);
+    }
+  });
+
+  test("values of before it are refused by 1110, wherever they are asked for; sets and their history go on", async () => {
+    await using shop = await startWithHistory();
+    await editLines(
+      shop.journalFile,
+      inLine(3, line => flipBit(line, 100)),
+    );
+    await shop.t.restart();
+    const call = shop.t.owner.call;
+    const at = (revision: number) => call("config/list", { repo: "shop", revision, field: "svc.timeout" });
+    expect((await at(4)).result).toEqual({ svc: { timeout: 34 } });
+    for (const revision of [0, 1, 2, 3])
+      expect(await at(revision)).toMatchObject({ result: {}, errors: [{ code: 1110, repo: "shop" }] });
+    const restore = await call("history/restore", { repo: "shop", to: 2 });
+    expect(restore).toMatchObject({ result: [], errors: [{ code: 1110 }] });
+    const watch = await call("config/watch", { repo: "shop", since: 2 });
+    expect(watch).toMatchObject({ result: null, errors: [{ code: 1110 }] });
+    const explain = await call("config/explain", { repo: "shop", field: "svc.refresh_day" });
+    expect(explain).toMatchObject({ result: { value: 2, origin: "stored" }, errors: [] });
+    const forget = await call("history/forget", { repo: "shop", field: "svc.timeout" });
+    expect(forget).toMatchObject({ errors: [{ code: 1110 }] });
+    await shop.notes.set(shop.t, "shop", 37);
+    expect(await history(shop.t)).toMatchObject({ revisions: [7, 6, 5, 4], codes: [1110] });
+  });
+});
+
+describe("a damaged end of the journal: the file's state wins and becomes a revision of its own", () => {
+  const cuts: [title: string, damage: (path: string) => Promise<void>, kept: readonly number[]][] = [
+    ["whole lines cut off", path => editLines(path, lines => void lines.splice(4)), [3, 2, 1]],
+    ["cut in the last line", async path => writeFile(path, (await readFile(path)).subarray(0, -5)), [5, 4, 3, 2, 1]],
+    ["cut in the middle of an earlier line", cutInLine(3), [2, 1]],
+    [
+      "a bit of the last line flipped",
+      path =>
+        editLines(
+          path,
+          inLine(6, line => flipBit(line, 90)),
+        ),
+      [5, 4, 3, 2, 1],
+    ],
+    [
+      "bits of the last lines flipped",
+      path =>
+        editLines(path, lines => {
+          for (const line of [4, 5, 6]) inLine(line, text => flipBit(text, 90))(lines);
+        }),
+      [3, 2, 1],
+    ],
+    [
+      "all cut off but a part of the first line",
+      async path => writeFile(path, (await readFile(path)).subarray(0, 9)),
+      [],
+    ],
+    ["the file deleted", path => rm(path), []],
+  ];
+  test.each(cuts)("%s", async (_title, damage, kept) => {
+    await using shop = await startWithHistory();
+    await shop.t.daemon.close();
+    await damage(shop.journalFile);
+    await shop.t.restart();
+    expect(await shop.value("timeout")).toBe(36);
+    const revision = (await shop.revision()) ?? 0;
+    expect(revision).toBeGreaterThan(6);
+    await shop.notes.note(shop.t, "shop");
+    const told = await history(shop.t);
+    expect(told).toMatchObject({ revisions: [revision, ...kept], codes: [] });
+    expect(told.result[0]).toMatchObject({
+      source: "file",
+      actor: "file",
+      changes: { svc: { timeout: { value: 36 } } },
+    });
+    expect(shop.t.log.some(line => line.includes("a journal is damaged"))).toBe(true);
+    // No values are told for what was lost, right ones for the rest.
+    const { owner } = shop.t;
+    for (let at = 1; at < revision; at++) {
+      const reply = await owner.call("config/list", { repo: "shop", revision: at, field: "svc.timeout" });
+      if (kept.includes(at)) expect(reply.result).toEqual({ svc: { timeout: at === 1 ? 30 : 30 + at } });
+      else if (at <= 6) expect(reply).toMatchObject({ result: {}, errors: [{ code: 1110 }] });
+    }
+    expect((await owner.call("config/watch", { repo: "shop", since: 6 })).errors).toMatchObject([{ code: 1110 }]);
+    await shop.notes.set(shop.t, "shop", 37, 38);
+    await shop.t.restart();
+    expect(await shop.revision()).toBe(revision + 2);
+    await shop.notes.note(shop.t, "shop");
+  });
+
+  test("and an edit made meanwhile is in it", async () => {
+    await using shop = await startWithHistory();
+    await shop.t.daemon.close();
+    await editLines(shop.journalFile, lines => void lines.splice(3));
+    await writeFile(shop.file, (await shop.read()).replace("36", "32"));
+    await shop.t.restart();
+    expect(await shop.value("timeout")).toBe(32);
+    expect(await shop.revision()).toBeGreaterThan(6);
+    await shop.notes.note(shop.t, "shop");
+    await shop.notes.set(shop.t, "shop", 33, 34, 35, 36);
+  });
+});
+
+function cutInLine(revision: number): (path: string) => Promise<void> {
+  return async path => {
+    const text = await readFile(path, "utf8");
+    await writeFile(path, text.slice(0, text.split("\n").slice(0, revision).join("\n").length + 50));
+  };
+}

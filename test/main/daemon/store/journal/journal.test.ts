@@ -1,0 +1,151 @@
+import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../../helpers/journal.ts";
+import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
+
+const name = "shop.0-0.jsonl";
+
+describe("a journal", () => {
+  test("is empty before its first record, and makes no file for that", async () => {
+    await using folder = await temporaryFolder();
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
+    expect(journal.oldest).toBe(0);
+    expect(await revisionsOf(journal.backward(99))).toEqual([]);
+    expect(await revisionsOf(journal.forward(0, 99))).toEqual([]);
+    expect(await journal.replay()).toEqual({});
+    expect(await journalFiles(folder.path)).toEqual({});
+    expect(damage).toEqual([]);
+  });
+
+  test("gives its records back after it is opened anew, in both directions", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head).toMatchObject({ revision: 5, text: "text 5" });
+    expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
+    expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
+    expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
+    expect(await revisionsOf(journal.backward(3))).toEqual([3, 2, 1]);
+    expect(await journal.replay()).toEqual(configOf(5));
+    expect(damage).toEqual([]);
+  });
+
+  test("takes several records in one append, and goes on after being opened anew", async () => {
+    await using folder = await temporaryFolder();
+    await (await openJournal(folder.path)).journal.append([changeTo(1), changeTo(2)], {});
+    await appendUpTo((await openJournal(folder.path)).journal, 3, 4);
+    const { journal } = await openJournal(folder.path);
+    expect(await revisionsOf(journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
+  });
+
+  test("cut back is byte for byte what it was, and goes on from there", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path);
+    await appendUpTo(journal, 1, 2);
+    const before = await journalFiles(folder.path);
+    const head = await journal.append([changeTo(3), changeTo(4)], configOf(2));
+    expect(head.revision).toBe(2);
+    await journal.cutBack(head);
+    expect(await journalFiles(folder.path)).toEqual(before);
+    await appendUpTo(journal, 3, 3);
+    expect(await revisionsOf(journal.backward(9))).toEqual([3, 2, 1]);
+    expect((await openJournal(folder.path)).journal.head?.revision).toBe(3);
+  });
+
+  test("cut back to nothing leaves no file", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path);
+    await journal.cutBack(await journal.append([changeTo(1)], {}));
+    expect(await journalFiles(folder.path)).toEqual({});
+    await appendUpTo(journal, 1, 1);
+    expect(await revisionsOf(journal.forward(0, 1))).toEqual([1]);
+  });
+});
+
+describe("opening a journal takes away", () => {
+  test("a record torn at any byte, and no other", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, name);
+    const writer = (await openJournal(folder.path)).journal;
+    await appendUpTo(writer, 1, 2);
+    const kept = await readFile(path);
+    await appendUpTo(writer, 3, 3);
+    const whole = await readFile(path);
+    for (let length = kept.length; length < whole.length; length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const { journal, damage } = await openJournal(folder.path);
+      expect(journal.head).toMatchObject({ revision: 2, bytes: kept.length });
+      expect(await readFile(path)).toEqual(kept);
+      expect(damage).toEqual([]);
+    }
+  });
+
+  test("a segment torn in its first record, at any byte", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, name);
+    await (await openJournal(folder.path)).journal.append([changeTo(1)], {});
+    const whole = await readFile(path);
+    for (let length = 0; length <= whole.indexOf("\n"); length++) {
+      await writeFile(path, whole.subarray(0, length));
+      const { journal } = await openJournal(folder.path);
+      expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
+      expect(await journalFiles(folder.path)).toEqual({});
+    }
+  });
+
+  test("revisions whose file is still the one that they were to replace", async () => {
+    await using folder = await temporaryFolder();
+    const stamp = { size: 10, mtimeMs: 1234.5, ino: 99 };
+    const { journal } = await openJournal(folder.path);
+    await appendUpTo(journal, 1, 2);
+    const before = await journalFiles(folder.path);
+    const records = [3, 4].map(revision => ({ ...changeTo(revision), replaces: stamp }));
+    await journal.append(records, configOf(2));
+    const opened = async (current: typeof stamp | undefined) => {
+      const { journal: again } = await openJournal(folder.path);
+      await again.open(current, 0);
+      return again.head?.revision;
+    };
+    expect(await opened(undefined)).toBe(4);
+    expect(await opened({ ...stamp, mtimeMs: 1234.6 })).toBe(4);
+    expect(await opened(stamp)).toBe(2);
+    expect(await journalFiles(folder.path)).toEqual(before);
+  });
+});
+
+describe("a journal whose end is lost goes on behind what was given out", () => {
+  test("when whole records are cut off, as others know", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
+    const text = await readFile(join(folder.path, name), "utf8");
+    // The checkpoint and two revisions.
+    await truncate(join(folder.path, name), Buffer.byteLength(text.split("\n").slice(0, 3).join("\n")) + 1);
+    const { journal, damage } = await openJournal(folder.path, { known: 5 });
+    expect(journal.head?.revision).toBeGreaterThan(5);
+    expect(damage).toEqual([expect.stringContaining("revisions 3 to 5")]);
+    const next = (journal.head?.revision ?? 0) + 1;
+    await journal.append([changeTo(next)], configOf(2));
+    expect(await revisionsOf(journal.backward(next))).toEqual([next, 2, 1]);
+    const again = await openJournal(folder.path, { known: next });
+    expect(again.journal.head?.revision).toBe(next);
+    expect(again.damage).toEqual([]);
+  });
+
+  test("when more than one torn record follows the last whole one, which is kept aside", async () => {
+    await using folder = await temporaryFolder();
+    await appendUpTo((await openJournal(folder.path)).journal, 1, 2);
+    await appendFile(join(folder.path, name), "noise\nand more\nand");
+    const { journal, damage } = await openJournal(folder.path);
+    expect(journal.head?.revision).toBeGreaterThan(4);
+    expect(damage).not.toEqual([]);
+    expect(await readFile(join(folder.path, `${name}.damaged`), "utf8")).toBe("noise\nand more\nand");
+  });
+
+  test("when it is gone as a whole", async () => {
+    await using folder = await temporaryFolder();
+    const { journal } = await openJournal(folder.path, { known: 7 });
+    expect(journal.head?.revision).toBeGreaterThan(7);
+  });
+});

@@ -1,0 +1,133 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { HistoryEntry } from "../../../../shared/protocol.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { type WatchedFileSystem, watchFileSystem } from "../../../helpers/file-system.ts";
+import type { HandEditing } from "../../../helpers/hand-editing-process.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const full = process.env["REPOCONF_TORTURE"] === "1";
+const [processes, setsEach] = [4, full ? 250 : 40];
+const handFields = 20;
+
+function start(script: string, ...args: readonly string[]): ChildProcess {
+  const path = join(import.meta.dirname, "../../../helpers", script);
+  return fork(path, args, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+}
+
+type Span = readonly [from: number, to: number];
+
+/** Notes when a write was between its last look at the file and the rename, in microseconds of `hrtime`. */
+function recordGaps(fileSystem: WatchedFileSystem, file: string): readonly Span[] {
+  const gaps: Span[] = [];
+  const now = () => Number(process.hrtime.bigint() / 1_000n);
+  let written = false;
+  let begin: number | undefined;
+  fileSystem.before = ({ operation, path }) => {
+    if (written && operation === "open" && path === file) begin = now();
+  };
+  fileSystem.after = ({ operation, path }) => {
+    if (!path.endsWith("/tmp/shop.json")) return;
+    written = operation === "close";
+    if (operation === "rename" && begin !== undefined) gaps.push([begin, now()]);
+  };
+  return gaps;
+}
+
+/** What a process sends before it ends. */
+async function sentBy<Message>(child: ChildProcess): Promise<Message> {
+  let sent: { readonly message: Message } | undefined;
+  child.once("message", (message: Message) => {
+    sent = { message };
+  });
+  const code = await new Promise(resolve => child.once("exit", resolve));
+  if (sent === undefined) throw new Error(`the process ended with ${code} and sent nothing`);
+  return sent.message;
+}
+
+async function wholeHistory(t: TestDaemon, repo: string): Promise<HistoryEntry[]> {
+  const entries: HistoryEntry[] = [];
+  let after: string | undefined;
+  do {
+    const page = await t.owner.call("history/list", { repo, limit: 1_000, after });
+    expect(page.errors).toEqual([]);
+    entries.push(...page.result);
+    after = page.next;
+  } while (after !== undefined);
+  return entries.reverse();
+}
+
+test(`${processes} processes x ${setsEach} sets of different fields beside a script that edits by hand: nothing is lost`, {
+  timeout: 300_000,
+}, async () => {
+  await using home = await temporaryFolder();
+  const property = { type: "string", title: "A field", description: "A field.", default: "" };
+  const names = Array.from({ length: processes }, (_, one) =>
+    Array.from({ length: setsEach }, (_, index) => `process${one}_${index}`),
+  );
+  const byHand = Array.from({ length: handFields }, (_, index) => `hand_${index}`);
+  const schema = {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    title: "Load",
+    description: "Many fields.",
+    properties: Object.fromEntries([...names.flat(), ...byHand].map(name => [name, property])),
+  };
+  await mkdir(join(home.path, "scopes"), { recursive: true });
+  await writeFile(join(home.path, "scopes/load.schema.json"), JSON.stringify(schema));
+  const fileSystem = watchFileSystem();
+  await using t = await startTestDaemon({ home: home.path, fileSystem });
+  const repo = await t.addRepository("shop");
+  await t.owner.call("config/watch", { repo });
+
+  const gaps = recordGaps(fileSystem, t.repositoryFile(repo));
+  const editor = start("hand-editing-process.ts", t.repositoryFile(repo), "load", String(handFields));
+  const handEditing = sentBy<HandEditing>(editor);
+  const acknowledged = await Promise.all(
+    names.map(fields =>
+      sentBy<string[]>(start("setting-process.ts", home.path, repo, ...fields.map(name => `load.${name}`))),
+    ),
+  );
+  editor.send("end");
+  const { edits, repeats } = await handEditing;
+  const widths = gaps.map(([from, to]) => to - from).sort((one, other) => one - other);
+  process.stdout.write(
+    `${names.flat().length} sets, ${edits.length} edits by hand, ${repeats.length} repeated; the gap: ${gaps.length} times, median ${widths[Math.floor(widths.length / 2)]} microseconds\n`,
+  );
+  // Nowhere else may an edit get lost.
+  const isInGap = ([from, to]: Span) => gaps.some(([begin, end]) => begin <= to && from <= end);
+  expect(repeats.filter(repeat => !isInGap(repeat))).toEqual([]);
+
+  expect(acknowledged).toEqual(names.map(fields => fields.map(name => `load.${name}`)));
+  const wanted = {
+    ...Object.fromEntries(names.flat().map(name => [name, `load.${name}`])),
+    ...Object.fromEntries(edits),
+  };
+  await until(async () => {
+    const { result } = await t.owner.call("config/list", { repo, stored: true });
+    return edits.slice(-handFields).every(([field, value]) => result["load"]?.[field] === value);
+  }, "the last edits in service");
+  expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ load: wanted });
+  expect(JSON.parse(await t.readRepository(repo)).config).toEqual({ load: wanted });
+
+  const history = await wholeHistory(t, repo);
+  expect(history.map(({ revision }) => revision)).toEqual(history.map((_, index) => index + 1));
+  const told = (sources: readonly string[]) =>
+    history
+      .filter(({ source }) => sources.includes(source))
+      .flatMap(({ changes }) => Object.entries(changes["load"] ?? {}))
+      .map(([field, { value }]) => `${field}: ${value}`);
+  expect(told(["set"]).sort()).toEqual(
+    names
+      .flat()
+      .map(name => `${name}: load.${name}`)
+      .sort(),
+  );
+  const toldByHand = new Set(told(["file", "merge"]));
+  expect(edits.filter(([field, value]) => !toldByHand.has(`${field}: ${value}`))).toEqual([]);
+  const events = t.owner.events.flatMap(([resource, , payload]) => (resource === "config" ? [payload.revision] : []));
+  expect(events).toEqual(history.slice(1).map(({ revision }) => revision));
+  expect(edits.length).toBeGreaterThan(5);
+});

@@ -1,0 +1,343 @@
+import { readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../../../helpers/daemon.ts";
+import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
+import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const waysOfSaving: [name: string, save: (path: string, text: string) => void][] = [
+  [
+    "renamed over",
+    (path, text) => {
+      writeFileSync(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+    },
+  ],
+  ["written in place", (path, text) => writeFileSync(path, text)],
+  [
+    "deleted and made anew",
+    (path, text) => {
+      unlinkSync(path);
+      writeFileSync(path, text);
+    },
+  ],
+];
+
+/** The file calls of one set so far, each with its place in the write; the last look is the one with the new text on the disk. */
+function stepsOf(calls: readonly FileCall[], file: string, homeFolder: string): string[] {
+  let part = "";
+  return calls.map(({ operation, path }) => {
+    if (operation === "close" && path.endsWith("/tmp/shop.json")) part = "last look: ";
+    const step = path === file ? `${part}${operation}` : `${operation} ${path.slice(homeFolder.length)}`;
+    return step;
+  });
+}
+
+test.each(waysOfSaving)(
+  "an edit at every single step of a write is in the file with the set, but for the gap before the rename (%s)",
+  async (_name, save) => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(
+      shopText.replace(`"refresh_day": 2`, `"refresh_day": 2,\n      "domain": "hand.test"`),
+      { fileSystem },
+    );
+    const { file } = shop;
+    const missing = new Set([
+      "unlink /tmp/shop.json",
+      "open /tmp/shop.json",
+      "writeFile /tmp/shop.json",
+      "sync /tmp/shop.json",
+      "stat /tmp/shop.json",
+      "close /tmp/shop.json",
+      "open /journal/shop.0-0.jsonl",
+      "stat /journal/shop.0-0.jsonl",
+      "write /journal/shop.0-0.jsonl",
+      "datasync /journal/shop.0-0.jsonl",
+      "close /journal/shop.0-0.jsonl",
+      "last look: open",
+      "last look: stat",
+      "last look: readFile",
+      "last look: close",
+      "rename /tmp/shop.json",
+      "open /repos",
+      "sync /repos",
+      "close /repos",
+    ]);
+    const lost = new Set<string>();
+    // Now and then the watch's look at the edit before is among the calls, so a step is known only when it is reached.
+    for (let round = 0; missing.size > 0; round++) {
+      expect(round).toBeLessThan(300);
+      const text = readFileSync(file, "utf8");
+      const edited = text.replace(/hand.*test/, `hand${round}.test`).replace(/(half a minute.*)/, "$1.");
+      const withSet = (of: string) => of.replace(/"timeout": \d+/, `"timeout": ${100 + round}`);
+      const begin = fileSystem.calls.length;
+      let reached: string | undefined;
+      fileSystem.before = () => {
+        if (reached !== undefined || fileSystem.calls.length - begin <= round % 26) return;
+        reached = stepsOf(fileSystem.calls.slice(begin), file, shop.t.homeFolder).at(-1);
+        save(file, edited);
+      };
+      expect((await shop.set({ "svc.timeout": 100 + round })).errors).toEqual([]);
+      fileSystem.before = () => {};
+      if (reached === undefined) continue;
+      missing.delete(reached);
+      const inGap = /^last look: (?!open)|^rename/.test(reached);
+      if (inGap && readFileSync(file, "utf8") === withSet(text)) {
+        lost.add(reached);
+        expect(await shop.value("domain")).toBe(/hand.*test/.exec(text)?.[0]);
+      } else {
+        await until(() => readFileSync(file, "utf8") === withSet(edited), `edit and set in the file (${reached})`);
+        await until(
+          async () => (await shop.value("domain")) === `hand${round}.test`,
+          `the edit in service (${reached})`,
+        );
+      }
+      expect(await shop.value("timeout")).toBe(100 + round);
+    }
+    // The gap: nothing but a look or a lock that the editor would have to share could close it.
+    expect([...lost]).toEqual(expect.arrayContaining(["last look: close", "rename /tmp/shop.json"]));
+    expect(new Set(shop.sources())).toEqual(new Set(["file", "merge", "set"]));
+  },
+);
+
+/** Waits until an edit by hand has been noticed, and gives the change that came of it. */
+async function changeAfter(shop: Shop, revision: number) {
+  for (;;) {
+    const change = await shop.t.owner.nextChange();
+    if (change.revision > revision) return change;
+  }
+}
+
+const staleText = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by hand\n      "domain": "hand.test"`);
+
+describe("(a) an edit found just before a write", () => {
+  test("is a revision of source file before the set, which wins on the same field", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    let waiting = true;
+    fileSystem.before = async ({ operation, path }) => {
+      if (!waiting || operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      waiting = false;
+      await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`));
+    };
+    await shop.set({ "svc.timeout": 31 });
+    const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
+    expect(result).toMatchObject([
+      { revision: 3, actor: "owner", source: "set", changes: { svc: { timeout: { value: 31, previous: 45 } } } },
+      {
+        revision: 2,
+        actor: "file",
+        source: "file",
+        changes: { svc: { timeout: { value: 45, previous: 30 }, refresh_day: { value: 3, previous: 2 } } },
+      },
+      { revision: 1, source: "file" },
+    ]);
+    expect(Object.keys(result[0]?.changes["svc"] ?? {})).toEqual(["timeout"]);
+    expect(await shop.read()).toBe(shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 3`));
+  });
+});
+
+describe("(b) an edit after a write is taken as it stands", () => {
+  test("when it knew of the set", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    const text = staleText.replace("30", "31");
+    await saveByRename(shop.file, text);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", actor: "file" });
+    expect(await shop.read()).toBe(text);
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("when it touches a field that the set touched", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31, "svc.provider": "p" });
+    const text = staleText.replace("30", "45");
+    await saveByRename(shop.file, text);
+    expect(await changeAfter(shop, 2)).toMatchObject({
+      source: "file",
+      changes: {
+        svc: {
+          timeout: { value: 45, previous: 31 },
+          provider: { value: "", previous: "p", stored: false },
+          refresh_day: { value: 3 },
+        },
+      },
+    });
+    expect(await shop.read()).toBe(text);
+  });
+
+  test("when its text is one that was there before, which makes it a revert", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    const second = await shop.read();
+    await shop.set({ "svc.provider": "p" });
+    await saveByRename(shop.file, shopText);
+    expect(await changeAfter(shop, 3)).toMatchObject({
+      revision: 4,
+      source: "file",
+      changes: { svc: { timeout: { value: 30 }, provider: { stored: false } } },
+    });
+    expect(await shop.read()).toBe(shopText);
+    await saveByRename(shop.file, second);
+    expect(await changeAfter(shop, 4)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
+    expect(await shop.read()).toBe(second);
+    expect(await shop.health()).toEqual([]);
+  });
+
+  test("when the sets that it did not know of are older than two seconds", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await delay(2_100);
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 30 } } } });
+    expect(await shop.read()).toBe(staleText);
+  });
+
+  test("when what it takes back was changed by hand since the set, which the set's value must not undo", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.provider": "set" });
+    await saveByRename(shop.file, (await shop.read()).replace(`"set"`, `"hand"`));
+    expect(await changeAfter(shop, 2)).toMatchObject({
+      source: "file",
+      changes: { svc: { provider: { value: "hand" } } },
+    });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 3)).toMatchObject({
+      source: "file",
+      changes: { svc: { provider: { stored: false } } },
+    });
+    expect(await shop.read()).toBe(staleText);
+  });
+
+  test("when it breaks the file", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    const broken = staleText.replace("{", "{{");
+    await saveByRename(shop.file, broken);
+    await until(async () => (await shop.health()).length > 0, "the health to tell");
+    expect(await shop.health()).toMatchObject([{ code: 1106 }]);
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.read()).toBe(broken);
+  });
+
+  test("when it stands in a work tree, where git decides", async () => {
+    await using above = await temporaryFolder();
+    const folder = join(above.path, "site");
+    const file = join(folder, ".repoconf.json");
+    const text = `{ "config": { "svc": { "timeout": 30, "refresh_day": 2 } } }\n`;
+    await mkdir(folder);
+    await writeFile(file, text);
+    await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+    await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+    await t.owner.call("config/watch", { repo: "site" });
+    await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    await t.owner.nextChange();
+    const stale = text.replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    await saveByRename(file, stale);
+    expect(await t.owner.nextChange()).toMatchObject({
+      source: "file",
+      changes: { svc: { timeout: { value: 30, previous: 31 }, refresh_day: { value: 3 } } },
+    });
+    expect(await readFile(file, "utf8")).toBe(stale);
+    expect(await healthOf(t, "site")).toEqual([]);
+  });
+});
+
+describe("(c) an edit that did not know of the sets of the last moments", () => {
+  const merged = staleText.replace("30", "31");
+
+  test.each(waysOfSaving)("keeps both, and revision, event and health say so (%s)", async (_name, save) => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    save(shop.file, staleText);
+    const change = await changeAfter(shop, 2);
+    expect(change).toMatchObject({ revision: 3, actor: "file", source: "merge" });
+    expect(change.changes).toEqual({
+      svc: {
+        refresh_day: { value: 3, previous: 2, stored: true },
+        domain: { value: "hand.test", previous: "", stored: true },
+      },
+    });
+    expect(await shop.read()).toBe(merged);
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.value("refresh_day")).toBe(3);
+    const health = [{ code: 1104, message: expect.stringContaining("revision 3") }];
+    expect(await shop.health()).toEqual(health);
+    await shop.t.owner.call("config/watch");
+    const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
+    const { repo: _, ...entry } = change;
+    expect(result).toEqual([entry]);
+  });
+
+  test("is taken back by a restore to the revision before, and the health is well again", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ source: "merge" });
+    const fields = ["svc.refresh_day", "svc.domain"];
+    const { result, errors } = await shop.t.owner.call("history/restore", { repo: "shop", to: 2, fields });
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([{ revision: 4 }]);
+    expect(await shop.value("refresh_day")).toBe(2);
+    expect(await shop.value("timeout")).toBe(31);
+    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
+      svc: { timeout: 31, refresh_day: 2 },
+    });
+    expect(await shop.health()).toEqual([]);
+    // The restore can be undone in its turn.
+    await shop.t.owner.call("history/restore", { repo: "shop", to: 3, fields });
+    expect(await shop.value("domain")).toBe("hand.test");
+  });
+
+  test("keeps several sets that it did not know of, and those that it knew", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.provider": "known" });
+    const read = await shop.read();
+    await shop.set({ "svc.timeout": 31 });
+    await shop.set({ "svc.proxy_url": "http://proxy.test" });
+    await shop.set({ "svc.timeout": 32 });
+    await saveByRename(shop.file, read.replace(`"refresh_day": 2`, `"refresh_day": 3`));
+    expect(await changeAfter(shop, 5)).toMatchObject({ revision: 6, source: "merge" });
+    expect((await shop.t.owner.call("config/list", { repo: "shop", stored: true })).result).toEqual({
+      svc: { timeout: 32, refresh_day: 3, provider: "known", proxy_url: "http://proxy.test" },
+    });
+  });
+
+  test("keeps an unset too, and the edit's comments", async () => {
+    await using shop = await startShop();
+    await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"] });
+    await saveByRename(shop.file, staleText);
+    expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
+    expect(await shop.value("timeout")).toBe(900);
+    expect(await shop.value("domain")).toBe("hand.test");
+    expect(await shop.read()).toContain("// by hand");
+  });
+
+  test("keeps an edit of comments alone without a revision", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    const text = shopText.replace("// What people changed.", "// What people and tools changed.");
+    await saveByRename(shop.file, text);
+    await until(async () => (await shop.read()) === text.replace("30", "31"), "both in the file");
+    expect(await shop.value("timeout")).toBe(31);
+    expect(await shop.revision()).toBe(2);
+    expect((await shop.set({ "svc.timeout": 32 })).result).toMatchObject([{ revision: 3 }]);
+    expect(await shop.read()).toBe(text.replace("30", "32"));
+    expect(shop.sources()).toEqual(["set", "set"]);
+  });
+
+  test("and a value that is refused keeps the set, and the value where it was written", async () => {
+    await using shop = await startShop();
+    await shop.set({ "svc.timeout": 31 });
+    await saveByRename(shop.file, shopText.replace(`"refresh_day": 2`, `"refresh_day": 9`));
+    const wanted = shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 9`);
+    await until(async () => (await shop.read()) === wanted, "both in the file");
+    await until(async () => (await shop.health()).length === 2, "the health to tell");
+    expect(await shop.health()).toMatchObject([{ code: 1103, field: "svc.refresh_day", line: 8 }, { code: 1104 }]);
+    expect(await shop.value("refresh_day")).toBe(2);
+    expect(await shop.revision()).toBe(2);
+  });
+});
