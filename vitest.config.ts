@@ -18,7 +18,7 @@ export default defineConfig({
         extends: true,
         // The shell's real code on a double of Electron, whose runtime many machines cannot get.
         resolve: { alias: { electron: join(import.meta.dirname, "test/helpers/electron-double.ts") } },
-        test: { name: "desktop", include: ["test/desktop/double.test.ts"] },
+        test: { name: "desktop", include: ["test/desktop/{double,shell}.test.ts"] },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },

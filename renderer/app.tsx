@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { splitConfigPath } from "../shared/config-path.ts";
+import type { ScreenLink } from "../shared/shell-bridge.ts";
 import { AddRepository } from "./dialogs/add-repository.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { NoSession } from "./no-session.tsx";
@@ -8,6 +9,7 @@ import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
 import { shell } from "./shell.ts";
 import { select } from "./state/navigation.ts";
+import { notify } from "./state/notices.ts";
 import { redo, saveEdits, undo } from "./state/saving.ts";
 import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
 import { isText, SearchBox } from "./tree/search-box.tsx";
@@ -94,16 +96,34 @@ function useShortcuts(): void {
   }, []);
 }
 
+/** Shows what a link leads to, as soon as it is known what there is. */
+function follow(link: ScreenLink): void {
+  const { repositories } = screenStore.getState();
+  if (repositories === undefined) {
+    const stop = screenStore.subscribe(state => {
+      if (state.repositories === undefined) return;
+      stop();
+      follow(link);
+    });
+    return;
+  }
+  const { repo, field } = link;
+  if (!repositories.some(({ id }) => id === repo)) {
+    notify("problem", `There is no repository ${repo}.`);
+    return;
+  }
+  const path = field === undefined ? undefined : splitConfigPath(field);
+  select({ repo, ...path });
+}
+
 /** What the desktop app's menu and links ask for. */
 function useShell(add: () => void): void {
   const latest = useRef(add);
   latest.current = add;
   useEffect(() => {
     shell?.onCommand(command => (command === "add" ? latest.current() : void saveEdits("")));
-    shell?.onNavigate(({ repo, field }) => {
-      const path = field === undefined ? undefined : splitConfigPath(field);
-      select({ repo, ...path });
-    });
+    shell?.onNavigate(follow);
+    void shell?.firstLink().then(link => link && follow(link));
   }, []);
 }
 

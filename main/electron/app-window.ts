@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BrowserWindow, type Rectangle, screen, type WebFrameMain } from "electron";
+import type { ScreenLink } from "../../shared/shell-bridge.ts";
 import type { Home } from "../home.ts";
-import type { DeepLink } from "./deep-link.ts";
 import { closedPreferences, denyNavigation } from "./lockdown.ts";
 
 interface AppWindowOptions {
@@ -25,6 +25,7 @@ export class AppWindow {
   readonly #options: AppWindowOptions;
   readonly #placeFile: string;
   #window: BrowserWindow | undefined;
+  #firstLink: ScreenLink | undefined;
   #quitting = false;
 
   constructor(options: AppWindowOptions) {
@@ -33,7 +34,7 @@ export class AppWindow {
   }
 
   /** Makes the window and loads the screen from the daemon's own address. */
-  async open(link?: DeepLink): Promise<void> {
+  async open(link?: ScreenLink): Promise<void> {
     const place = await this.#readPlace();
     const window = new BrowserWindow({
       ...firstSize,
@@ -56,12 +57,12 @@ export class AppWindow {
     window.on("closed", () => {
       this.#window = undefined;
     });
+    this.#firstLink = link;
     await window.loadURL(`${this.#options.url}/`);
-    if (link !== undefined) this.#navigate(link);
   }
 
   /** Brings the window to the front, and to where a link leads. */
-  show(link?: DeepLink): void {
+  show(link?: ScreenLink): void {
     if (this.#window === undefined) {
       void this.open(link);
       return;
@@ -86,12 +87,19 @@ export class AppWindow {
     );
   }
 
+  /** The link that the window was opened for, when its page is ready to follow it; once. */
+  takeFirstLink(): ScreenLink | undefined {
+    const link = this.#firstLink;
+    this.#firstLink = undefined;
+    return link;
+  }
+
   /** From now on closing closes. */
   allowClosing(): void {
     this.#quitting = true;
   }
 
-  #navigate(link: DeepLink): void {
+  #navigate(link: ScreenLink): void {
     this.#window?.webContents.send("navigate", link);
   }
 

@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { app } from "electron";
 import { pino } from "pino";
 import { makeHomeFolder } from "../daemon/home.ts";
+import { deepLinkIn } from "../desktop/deep-link.ts";
 import { homeAt, homeFolder } from "../home.ts";
 import { RotatingLog } from "../rotating-log.ts";
 import { AppWindow } from "./app-window.ts";
-import { deepLinkIn } from "./deep-link.ts";
 import { denyPermissions } from "./lockdown.ts";
 import { createMenu } from "./menu.ts";
 import { serveNativeCalls } from "./native-calls.ts";
@@ -39,7 +39,11 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   if (daemon === undefined) return app.quit();
 
   const window = new AppWindow({ home, url: daemon.url, preload: join(folder, "preload.cjs") });
-  serveNativeCalls({ createSession: daemon.createSession, owns: frame => window.owns(frame) });
+  serveNativeCalls({
+    createSession: daemon.createSession,
+    firstLink: () => window.takeFirstLink(),
+    owns: frame => window.owns(frame),
+  });
   createMenu(window);
   const tray = createTray(window, daemon, join(folder, "../screen/tray.png"));
   notifyOfBrokenFiles(daemon.client, window);
@@ -53,5 +57,6 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   app.on("activate", () => window.show());
   // The daemon goes on when the window closes.
   app.on("window-all-closed", () => {});
-  await window.open(link);
+  // Started at login it waits in the tray.
+  if (!process.argv.includes("--hidden")) await window.open(link);
 }

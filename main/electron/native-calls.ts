@@ -1,20 +1,23 @@
 import { dialog, ipcMain, type WebFrameMain } from "electron";
+import type { ScreenLink } from "../../shared/shell-bridge.ts";
 
 interface NativeCallsOptions {
   createSession(): Promise<string>;
+  firstLink(): ScreenLink | undefined;
   /** Whether a frame is the window's own page. */
   owns(frame: WebFrameMain | null): boolean;
 }
 
 /** What the screen may ask the shell for (preload.ts), each call checked for who sends it. */
-export function serveNativeCalls({ createSession, owns }: NativeCallsOptions): void {
-  const serve = (name: string, run: () => Promise<unknown>) => {
+export function serveNativeCalls({ createSession, firstLink, owns }: NativeCallsOptions): void {
+  const serve = (name: string, run: () => unknown) => {
     ipcMain.handle(name, event => {
       if (!owns(event.senderFrame)) throw new Error("This page may not call that.");
       return run();
     });
   };
   serve("session", createSession);
+  serve("first-link", firstLink);
   serve("choose-folder", async () => {
     const { filePaths } = await dialog.showOpenDialog({ properties: ["openDirectory"] });
     return filePaths[0];

@@ -1,38 +1,14 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { dialog } from "electron";
-import type { Logger } from "pino";
-import { RepoconfClient } from "../../shared/client/client.ts";
-import { findDaemon, locateDaemon } from "../client/locate.ts";
-import { createDaemon, HomeInUseError } from "../daemon/daemon.ts";
-import type { Endpoint } from "../endpoint-file.ts";
-import type { Home } from "../home.ts";
-
-export interface OpenDaemonOptions {
-  readonly home: Home;
-  readonly version: string;
-  readonly logger: Logger;
-  readonly screenFolder: string;
-}
-
-/** The daemon that the app works with: its own, or one that ran on this home already. */
-export interface AppDaemon {
-  readonly url: string;
-  /** With the owner's key; the screen never sees it. */
-  readonly client: RepoconfClient;
-  /** A session's key for the screen; the same for as long as the app runs. */
-  createSession(): Promise<string>;
-  /** Ends the session, and finishes and stops the daemon if it is the app's own. */
-  close(): Promise<void>;
-}
-
-const takeOverTries = 50;
+import { findDaemon } from "../client/locate.ts";
+import { type AppDaemon, type AppDaemonOptions, attach, ownDaemon, stopDaemon } from "../desktop/app-daemon.ts";
 
 /** Starts the daemon in this process, or attaches to the one that has the home. Undefined: the person rather quits. */
-export async function openDaemon(options: OpenDaemonOptions): Promise<AppDaemon | undefined> {
+export async function openDaemon(options: AppDaemonOptions): Promise<AppDaemon | undefined> {
   const { home, version } = options;
   const running = await findDaemon(home);
   if (running === undefined) return ownDaemon(options);
-  if (!isOlder(running.version, version)) return attach(home, running);
+  const isOlder = running.version.localeCompare(version, undefined, { numeric: true }) < 0;
+  if (!isOlder) return attach(home, running.url);
   const { response } = await dialog.showMessageBox({
     type: "question",
     message: `An older Repoconf (${running.version}) is running on this home.`,
@@ -41,51 +17,8 @@ export async function openDaemon(options: OpenDaemonOptions): Promise<AppDaemon 
     defaultId: 0,
     cancelId: 2,
   });
-  if (response === 1) return attach(home, running);
+  if (response === 1) return attach(home, running.url);
   if (response !== 0) return undefined;
-  using client = new RepoconfClient({ locate: () => locateDaemon({ home: home.folder }) });
-  await client.run("daemon/stop", {});
+  await stopDaemon(home);
   return ownDaemon(options);
-}
-
-async function ownDaemon(options: OpenDaemonOptions, tries = takeOverTries): Promise<AppDaemon> {
-  const { home, version, logger, screenFolder } = options;
-  try {
-    const daemon = await createDaemon({ home: home.folder, version, logger, screenFolder });
-    return appDaemon(home, daemon.url, () => daemon.close());
-  } catch (error) {
-    if (!(error instanceof HomeInUseError) || tries === 0) throw error;
-    // One that was faster, or one that is about to leave.
-    const other = await findDaemon(home);
-    if (other !== undefined && tries < takeOverTries - 1) return attach(home, other);
-    await delay(100);
-    return ownDaemon(options, tries - 1);
-  }
-}
-
-function attach(home: Home, { url }: Endpoint): AppDaemon {
-  return appDaemon(home, url, async () => {});
-}
-
-function appDaemon(home: Home, url: string, stop: () => Promise<void>): AppDaemon {
-  const client = new RepoconfClient({ locate: () => locateDaemon({ home: home.folder, keyFile: home.ownerKeyFile }) });
-  let session: Promise<{ id: string; key: string }> | undefined;
-  return {
-    url,
-    client,
-    createSession: async () => {
-      session ??= client.run("session/create", { label: "desktop" });
-      return (await session).key;
-    },
-    close: async () => {
-      const made = await session?.catch(() => undefined);
-      if (made !== undefined) await client.run("key/revoke", { id: made.id }).catch(() => {});
-      client.close();
-      await stop();
-    },
-  };
-}
-
-function isOlder(one: string, other: string): boolean {
-  return one.localeCompare(other, undefined, { numeric: true }) < 0;
 }

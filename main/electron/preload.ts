@@ -5,6 +5,7 @@ import type { ShellBridge } from "../../shared/shell-bridge.ts";
 const bridge: ShellBridge = {
   session: () => ipcRenderer.invoke("session"),
   chooseFolder: () => ipcRenderer.invoke("choose-folder"),
+  firstLink: () => ipcRenderer.invoke("first-link"),
   onNavigate: listener => void ipcRenderer.on("navigate", (_event, link) => listener(link)),
   onCommand: listener => void ipcRenderer.on("command", (_event, command) => listener(command)),
 };

@@ -1,7 +1,7 @@
 import { app, dialog, type Tray } from "electron";
 import type { Logger } from "pino";
+import type { AppDaemon } from "../desktop/app-daemon.ts";
 import type { AppWindow } from "./app-window.ts";
-import type { AppDaemon } from "./open-daemon.ts";
 
 interface QuitOptions {
   readonly daemon: AppDaemon;

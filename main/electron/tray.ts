@@ -1,7 +1,7 @@
 import { app, Menu, nativeImage, Tray } from "electron";
+import type { AppDaemon } from "../desktop/app-daemon.ts";
 import type { AppWindow } from "./app-window.ts";
 import { setStartAtLogin, startsAtLogin } from "./autostart.ts";
-import type { AppDaemon } from "./open-daemon.ts";
 
 /** The tray: the daemon goes on when the window is closed, and here is the way back to it. */
 export function createTray(window: AppWindow, { url }: AppDaemon, icon: string): Tray {

@@ -3,7 +3,7 @@ import { Modal } from "../dialogs/modal.tsx";
 import { DiffTable } from "../history/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
 import { saveEdits } from "../state/saving.ts";
-import { findField, useScreen } from "../state/store.ts";
+import { findField, screenStore, useScreen } from "../state/store.ts";
 
 /** The edits as a diff, to be saved together with a reason. */
 export function ReviewDialog({ onClose }: { onClose(): void }) {
@@ -13,10 +13,13 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
   const saving = useScreen(state => state.saving);
   const connected = useScreen(state => state.connection === "connected");
   const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<string>();
   const groups = Map.groupBy(pending, ([, { repo }]) => repo);
   const save = async (event: FormEvent) => {
     event.preventDefault();
-    if (await saveEdits(reason.trim())) onClose();
+    if (await saveEdits(reason.trim())) return onClose();
+    // What is told at the foot of the page cannot be read behind a dialog.
+    setProblem(screenStore.getState().notices.findLast(({ kind }) => kind === "problem")?.text);
   };
   return (
     <Modal title="Review the edits" onClose={onClose}>
@@ -56,6 +59,11 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           Reason <span className="hint">(optional; it stays in the history)</span>
           <input className="input" maxLength={1000} value={reason} onChange={event => setReason(event.target.value)} />
         </label>
+        {problem !== undefined && (
+          <p className="problem" role="alert">
+            {problem}
+          </p>
+        )}
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back

@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
@@ -11,8 +11,17 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   const [renaming, setRenaming] = useState<string>();
   /** Its card is another one after it was renamed; the focus goes along. */
   const [named, setNamed] = useState<string>();
+  const container = useRef<HTMLDivElement>(null);
+  const [added, setAdded] = useState<string>();
+  // What was added is to be filled in.
+  useEffect(() => {
+    if (added === undefined) return;
+    const card = [...(container.current?.children ?? [])].findLast(child => child.matches(".card"));
+    card?.querySelector<HTMLElement>(":scope > :not(header) :is(input, textarea, button)")?.focus();
+    setAdded(undefined);
+  }, [added]);
   return (
-    <div className="cards">
+    <div className="cards" ref={container}>
       {Object.entries(object).map(([name, one]) => (
         <section className="card" key={name} aria-label={`${label}: ${name}`}>
           <header className="card-head">
@@ -72,7 +81,10 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
         initial=""
         taken={Object.keys(object)}
         done="Add"
-        onName={name => onChange({ ...object, [name]: emptyValue(inner) })}
+        onName={name => {
+          onChange({ ...object, [name]: emptyValue(inner) });
+          setAdded(name);
+        }}
       />
       <Problems problems={ownProblems(problems)} />
     </div>

@@ -30,8 +30,8 @@ export function Comparison({ left, leftTitle, right, rightTitle }: ComparisonPro
   return (
     <>
       <div className="comparison-titles">
-        <h3>{leftTitle}</h3>
-        <h3>{rightTitle}</h3>
+        <h2>{leftTitle}</h2>
+        <h2>{rightTitle}</h2>
       </div>
       <div className="comparison" ref={place} />
     </>

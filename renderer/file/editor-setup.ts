@@ -30,7 +30,13 @@ const theme = EditorView.theme({
   },
   "&.cm-focused": { outline: "var(--focus)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--mono)", fontSize: "0.8125rem", caretColor: "var(--ink)" },
-  ".cm-gutters": { backgroundColor: "transparent", color: "var(--ink-soft)", border: "none" },
+  ".cm-gutters": {
+    fontFamily: "var(--mono)",
+    fontSize: "0.8125rem",
+    backgroundColor: "transparent",
+    color: "var(--ink-soft)",
+    border: "none",
+  },
   ".cm-activeLine, .cm-activeLineGutter": {
     backgroundColor: "color-mix(in srgb, var(--accent-soft) 45%, transparent)",
   },

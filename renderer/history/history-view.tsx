@@ -81,7 +81,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
         {entries?.map(entry => (
           <li className="timeline-entry" key={`${entry.revision} ${entry.source}`}>
             <header>
-              <h3>Revision {entry.revision}</h3>
+              <h2>Revision {entry.revision}</h2>
               <p className="hint">
                 <time dateTime={entry.time} title={new Date(entry.time).toLocaleString()}>
                   {ago(entry.time)}

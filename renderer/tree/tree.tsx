@@ -115,6 +115,8 @@ export function Tree() {
   }
 
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: it has a role, either of two.
+    // biome-ignore lint/a11y/useAriaPropsSupportedByRole: both may have a label.
     <div
       ref={scroller}
       className="tree"

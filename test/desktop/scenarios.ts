@@ -33,7 +33,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
       stored: JSON.stringify(sessionStorage) + document.documentElement.outerHTML,
     })`);
     expect(seen.node).toBe("undefined undefined");
-    expect(seen.bridge).toEqual(["session", "chooseFolder", "onNavigate", "onCommand"]);
+    expect(seen.bridge).toEqual(["session", "chooseFolder", "firstLink", "onNavigate", "onCommand"]);
     expect(seen.stored).not.toContain(ownerKey);
     // Nor can it leave.
     await page.evaluate(
@@ -41,7 +41,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     );
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
     expect(new URL(page.url()).origin).toBe(url);
-    expect(page.context().pages()).toHaveLength(1);
+    await until(() => page.context().pages().length === 1, "the other window to go");
   });
 
   test(`${driver.name}: attach: a daemon that runs on the home already is used, and goes on when the app quits`, async () => {
@@ -88,13 +88,17 @@ export function desktopScenarios(driver: DesktopDriver): void {
 
   test(`${driver.name}: deep link: it opens a repository and a field, and writes nothing; what is no link is left alone`, async () => {
     await using folder = await temporaryFolder();
-    await using app = await driver.start(folder.path);
+    await withRepository(folder.path);
+    await using app = await driver.start(folder.path, ["repoconf://repo/shop/svc.timeout"]);
     const page = await app.page();
-    using client = await connect({ home: folder.path });
-    await client.run("repo/add", { name: "shop", id: "shop" });
-    await page.getByRole("treeitem", { name: "shop" }).waitFor();
-    await app.startAgain(["repoconf://repo/shop/svc.timeout"]);
     await page.getByRole("heading", { name: "Timeout" }).waitFor();
+    using client = await connect({ home: folder.path });
+    await app.startAgain(["repoconf://repo/shop/svc.domain"]);
+    await until(
+      async () =>
+        (await page.getByRole("region", { name: "Domain", exact: true }).getAttribute("aria-current")) === "true",
+      "the field to be chosen",
+    );
     const revision = async () => (await client.request("config/list", { repo: "shop" })).revision;
     for (const link of [
       "repoconf://repo/../x",
@@ -127,4 +131,10 @@ export function desktopScenarios(driver: DesktopDriver): void {
     const { revision } = await t.owner.call("config/list", { repo: "shop" });
     expect(revision).toBeGreaterThanOrEqual(acknowledged);
   });
+}
+
+/** A home with one repository, before the app runs. */
+async function withRepository(home: string): Promise<void> {
+  await using t = await startTestDaemon({ home });
+  await t.addRepository("shop");
 }

@@ -149,6 +149,7 @@ export class WindowDouble extends EventEmitter {
   readonly page: Promise<Page>;
   visible = false;
   #maximized = false;
+  #loading = false;
 
   constructor(options: WindowDouble["options"]) {
     super();
@@ -196,10 +197,10 @@ export class WindowDouble extends EventEmitter {
         },
       };
       // Electron asks before a page or a frame goes elsewhere by itself, and not before the shell loads it.
-      if (this.webContents.mainFrame.url !== "") {
+      if (!this.#loading) {
         this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
       }
-      if (prevented) return route.abort();
+      if (prevented) return route.abort("aborted");
       return route.continue();
     });
     context.on("page", other => {
@@ -211,8 +212,11 @@ export class WindowDouble extends EventEmitter {
   async loadURL(url: string): Promise<void> {
     electron().calls.push("load");
     const page = await this.page;
-    await page.goto(url);
+    // As soon as it is asked for: the page's script runs before it has loaded to the end.
     this.webContents.mainFrame.url = url;
+    this.#loading = true;
+    await page.goto(url);
+    this.#loading = false;
     this.emit("ready-to-show");
   }
 

@@ -64,7 +64,7 @@ describeScreen("axe", () => {
       await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
       expect(await findings(window)).toEqual([]);
       await window.view("History");
-      await page.getByRole("heading", { level: 3, name: "Revision 3" }).waitFor();
+      await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
       expect(await findings(window)).toEqual([]);
       await window.view("JSON");
       await page.getByRole("textbox", { name: "Text of the file" }).waitFor();

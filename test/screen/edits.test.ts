@@ -69,6 +69,12 @@ describeScreen("edits", () => {
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
     await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
     expect(await screen.revision("shop")).toBe(1);
+    // From the review it is told in the review, for nobody reads what is behind it.
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Save these 2 edits" }).click();
+    await reads(page.getByRole("dialog").getByRole("alert"), "Nothing was saved.");
+    await press(page, "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("textbox", { name: "Default port" }).fill("9999");
     await window.save();
     expect(await screen.stored("shop", "svc.provider")).toBe("here");

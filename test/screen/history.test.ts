@@ -20,7 +20,7 @@ describeScreen("history", () => {
     await window.choose("shop");
     await window.view("History");
     const entries = window.page.getByRole("region", { name: "History" }).getByRole("listitem");
-    await poll(() => entries.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual([
+    await poll(() => entries.getByRole("heading", { level: 2 }).allInnerTexts()).toEqual([
       "Revision 4",
       "Revision 3",
       "Revision 2",
@@ -42,7 +42,7 @@ describeScreen("history", () => {
       .field("Domain")
       .getByRole("button", { name: /^Changed/ })
       .click();
-    const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 3 });
+    const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
     const field = page.getByRole("combobox", { name: "Field" });
     await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 2"]);
     expect(await field.inputValue()).toBe("svc.domain");

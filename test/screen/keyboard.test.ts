@@ -45,7 +45,7 @@ describeScreen("the keyboard alone", () => {
     await page.keyboard.type("true");
     await tabTo(/^input Services: cache: Image/);
     await page.keyboard.type("redis:8");
-    await tabTo(/^input Proxy HTTP$|^input Proxy HTTP\s/);
+    await tabTo(/^(switch|input) Proxy HTTP$/);
     await press(page, "Space");
 
     // Edits: review, leave one out, save with a reason.

@@ -1,14 +1,8 @@
 import { isRepositoryId } from "../../shared/repository-id.ts";
+import type { ScreenLink } from "../../shared/shell-bridge.ts";
 
-/** Where a link leads: it opens and never writes. */
-export interface DeepLink {
-  readonly repo: string;
-  /** `<scope>.<field>`. */
-  readonly field?: string;
-}
-
-/** The first `repoconf://repo/ID/FIELD` among the arguments of a start; undefined if there is none that can be followed. */
-export function deepLinkIn(argv: readonly string[]): DeepLink | undefined {
+/** Where a link leads that opens and never writes: the first `repoconf://repo/ID/FIELD` among the arguments of a start; undefined if there is none that can be followed. */
+export function deepLinkIn(argv: readonly string[]): ScreenLink | undefined {
   const text = argv.find(one => one.startsWith("repoconf://"));
   const url = text === undefined ? null : URL.parse(text);
   if (url === null || url.hostname !== "repo") return undefined;

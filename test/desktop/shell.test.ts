@@ -1,0 +1,125 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { connect } from "../../main/client/client.ts";
+import { launchBrowser } from "../helpers/browser.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { type ElectronDouble, prepareElectron } from "../helpers/electron-double.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+let browser: Browser | undefined;
+beforeAll(async () => {
+  browser = await launchBrowser();
+});
+afterAll(() => browser?.close());
+
+const built = join(import.meta.dirname, "../../dist/electron");
+
+/** The app on the double, and what the person answers. `await using` quits it. */
+async function startApp(
+  home: string,
+  options: { readonly version?: string; readonly firstInstance?: boolean; readonly answer?: number } = {},
+): Promise<ElectronDouble & AsyncDisposable> {
+  if (browser === undefined) throw new Error("no Chromium");
+  const { version = "0.0.0-test", firstInstance = true, answer = 0 } = options;
+  const double = prepareElectron({ browser, firstInstance });
+  double.answer = () => answer;
+  vi.stubEnv("REPOCONF_HOME", home);
+  const { boot } = await import("../../main/electron/boot.ts");
+  await boot({ version, folder: built });
+  return Object.assign(double, {
+    [Symbol.asyncDispose]: async () => {
+      double.answer = () => 0;
+      double.app.quit();
+      await double.app.exited;
+    },
+  });
+}
+
+test("every permission that the page could ask for is refused", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  const { request, check, device } = app.permissions;
+  const answers: unknown[] = [];
+  (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)({}, "media", yes =>
+    answers.push(yes),
+  );
+  answers.push((check as () => boolean)(), (device as () => boolean)());
+  expect(answers).toEqual([false, false, false]);
+});
+
+test("a native call is answered to the window's own page alone", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  const own = app.windows[0]?.webContents.mainFrame;
+  const handler = app.handlers.get("session");
+  expect(await handler?.({ senderFrame: own })).toMatch(/^repoconf_/);
+  for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
+    expect(() => handler?.({ senderFrame })).toThrow("may not call");
+});
+
+test("another start that is not the first leaves at once and starts nothing", async () => {
+  await using folder = await temporaryFolder();
+  const home = join(folder.path, "home");
+  const app = await startApp(home, { firstInstance: false });
+  expect(app.calls).toEqual(["lock", "quit"]);
+  expect(await app.app.exited).toBe(0);
+  await expect(readFile(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("the app boots in its order: lock, ready, daemon, window, menu, tray", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  expect(app.calls).toEqual(["lock", "protocol repoconf", "ready", "menu", "tray", "window", "load"]);
+});
+
+test("an older daemon on the home is offered to be restarted, and is used as it is if the person wants that", async () => {
+  await using t = await startTestDaemon({ onStop: () => void t.daemon.close() });
+  {
+    await using app = await startApp(t.homeFolder, { version: "9.0.0", answer: 1 });
+    expect(app.dialogs[0]?.message).toContain("older Repoconf");
+    using client = await connect({ home: t.homeFolder });
+    expect((await client.run("daemon/status", {})).version).toBe("0.0.0-test");
+  }
+  await using _app = await startApp(t.homeFolder, { version: "9.0.0", answer: 0 });
+  using client = await connect({ home: t.homeFolder });
+  expect((await client.run("daemon/status", {})).version).toBe("9.0.0");
+});
+
+test("a file that breaks is told once, and a click leads to it", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  using client = await connect({ home: folder.path });
+  await client.run("repo/add", { name: "shop", id: "shop" });
+  const file = join(folder.path, "repos/shop.json");
+  await writeFile(file, "{ broken");
+  await until(() => app.notifications.length === 1, "the notification");
+  expect(app.notifications[0]?.title).toBe("shop: its file cannot be used");
+  app.notifications[0]?.emit("click");
+  const page = await app.windows[0]?.page;
+  await page?.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+});
+
+test("the window comes back where it stood, and start at login is an entry that is made and taken away", async () => {
+  await using folder = await temporaryFolder();
+  vi.stubEnv("XDG_CONFIG_HOME", join(folder.path, "config"));
+  const home = join(folder.path, "home");
+  {
+    await using app = await startApp(home);
+    app.windows[0]?.close();
+    const item = app.trays[0]?.items.find(({ label }) => label === "Start at login");
+    expect(item?.checked).toBe(false);
+    item?.click?.({ checked: true });
+    await until(() => app.trays[0]?.items.some(({ checked }) => checked === true) === true, "the entry");
+    await until(
+      async () => (await readFile(join(home, "desktop.json"), "utf8").catch(() => "")) !== "",
+      "the place to be written",
+    );
+  }
+  if (process.platform === "linux")
+    expect(await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8")).toContain("[Desktop Entry]");
+  await using again = await startApp(home);
+  expect(again.windows[0]?.options).toMatchObject({ x: 40, y: 30, width: 1000, height: 700 });
+  await until(() => again.trays[0]?.items.some(({ checked }) => checked === true) === true, "the tray to know");
+});
