@@ -13,12 +13,19 @@ export default defineConfig({
         extends: true,
         test: { name: "quick", include: ["test/{shared,main,regression}/**/*.test.ts"], typecheck: { enabled: false } },
       },
-      { extends: true, test: { name: "screen", include: ["test/screen/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: { name: "screen", include: ["test/screen/**/*.test.ts"], globalSetup: "test/helpers/unpack-browser.ts" },
+      },
       {
         extends: true,
         // The shell's real code on a double of Electron, whose runtime many machines cannot get.
         resolve: { alias: { electron: join(import.meta.dirname, "test/helpers/electron-double.ts") } },
-        test: { name: "desktop", include: ["test/desktop/{double,shell}.test.ts"] },
+        test: {
+          name: "desktop",
+          include: ["test/desktop/{double,shell}.test.ts"],
+          globalSetup: "test/helpers/unpack-browser.ts",
+        },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },

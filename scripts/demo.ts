@@ -5,30 +5,16 @@
  *
  * FOLDER must not be there yet; without it the home is made in the system's temporary folder.
  */
-import { copyFile, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { pino } from "pino";
-import { connect, type RepoconfClient } from "../main/client/client.ts";
-import { createDaemon } from "../main/daemon/daemon.ts";
+import { fillDemoHome } from "./demo-home.ts";
 
 const [asked] = process.argv.slice(2);
 const home = asked === undefined ? await mkdtemp(join(tmpdir(), "repoconf-demo-")) : resolve(asked);
 if (asked !== undefined) await mkdir(home);
 
-const daemon = await createDaemon({ home, version: "demo", port: 0, logger: pino({ level: "silent" }) });
-try {
-  await mkdir(join(home, "scopes"), { recursive: true });
-  const schema = "build.schema.json";
-  await copyFile(join(import.meta.dirname, "../examples/scopes", schema), join(home, "scopes", schema));
-  using client = await connect({ home });
-  await waitForScope(client, "build");
-  await fill(client);
-} finally {
-  await daemon.close();
-}
-await addComments(join(home, "repos/webshop.json"));
-await breakFile(join(home, "repos/old-blog.json"));
+await fillDemoHome(home);
 
 process.stdout.write(`A home with five repositories stands in ${home}
 
@@ -39,66 +25,7 @@ Try it:
   npx repoconf explain svc.timeout --repo webshop
   npx repoconf list build --repo compiler
   npx repoconf doctor
+  npx repoconf history --repo webshop
+  npx repoconf ui
   npx repoconf stop
 `);
-
-async function waitForScope(client: RepoconfClient, wanted: string): Promise<void> {
-  while (!(await client.run("scope/list", {})).some(({ scope }) => scope === wanted)) {
-    await new Promise(resolve => setTimeout(resolve, 20));
-  }
-}
-
-async function fill(client: RepoconfClient): Promise<void> {
-  const folder = (name: string) => join(home, "work", name);
-  for (const name of ["webshop", "compiler"]) await mkdir(folder(name), { recursive: true });
-  await client.run("repo/add", { id: "webshop", name: "webshop", path: folder("webshop") });
-  await client.set("webshop", {
-    "svc.timeout": 120,
-    "svc.services": {
-      web: { ready: "curl -f localhost:8080/health", image: "node:24" },
-      database: { ready: "pg_isready -U shop", image: "postgres:17" },
-      search: { ready: "curl -f localhost:9200", image: "opensearch:2" },
-    },
-    "svc.default": "web",
-    "svc.application": "web",
-    "svc.proxy_https": true,
-    "svc.proxy_https_redirect": true,
-    "svc.proxy_domain": "shop.test",
-    "svc.proxy_aliases": ["www.shop.test", "api.shop.test"],
-    "svc.envvars": [
-      { name: "DATABASE_URL", value: "postgres://shop:hunter2@database/shop" },
-      { name: "LOG_LEVEL", value: "debug" },
-    ],
-  });
-  // Fields of a scope that has no types here go through the untyped request.
-  await client.run("repo/add", { id: "compiler", name: "compiler", path: folder("compiler"), inTree: true });
-  await client.run("config/set", {
-    repo: "compiler",
-    "build.jobs": 8,
-    "build.mode": "release",
-    "build.targets": { all: { command: "make all" }, check: { command: "make check", folder: "tests" } },
-    "build.default_target": "all",
-    "build.signing_key": "0123456789abcdef",
-    "svc.refresh_day": 6,
-  });
-  await client.run("repo/add", { id: "notes", name: "notes" });
-  await client.set("notes", { "svc.application_path": "/srv/notes", "svc.default_port": "4000" });
-  await client.run("repo/add", { id: "empty", name: "nothing set yet" });
-  await client.run("repo/add", { id: "old-blog", name: "old blog" });
-  await client.set("old-blog", { "svc.timeout": 60, "svc.domain": "blog.test", "svc.provider": "home" });
-}
-
-async function addComments(file: string): Promise<void> {
-  const text = await readFile(file, "utf8");
-  await writeFile(
-    file,
-    text
-      .replace(`"timeout": 120,`, `// the database takes its time on a cold laptop\n      "timeout": 120,`)
-      .replace(`"proxy_domain"`, `/* resolved by /etc/hosts */ "proxy_domain"`),
-  );
-}
-
-async function breakFile(file: string): Promise<void> {
-  const text = await readFile(file, "utf8");
-  await writeFile(file, text.replace(`"domain": "blog.test",`, `"domain": "blog.test"`));
-}

@@ -4,23 +4,13 @@
  * fetches the runtime and insists on it.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { electronRuntime } from "./electron-runtime.ts";
 
 const project = join(import.meta.dirname, "..");
 const insists = process.argv.includes("--desktop");
 const passedOn = process.argv.slice(2).filter(argument => argument !== "--desktop");
-
-function runtimePath(): string | undefined {
-  const name = process.platform === "win32" ? "electron.exe" : "electron";
-  const override = process.env["ELECTRON_OVERRIDE_DIST_PATH"];
-  if (override) return existsSync(join(override, name)) ? join(override, name) : undefined;
-  const packageFolder = dirname(createRequire(import.meta.url).resolve("electron/package.json"));
-  const inside = process.platform === "darwin" ? "Electron.app/Contents/MacOS/Electron" : name;
-  const path = join(packageFolder, "dist", inside);
-  return existsSync(path) ? path : undefined;
-}
 
 function hasDisplay(): boolean {
   if (process.platform !== "linux") return true;
@@ -28,26 +18,26 @@ function hasDisplay(): boolean {
 }
 
 function whyNot(): string | undefined {
-  if (runtimePath() === undefined) return "Electron's runtime is not here (get it with: npm run desktop)";
+  if (electronRuntime() === undefined) return "Electron's runtime is not here (get it with: npm run desktop)";
   if (!hasDisplay()) return "there is no display";
   return undefined;
 }
 
-if (insists && runtimePath() === undefined) {
+if (insists && electronRuntime() === undefined) {
   process.stderr.write("Fetching Electron's runtime (about 120 MB)...\n");
   const install = createRequire(import.meta.url).resolve("electron/install.js");
   const { status } = spawnSync(process.execPath, [install], {
     stdio: "inherit",
     env: { ...process.env, DEBUG: "@electron/get:*" },
   });
-  if (status !== 0 || runtimePath() === undefined) {
+  if (status !== 0 || electronRuntime() === undefined) {
     process.stderr.write("Electron's runtime could not be fetched. The same screen without it: npm start\n");
     process.exit(1);
   }
 }
 
 const reason = whyNot();
-const path = runtimePath();
+const path = electronRuntime();
 if (reason !== undefined && insists) {
   process.stderr.write(`The desktop app cannot start: ${reason}.\n`);
   process.exit(1);
@@ -57,6 +47,9 @@ const [command, ...args] =
   reason === undefined && path !== undefined
     ? [path, join(project, "dist/electron/main.js"), ...passedOn]
     : [process.execPath, join(project, "dist/repoconf.js"), "daemon", ...passedOn];
-const child = spawn(command, args, { stdio: "inherit" });
+// The app takes its home from the environment, as Electron has options of its own.
+const home = passedOn[passedOn.indexOf("--home") + 1];
+const env = passedOn.includes("--home") && home !== undefined ? { ...process.env, REPOCONF_HOME: home } : process.env;
+const child = spawn(command, args, { stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 child.once("exit", code => process.exit(code ?? 1));

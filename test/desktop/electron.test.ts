@@ -1,32 +1,15 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { _electron, type ElectronApplication } from "playwright-core";
-import { test } from "vitest";
+import { electronRuntime } from "../../scripts/electron-runtime.ts";
 import type { DesktopApp } from "./driver.ts";
 import { desktopScenarios } from "./scenarios.ts";
 
-/** Electron's own runtime: where ELECTRON_OVERRIDE_DIST_PATH says, else where `npm run desktop` puts it. */
-function electronPath(): string | undefined {
-  const folder = process.env["ELECTRON_OVERRIDE_DIST_PATH"];
-  const name = process.platform === "win32" ? "electron.exe" : "electron";
-  if (folder) return existsSync(join(folder, name)) ? join(folder, name) : undefined;
-  try {
-    const path: unknown = createRequire(import.meta.url)("electron");
-    return typeof path === "string" && existsSync(path) ? path : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-const executablePath = electronPath();
 const main = join(import.meta.dirname, "../../dist/electron/main.js");
 
-if (executablePath === undefined) {
-  test.skip("skipped: no Electron runtime (get it with: npm run desktop, then: npm run test:electron)", () => {});
-} else {
-  desktopScenarios({ name: "on Electron", start: home => start(executablePath, home) });
-}
+// Run by scripts/test-electron.ts, which looks for it first.
+const executablePath = electronRuntime();
+if (executablePath === undefined) throw new Error("there is no Electron runtime; run: npm run test:electron");
+desktopScenarios({ name: "on Electron", start: (home, args) => start(executablePath, home, args) });
 
 async function start(path: string, home: string, args: readonly string[] = []): Promise<DesktopApp> {
   const env = { ...process.env, REPOCONF_HOME: home } as { [name: string]: string };

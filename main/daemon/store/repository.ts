@@ -351,6 +351,8 @@ export class Repository {
     const content = this.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
+      // That is a person in an editor, and what comes next is based on it: no program that knows of nothing.
+      this.#recentWrites = [];
       this.#become({ ...whole, ...content.head, health: [content.problem], broken: content.problem });
       this.#options.onHead(this.#state);
       this.#publishDifferences(before, this.#state, first);

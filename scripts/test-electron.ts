@@ -1,0 +1,15 @@
+/** `npm run test:electron`: the desktop scenarios on Electron's real runtime, where there is one. */
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { electronRuntime } from "./electron-runtime.ts";
+
+if (electronRuntime() === undefined) {
+  process.stdout.write(
+    "skipped: no Electron runtime. The same scenarios ran on a double. To run them for real: npm run desktop, then npm run test:electron\n",
+  );
+} else {
+  const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
+  const { status } = spawnSync(process.execPath, [vitest, "run", "--project", "electron"], { stdio: "inherit" });
+  process.exitCode = status ?? 1;
+}
