@@ -2,7 +2,7 @@
  * Pictures of the screen with the demo home, for the documents: `npm run pictures`. With a folder (`npm run pictures --
  * FOLDER`) also those of a small window, to look at and not to keep.
  */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pino } from "pino";
@@ -50,7 +50,10 @@ async function openBroken(page: Page): Promise<void> {
   await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
 }
 
-const home = await mkdtemp(join(tmpdir(), "repoconf-pictures-"));
+// Its path is in the pictures, and should be the same each time.
+const home = join(tmpdir(), "repoconf-demo");
+await rm(home, { recursive: true, force: true });
+await mkdir(home);
 await fillDemoHome(home);
 const logger = pino({ level: "silent" });
 const daemon = await createDaemon({
