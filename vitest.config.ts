@@ -4,8 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // Vitest leaves a core free, which of two is half.
     maxWorkers: "100%",
     projects: [
@@ -28,7 +28,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
-      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], testTimeout: 60_000 } },
+      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
     ],
   },
 });
