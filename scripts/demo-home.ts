@@ -76,7 +76,7 @@ async function addComments(file: string): Promise<void> {
   await writeFile(
     file,
     text
-      .replace(`"timeout": 120,`, `// the database takes its time on a cold laptop\n      "timeout": 120,`)
+      .replace(`"timeout": 180,`, `// the database takes its time on a cold laptop\n      "timeout": 180,`)
       .replace(`"proxy_domain"`, `/* resolved by /etc/hosts */ "proxy_domain"`),
   );
 }
