@@ -27,6 +27,16 @@ export default defineConfig({
           globalSetup: "test/helpers/unpack-browser.ts",
         },
       },
+      {
+        extends: true,
+        test: {
+          name: "promises",
+          include: ["test/promises/**/*.test.ts"],
+          globalSetup: "test/helpers/unpack-browser.ts",
+          // The full numbers take their time.
+          ...(process.env["REPOCONF_TORTURE"] === "1" && { testTimeout: 40 * 60_000 }),
+        },
+      },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
     ],

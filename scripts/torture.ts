@@ -1,0 +1,59 @@
+/**
+ * The promises with their full numbers: `npm run torture`, or `npm run torture -- R1 S2` for some of them. Shows progress,
+ * prints a table and, if all rows ran, writes it into docs/promises.md. A failing seed is run again with
+ * `REPOCONF_SEED=N npm run torture -- R1`.
+ */
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { cpus, release, tmpdir, totalmem, type } from "node:os";
+import { dirname, join } from "node:path";
+import type { PromiseFigures } from "../test/helpers/promise.ts";
+
+const project = join(import.meta.dirname, "..");
+const document = join(project, "docs/promises.md");
+const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];
+const rows = process.argv.slice(2);
+const seed = process.env["REPOCONF_SEED"] ?? String(Date.now() % 1_000_000_000);
+
+const folder = await mkdtemp(join(tmpdir(), "repoconf-torture-"));
+const report = join(folder, "report.jsonl");
+await writeFile(report, "");
+const started = Date.now();
+const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
+const names = rows.length === 0 ? [] : ["--testNamePattern", `\\b(${rows.join("|")})\\b`];
+process.stdout.write(`Seed ${seed}. This takes up to 45 minutes on two cores.\n`);
+const child = spawn(process.execPath, [vitest, "run", "--project", "promises", "--reporter", "verbose", ...names], {
+  cwd: project,
+  stdio: "inherit",
+  env: { ...process.env, REPOCONF_TORTURE: "1", REPOCONF_TORTURE_REPORT: report, REPOCONF_SEED: seed },
+});
+const code = await new Promise<number>(resolve => child.once("exit", status => resolve(status ?? 1)));
+
+interface Row extends PromiseFigures {
+  readonly seed: number;
+}
+const figures = (await readFile(report, "utf8"))
+  .split("\n")
+  .filter(line => line !== "")
+  // Written by test/helpers/promise.ts.
+  .map(line => JSON.parse(line) as Row)
+  .sort((one, other) => one.row.localeCompare(other.row, "en", { numeric: true }));
+const minutes = Math.round((Date.now() - started) / 60_000);
+const machine = `${type()} ${release()}, ${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}`;
+const table = [
+  "| promise | tried | failed | figure | seed |",
+  "| --- | --- | --- | --- | --- |",
+  ...figures.map(
+    one => `| ${one.row} | ${one.tried.toLocaleString("en")} | ${one.failed} | ${one.note ?? ""} | ${one.seed} |`,
+  ),
+].join("\n");
+process.stdout.write(`\n${table}\n\n${minutes} minutes on ${machine}\n`);
+if (rows.length === 0) {
+  const text = await readFile(document, "utf8");
+  const told = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${machine}.\n\n${table}\n\n${end}`;
+  await writeFile(document, text.slice(0, text.indexOf(begin)) + told + text.slice(text.indexOf(end) + end.length));
+  process.stdout.write(`Written to ${document}\n`);
+}
+await rm(folder, { recursive: true, force: true });
+process.exitCode = code;
