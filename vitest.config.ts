@@ -29,6 +29,8 @@ export default defineConfig({
       },
       {
         extends: true,
+        // For S11, which reads the real options of the desktop shell.
+        resolve: { alias: { electron: join(import.meta.dirname, "test/helpers/electron-double.ts") } },
         test: {
           name: "promises",
           include: ["test/promises/**/*.test.ts"],

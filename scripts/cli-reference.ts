@@ -117,7 +117,7 @@ function visibleCommands(command: Command): Command[] {
     .filter(one => one.name() !== "help");
 }
 
-const wanted = describeProgram(createProgram());
+const wanted = describeProgram(await createProgram());
 if (!process.argv.includes("--check")) {
   await writeFile(path, wanted);
 } else if ((await readFile(path, "utf8").catch(() => "")) !== wanted) {

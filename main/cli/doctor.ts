@@ -60,13 +60,13 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   // Without a key that opens the daemon the index has to do.
   const served =
     daemon.endpoint &&
-    (await daemonCheck.listServed(home).catch(error => {
+    (await daemonCheck.askDaemon(home).catch(error => {
       if (!keys.some(({ result }) => result === "problem")) keys.push(...homeCheck.describeRefusedKey(home, error));
       return undefined;
     }));
   const { findings, treeFolders } = await repositoriesCheck.checkRepositories(home, {
     scopes,
-    served,
+    served: served?.ids,
     onProgress: (done, all) => onProgress(done, all, "repositories"),
   });
   const journals = await checkJournals(home, {
@@ -75,7 +75,8 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   });
   progress("");
   const watching = await checkWatching(home, treeFolders);
-  const own = [finding, ...rights, ...keys, daemon.finding, port, settings.finding];
+  const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
+  const own = [finding, ...rights, ...keys, daemon.finding, port, ...refusals, settings.finding];
   return [...own, ...scopeFindings, ...findings, ...journals, watching];
 }
 

@@ -1,68 +1,60 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { addBackupCommand } from "./backup.ts";
-import { addCompletionCommand } from "./completion.ts";
-import { addDaemonCommand } from "./daemon.ts";
-import { addDescribeCommand } from "./describe.ts";
-import { addDiffCommand } from "./diff.ts";
-import { addDoctorCommand } from "./doctor.ts";
-import { addEndpointCommand } from "./endpoint.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
-import { addExplainCommand } from "./explain.ts";
-import { addExportCommand } from "./export.ts";
-import { addGetCommand } from "./get.ts";
-import { addHistoryCommand } from "./history.ts";
-import { addImportCommand } from "./import.ts";
-import { addKeyCommand } from "./key.ts";
-import { addListCommand } from "./list.ts";
 import { describeError } from "./messages.ts";
-import { addRepoCommand } from "./repo.ts";
-import { addRestoreCommand } from "./restore.ts";
-import { addScopeCommand } from "./scope.ts";
-import { addSetCommand } from "./set.ts";
-import { addSettingsCommand } from "./settings.ts";
-import { addStatusCommand } from "./status.ts";
-import { addRestartCommand, addStopCommand } from "./stop.ts";
-import { addUiCommand } from "./ui.ts";
-import { addUndoCommand } from "./undo.ts";
-import { addUnsetCommand } from "./unset.ts";
-import { addWatchCommand } from "./watch.ts";
 
-/** Every command, in the order in which the help shows them. */
-export function createProgram(): Command {
+type AddCommand = (program: Command) => void;
+
+/** Every command, in the order in which the help shows them. Read only when wanted: a command costs each start its own time. */
+const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
+  list: async () => (await import("./list.ts")).addListCommand,
+  get: async () => (await import("./get.ts")).addGetCommand,
+  set: async () => (await import("./set.ts")).addSetCommand,
+  unset: async () => (await import("./unset.ts")).addUnsetCommand,
+  explain: async () => (await import("./explain.ts")).addExplainCommand,
+  describe: async () => (await import("./describe.ts")).addDescribeCommand,
+  history: async () => (await import("./history.ts")).addHistoryCommand,
+  diff: async () => (await import("./diff.ts")).addDiffCommand,
+  undo: async () => (await import("./undo.ts")).addUndoCommand,
+  restore: async () => (await import("./restore.ts")).addRestoreCommand,
+  watch: async () => (await import("./watch.ts")).addWatchCommand,
+  export: async () => (await import("./export.ts")).addExportCommand,
+  import: async () => (await import("./import.ts")).addImportCommand,
+  backup: async () => (await import("./backup.ts")).addBackupCommand,
+  repo: async () => (await import("./repo.ts")).addRepoCommand,
+  scope: async () => (await import("./scope.ts")).addScopeCommand,
+  key: async () => (await import("./key.ts")).addKeyCommand,
+  ui: async () => (await import("./ui.ts")).addUiCommand,
+  status: async () => (await import("./status.ts")).addStatusCommand,
+  daemon: async () => {
+    const { addDaemonCommand } = await import("./daemon.ts");
+    return program => addDaemonCommand(program, packageJson.version);
+  },
+  stop: async () => (await import("./stop.ts")).addStopCommand,
+  restart: async () => (await import("./stop.ts")).addRestartCommand,
+  endpoint: async () => (await import("./endpoint.ts")).addEndpointCommand,
+  settings: async () => (await import("./settings.ts")).addSettingsCommand,
+  doctor: async () => (await import("./doctor.ts")).addDoctorCommand,
+  completion: async () => (await import("./completion.ts")).addCompletionCommand,
+};
+
+/** The program with the commands that are named; left out: with all of them. */
+export async function createProgram(names: readonly string[] = Object.keys(commands)): Promise<Command> {
   const program = new Command("repoconf")
     .description(packageJson.description)
     .version(packageJson.version)
     .showSuggestionAfterError()
     .showHelpAfterError("Try repoconf --help, or --help after the command.")
     .exitOverride();
-  addListCommand(program);
-  addGetCommand(program);
-  addSetCommand(program);
-  addUnsetCommand(program);
-  addExplainCommand(program);
-  addDescribeCommand(program);
-  addHistoryCommand(program);
-  addDiffCommand(program);
-  addUndoCommand(program);
-  addRestoreCommand(program);
-  addWatchCommand(program);
-  addExportCommand(program);
-  addImportCommand(program);
-  addBackupCommand(program);
-  addRepoCommand(program);
-  addScopeCommand(program);
-  addKeyCommand(program);
-  addUiCommand(program);
-  addStatusCommand(program);
-  addDaemonCommand(program, packageJson.version);
-  addStopCommand(program);
-  addRestartCommand(program);
-  addEndpointCommand(program);
-  addSettingsCommand(program);
-  addDoctorCommand(program);
-  addCompletionCommand(program);
+  const wanted = await Promise.all(names.map(name => commands[name]?.()));
+  for (const addCommand of wanted) addCommand?.(program);
   return program;
+}
+
+/** The commands that the first argument leaves possible; undefined: any, so that help and suggestions know them all. */
+function neededCommands(first: string | undefined): readonly string[] | undefined {
+  if (first === "--version" || first === "-V") return [];
+  return first !== undefined && Object.hasOwn(commands, first) && first !== "completion" ? [first] : undefined;
 }
 
 /** Reads the command line, runs the command, and leaves with a code of exit-codes.ts. */
@@ -73,13 +65,17 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     throw error;
   });
   try {
-    await createProgram().parseAsync(argv);
+    const program = await createProgram(neededCommands(argv[2]));
+    await program.parseAsync(argv);
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-      return;
+    } else {
+      process.stderr.write(`repoconf: ${describeError(error)}\n`);
+      process.exitCode = exitCodeOf(error);
     }
-    process.stderr.write(`repoconf: ${describeError(error)}\n`);
-    process.exitCode = exitCodeOf(error);
   }
+  // All is done and said once it is written; the farewell of a connection is nothing to wait for.
+  for (const stream of [process.stdout, process.stderr]) await new Promise(resolve => stream.write("", resolve));
+  process.exit();
 }

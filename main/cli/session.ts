@@ -3,7 +3,6 @@ import { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
-import { startDaemonInBackground } from "./background.ts";
 import type { SessionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { printNote } from "./terminal.ts";
@@ -20,7 +19,6 @@ export interface Session extends Disposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const home = homeAt(homeFolder(options.home));
-  if (options.start && (await findDaemon(home)) === undefined) await startDaemonInBackground(home);
   let told = false;
   const client = new RepoconfClient({
     locate: async () => {
@@ -36,7 +34,13 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
   });
   try {
-    await client.connect();
+    await client.connect().catch(async error => {
+      // Mostly one runs: looking for it first would cost every command a round trip.
+      if (!options.start || (await findDaemon(home)) !== undefined) throw error;
+      const { startDaemonInBackground } = await import("./background.ts");
+      await startDaemonInBackground(home);
+      await client.connect();
+    });
   } catch (error) {
     client.close();
     throw await explainFailure(error, home, options);

@@ -8,13 +8,21 @@ export function addStatusCommand(program: Command): void {
     .action(status);
 }
 
+/** Repositories that are named as broken; more of them say no more. */
+const mostNamed = 5;
+
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
+  const { describeRefusals } = await import("./refusals.ts");
   const { withSession } = await import("./session.ts");
-  const { print, printJson } = await import("./terminal.ts");
+  const { print, printJson, visible } = await import("./terminal.ts");
   await withSession({ ...options, start: false }, async ({ client }) => {
     const found = await client.run("daemon/status", {});
     if (options.json) return printJson(found);
-    const { version, protocol, startedAt, home, url, pid, repositories, sockets, refusals, problems } = found;
+    const { version, protocol, startedAt, home, url, pid, repositories, sockets, refusals = {}, problems } = found;
+    const broken = await client.run("config/search", { query: "@broken", limit: mostNamed + 1 });
+    const named = broken.map(({ repo }) => repo);
+    if (named.length > mostNamed) named.splice(mostNamed, 1, "others");
+    const refused = describeRefusals(refusals);
     const lines: readonly (readonly [string, unknown])[] = [
       ["version", `${version} (protocol ${protocol})`],
       ["since", startedAt],
@@ -22,15 +30,13 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["home", home],
       ["pid", pid],
       ["repositories", repositories],
-      ["clients", sockets],
-      [
-        "turned away",
-        Object.entries(refusals ?? {})
-          .map(([cause, count]) => `${count} for the ${cause}`)
-          .join(", ") || undefined,
-      ],
+      // Whoever counts their tools would find one too many.
+      ["clients", sockets === undefined ? undefined : `${sockets}, with this command`],
+      ["turned away", refused === "" ? undefined : `${refused}; the daemon's log names each`],
     ];
     for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
-    for (const problem of problems ?? []) print(`problem       ${problem}`);
+    for (const problem of problems ?? []) print(`problem       ${visible(problem)}`);
+    if (named.length > 0)
+      print(`problem       in the configuration of ${named.join(", ")}; see what, and what to do: repoconf doctor`);
   });
 }

@@ -1,33 +1,58 @@
+import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
-import type { Connection } from "./connection.ts";
+import type { CatchUp, Connection } from "./connection.ts";
 import type { RepositoryStore } from "./store/store.ts";
 
+export interface CatchUpOptions {
+  readonly store: RepositoryStore;
+  readonly service: ConfigService;
+  isValid(caller: Caller): boolean;
+}
+
 /**
- * Sends a watcher the changes of a repository after a revision, out of the journal, until it has all that there are; from
- * then on it takes events as they happen. No change is left out and none comes twice, for the last step is made with no
- * wait between seeing that there is nothing more and taking events. Waits for a client that reads slowly.
+ * Sends a watcher the changes of a repository out of the journal, until it has all that there are; from then on it takes
+ * events as they happen. No change is left out, for the last step is made with no wait between seeing that there is
+ * nothing more and taking events. Waits for a client that reads slowly. Asked to begin earlier meanwhile, it does.
  */
 export async function catchUp(
   connection: Connection,
   repo: string,
-  since: number,
-  run: object,
-  { store, service }: { readonly store: RepositoryStore; readonly service: ConfigService },
+  run: CatchUp,
+  options: CatchUpOptions,
 ): Promise<void> {
-  let at = since;
+  const { store } = options;
   for (;;) {
-    const newest = store.revision(repo);
-    if (newest === at || !store.has(repo))
-      return connection.isCatchingUp(repo, run) ? connection.caughtUp(repo) : undefined;
-    for await (const change of store.changes(repo, at)) {
-      if (!connection.isCatchingUp(repo, run)) return;
-      const seen = service.viewChange(connection.caller, repo, change);
-      at = change.revision;
-      if (seen === undefined) continue;
-      connection.socket.send(["config", "changed", seen]);
-      await connection.socket.drained();
-    }
     if (!connection.isCatchingUp(repo, run)) return;
-    at = Math.max(at, newest);
+    const newest = store.revision(repo);
+    if (newest === run.at || !store.has(repo)) return connection.caughtUp(repo);
+    const complete = await sendChanges(connection, repo, run, options);
+    if (complete) run.at = Math.max(run.at, newest);
   }
+}
+
+/** False if it is to begin anew elsewhere, or not to go on. */
+async function sendChanges(
+  connection: Connection,
+  repo: string,
+  run: CatchUp,
+  { store, service, isValid }: CatchUpOptions,
+): Promise<boolean> {
+  const { caller, socket } = connection;
+  for await (const change of store.changes(repo, run.at)) {
+    if (!connection.isCatchingUp(repo, run)) return false;
+    // A key may end while its client reads slowly.
+    if (!isValid(caller)) {
+      socket.disconnect();
+      return false;
+    }
+    if (change.revision <= run.at) continue;
+    const reached = run.at;
+    run.at = change.revision;
+    const seen = service.viewChange(caller, repo, change);
+    if (seen === undefined) continue;
+    socket.send(["config", "changed", seen]);
+    await socket.drained();
+    if (run.at < change.revision || run.at < reached) return false;
+  }
+  return true;
 }

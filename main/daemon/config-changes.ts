@@ -96,7 +96,8 @@ export class ConfigChanges {
       const split = splitConfigPath(path);
       const value = split && configValue(past, split.scope, split.field);
       const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
-      if (forgotten.has(path)) errors.push(forgottenValue(path, repo, to));
+      const isReachable = allows(caller.grants, "write", repo, path);
+      if (forgotten.has(path) && isReachable) errors.push(forgottenValue(path, repo, to));
       else if (fields !== undefined || differs) values.set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };

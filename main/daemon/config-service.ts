@@ -232,6 +232,7 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
   return health.flatMap(problem => {
     const { code, field, line } = problem;
     // What is wrong with a file as a whole can name anything in it.
+    if (field === undefined && code !== 1106) return problem;
     if (field === undefined)
       return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
     // A problem of a whole unknown scope bears the scope's name alone.

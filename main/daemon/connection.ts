@@ -12,20 +12,26 @@ export interface ConnectionSocket {
   disconnect(): void;
 }
 
+/** One repository's past on its way to a client. */
+export interface CatchUp {
+  /** How far it has come; set back when the client asks for more of the past. */
+  at: number;
+}
+
 /** One connected client: who it is and what it watches. */
 export class Connection {
   readonly caller: Caller;
   readonly socket: ConnectionSocket;
   readonly #repositories = new Set<string>();
   /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
-  readonly #catchingUp = new Map<string, object>();
-  readonly #onCatchUp: (connection: Connection, since: ReadonlyMap<string, number>, run: object) => void;
+  readonly #catchingUp = new Map<string, CatchUp>();
+  readonly #onCatchUp: (connection: Connection, begun: ReadonlyMap<string, CatchUp>) => void;
   #everything = false;
 
   constructor(
     caller: Caller,
     socket: ConnectionSocket,
-    onCatchUp: (connection: Connection, since: ReadonlyMap<string, number>, run: object) => void,
+    onCatchUp: (connection: Connection, begun: ReadonlyMap<string, CatchUp>) => void,
   ) {
     this.caller = caller;
     this.socket = socket;
@@ -36,9 +42,19 @@ export class Connection {
   watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>): void {
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
-    const run = {};
-    for (const id of since.keys()) this.#catchingUp.set(id, run);
-    this.#onCatchUp(this, since, run);
+    const begun = new Map<string, CatchUp>();
+    for (const [id, revision] of since) {
+      const running = this.#catchingUp.get(id);
+      if (running !== undefined) {
+        // Another watch of this client's waits for its own past, and may not lose it.
+        running.at = Math.min(running.at, revision);
+        continue;
+      }
+      const run = { at: revision };
+      this.#catchingUp.set(id, run);
+      begun.set(id, run);
+    }
+    this.#onCatchUp(this, begun);
   }
 
   /** No ids: whatever was watched. */
@@ -63,7 +79,7 @@ export class Connection {
   }
 
   /** Whether this run of catching up is still wanted. */
-  isCatchingUp(repo: string, run: object): boolean {
+  isCatchingUp(repo: string, run: CatchUp): boolean {
     return this.#catchingUp.get(repo) === run;
   }
 

@@ -12,8 +12,9 @@ import type {
 import type { Caller } from "./caller.ts";
 import { catchUp } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
-import { Connection, type ConnectionSocket } from "./connection.ts";
+import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
+import { bearerOf } from "./keys/key-text.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 
 interface SocketData {
@@ -140,9 +141,9 @@ export class Connections {
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
   }
 
-  #catchUp(connection: Connection, since: ReadonlyMap<string, number>, run: object): void {
+  #catchUp(connection: Connection, begun: ReadonlyMap<string, CatchUp>): void {
     const begin = async () => {
-      for (const [repo, revision] of since) await catchUp(connection, repo, revision, run, this.#options);
+      for (const [repo, run] of begun) await catchUp(connection, repo, run, this.#options);
     };
     // After the reply to the watch.
     setImmediate(() => {
@@ -164,6 +165,8 @@ export class Connections {
   }
 
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
+    // One that asks and does not read its answers is dropped as one that does not read its events.
+    if (!connection.socket.takesMore()) return;
     await this.#options.dispatch(message, connection);
     // It expired while connected, and has just been told so.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
@@ -269,6 +272,5 @@ function keyOf(socket: ServerSocket): string {
   const auth: unknown = socket.handshake.auth;
   if (typeof auth === "object" && auth !== null && "apiKey" in auth && typeof auth.apiKey === "string")
     return auth.apiKey;
-  const bearer = /^Bearer (\S+)$/i.exec(socket.handshake.headers.authorization ?? "");
-  return bearer?.[1] ?? "";
+  return bearerOf(socket.handshake.headers.authorization) ?? "";
 }

@@ -18,6 +18,7 @@ import { Keys } from "./keys/keys.ts";
 import { SessionCodes } from "./keys/session-codes.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { logStoreEvent } from "./log-store-event.ts";
+import { Metrics } from "./metrics.ts";
 import { configOperations } from "./operations/config.ts";
 import { daemonOperations } from "./operations/daemon.ts";
 import { fileOperations } from "./operations/file.ts";
@@ -131,6 +132,13 @@ async function startDaemon(
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
+  const metrics = new Metrics({
+    version,
+    startedAt,
+    sockets: () => connections.count,
+    repositories: () => [...store.ids()].length,
+    refusals: () => refusals,
+  });
   const door = await openDoor({
     port: options.port ?? settings.values.port ?? preferredPort,
     insist: options.port !== undefined,
@@ -145,6 +153,12 @@ async function startDaemon(
         const { key } = await keys.createSession("browser");
         connections.publishKeys();
         return key;
+      },
+      metrics: async key => {
+        if (isOwner(key)) return metrics.render();
+        countRefusal("key");
+        logger.warn("a request for /metrics without the owner's key was refused");
+        return undefined;
       },
     }),
     onRefusal: (refusal, { headers: { host, origin } }) => {
@@ -180,6 +194,7 @@ async function startDaemon(
         keys.assertValid(caller);
       },
       onError: (error, operation) => {
+        metrics.countError(error.code);
         if (error.code === 1500)
           logger.error({ operation, error: error.cause }, "an operation failed in a way it should not");
         else
@@ -205,6 +220,7 @@ async function startDaemon(
   });
   store.subscribe(event => {
     logStoreEvent(logger, event, store.source(event.state.id, "", "")?.file);
+    if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event);
   });
 
@@ -247,6 +263,16 @@ async function startDaemon(
 
   function assertRunning(): void {
     if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
+  }
+
+  /** Whether the text is the owner's key, or that of a session of the owner's, and still good. */
+  function isOwner(key: string): boolean {
+    try {
+      return keys.authenticate(key).owner;
+    } catch (error) {
+      if (error instanceof RepoconfError) return false;
+      throw error;
+    }
   }
 
   function status(): DaemonStatus {

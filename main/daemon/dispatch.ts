@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import type { ValidateFunction } from "ajv/dist/2020.js";
 import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import {
@@ -12,6 +12,7 @@ import { argumentSchemas } from "./argument-schemas.ts";
 import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { measureArguments } from "./measure.ts";
+import { ajvForOwnSchemas } from "./own-schemas.ts";
 
 export interface RequestContext {
   readonly caller: Caller;
@@ -100,7 +101,7 @@ function isOperationName(name: string): name is OperationName {
 
 /** Checks arguments against their operation's schema; throws RepoconfError 1101. Schemas are compiled when first needed. */
 function createArgumentCheck(): (name: OperationName, args: unknown) => void {
-  const ajv = new Ajv2020({ allowUnionTypes: true });
+  const ajv = ajvForOwnSchemas({ allowUnionTypes: true });
   const compiled = new Map<OperationName, ValidateFunction>();
   return (name, args) => {
     if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);

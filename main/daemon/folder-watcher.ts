@@ -1,4 +1,20 @@
-import { type FSWatcher, watch } from "chokidar";
+import { FSWatcher } from "chokidar";
+
+/**
+ * chokidar without its listing of the folder, which takes a stat of every file there is: with 10,000 of them a good part
+ * of a start. Nothing in the folder is of interest to it (`ignored`), so it need not know what there is.
+ */
+class HintWatcher extends FSWatcher {
+  override createScanStream(...[root, options]: Parameters<FSWatcher["createScanStream"]>) {
+    const nothing = () => false;
+    return super.createScanStream(root, {
+      ...options,
+      alwaysStat: false,
+      fileFilter: nothing,
+      directoryFilter: nothing,
+    });
+  }
+}
 
 export type FolderListener = (name: string | undefined) => void;
 
@@ -30,7 +46,7 @@ export class FolderWatcher {
 
   add(folder: string, listener: FolderListener): void {
     // One of chokidar's watchers for each: `unwatch` of a folder would deafen it for those below, for good.
-    const watcher = watch(folder, {
+    const watcher = new HintWatcher({
       ignoreInitial: true,
       atomic: false,
       awaitWriteFinish: false,
@@ -41,6 +57,7 @@ export class FolderWatcher {
     watcher.on("error", this.#onError);
     const ready = Promise.withResolvers<void>();
     watcher.once("ready", ready.resolve);
+    watcher.add(folder);
     this.#watched.set(folder, { listener, watcher, ready });
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { isJsonObject } from "../../shared/json.ts";
+import { bearerOf } from "./keys/key-text.ts";
 import { readSmallText, type Screen } from "./screen.ts";
 
 export interface RoutesOptions {
@@ -10,9 +11,14 @@ export interface RoutesOptions {
   readonly screen: Screen | undefined;
   /** Changes a code for a session's key; undefined if the code is no good. */
   createSession(code: string): Promise<string | undefined>;
+  /** What the daemon counts, for the owner's key or a session; undefined for any other. */
+  metrics(key: string): Promise<{ readonly text: string; readonly type: string } | undefined>;
 }
 
-/** The plain HTTP routes: health, identity, the screen's files, and a session for whoever has a code. None tells of anyone's data. */
+/**
+ * The plain HTTP routes: health, identity, the screen's files, a session for whoever has a code, and numbers for whoever has
+ * the owner's key. None tells of anyone's data.
+ */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const url = URL.parse(request.url ?? "/", "http://localhost");
@@ -29,6 +35,9 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
         return answer(response, 200, "alive");
       case "/readyz":
         return options.isReady() ? answer(response, 200, "ready") : answer(response, 503, "not ready");
+      case "/metrics":
+        answerMetrics(options, request, response).catch(() => answer(response, 500, "The numbers could not be told."));
+        return;
       case "/identity": {
         const proof = options.identityProof(url.searchParams.get("nonce"));
         return proof === undefined
@@ -64,6 +73,16 @@ async function answerSession(
   if (key === undefined)
     return answer(response, 401, "This link was used before, or is too old. Get a new one: repoconf ui");
   return answer(response, 200, JSON.stringify({ key }), { "Content-Type": "application/json" });
+}
+
+async function answerMetrics(
+  { metrics }: RoutesOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const told = await metrics(bearerOf(request.headers.authorization) ?? "");
+  if (told !== undefined) return answer(response, 200, told.text.trimEnd(), { "Content-Type": told.type });
+  answer(response, 401, "Send the owner's key: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
 }
 
 function codeIn(text: string): string | undefined {

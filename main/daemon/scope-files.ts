@@ -33,13 +33,14 @@ export class ScopeFiles {
   async reload(): Promise<string[]> {
     const found = new Map<string, Scope>();
     const problems: string[] = [];
-    for (const name of await this.#listFiles()) {
-      try {
-        const scope = await this.#read(name);
-        if (scope !== undefined) found.set(scope.name, scope);
-      } catch (error) {
-        problems.push(`${join(this.#home.scopes, name)}${describe(error)}; this scope is not used`);
-      }
+    const names = await this.#listFiles();
+    // Side by side: a broken one is waited for, and many broken ones must not keep a start waiting for each.
+    const read = await Promise.allSettled(names.map(name => this.#read(name)));
+    for (const [index, name] of names.entries()) {
+      const one = read[index];
+      if (one?.status === "fulfilled" && one.value !== undefined) found.set(one.value.name, one.value);
+      if (one?.status === "rejected")
+        problems.push(`${join(this.#home.scopes, name)}${describe(one.reason)}; this scope is not used`);
     }
     const changed: string[] = [];
     for (const { name } of [...this.#scopes.all()]) {

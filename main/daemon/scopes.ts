@@ -46,7 +46,7 @@ export class Scopes {
   #defaults: Config = {};
 
   constructor() {
-    this.set(compileScope("svc", svcSchema));
+    this.set(compileScope("svc", svcSchema, true));
   }
 
   set(scope: Scope): void {
@@ -115,9 +115,9 @@ export class Scopes {
 
 /**
  * Makes a scope of a JSON Schema (2020-12). Throws ScopeSchemaError if it is none, a field's name or default is not
- * valid, or a `$ref` leads outside.
+ * valid, or a `$ref` leads outside. `isOwn`: a part of the program, see own-schemas.ts.
  */
-export function compileScope(name: string, schema: unknown): Scope {
+export function compileScope(name: string, schema: unknown, isOwn = false): Scope {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" cannot be a scope's name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
   const outside = findOutsideReference(schema);
@@ -129,6 +129,7 @@ export function compileScope(name: string, schema: unknown): Scope {
     logger: false,
     allErrors: false,
     addUsedSchema: false,
+    validateSchema: !isOwn,
   });
   ajv.addKeyword({
     keyword: "uniqueItemProperties",

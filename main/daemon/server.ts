@@ -71,8 +71,11 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         options.onRefusal(refusal, request);
         refuse(response, refusal);
       } else if (isSocketRequest(request)) {
-        if (isScriptRequest(request))
-          return refuse(response, { cause: "origin", message: "Refused: JSONP is not served." });
+        if (isScriptRequest(request)) {
+          const jsonp: Refusal = { cause: "origin", message: "Refused: JSONP is not served." };
+          options.onRefusal(jsonp, request);
+          return refuse(response, jsonp);
+        }
         engine.handleRequest(engineRequest(request), response);
       } else {
         options.onRequest(request, response);

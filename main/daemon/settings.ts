@@ -1,7 +1,7 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import type { FromSchema } from "json-schema-to-ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
+import { ajvForOwnSchemas } from "./own-schemas.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
 import type { Retention } from "./store/journal/journal.ts";
 import { JsonTextError, parseJsonText } from "./store/json-text.ts";
@@ -96,7 +96,7 @@ class SettingsError extends Error {}
 /** Throws JsonTextError, or an Error that says what is wrong. */
 export function parseSettings(text: string): SettingsValues {
   const { value } = parseJsonText(text);
-  const ajv = new Ajv2020({ allErrors: true });
+  const ajv = ajvForOwnSchemas({ allErrors: true });
   const validate = ajv.compile<SettingsValues>(settingsSchema);
   if (validate(value)) return value;
   const problems = (validate.errors ?? []).map(({ instancePath, message, params }) => {

@@ -234,6 +234,8 @@ export class RepoconfClient {
       else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
     } catch (error) {
       const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
+      // An answer that does not come leaves the watch in the dark: another connection asks anew.
+      if (again && lost && error.code === 1201 && this.#socket?.connected) this.#socket.disconnect();
       // The connect that replaces the lost connection begins it anew.
       const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
       if (!lost || !comesAgain || this.#closed) watch.end(error);

@@ -11,11 +11,11 @@ const installed = [
 ];
 
 /** A real Chromium: the one inside the npm package on Linux, else the installed Chrome. Undefined where there is none. */
-export async function launchBrowser(): Promise<Browser | undefined> {
+export async function launchBrowser(more: readonly string[] = []): Promise<Browser | undefined> {
   const executablePath = await browserPath();
   if (executablePath === undefined) return undefined;
   const { chromium } = await import("playwright-core");
-  return chromium.launch({ executablePath, args: switches, headless: true });
+  return chromium.launch({ executablePath, args: [...switches, ...more], headless: true });
 }
 
 async function browserPath(): Promise<string | undefined> {

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import type { Endpoint } from "../../endpoint-file.ts";
 import type { Home } from "../../home.ts";
 import { describeHolder, settleHolding } from "../lock-holder.ts";
+import { describeRefusals } from "../refusals.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
 export interface DaemonCheck {
@@ -35,12 +36,36 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
   }
 }
 
-/** Ids of the repositories of the daemon that runs. Throws RepoconfError, such as 1100 if the owner's key is no longer good. */
-export async function listServed(home: Home): Promise<string[]> {
+export interface Served {
+  /** Of the repositories. */
+  readonly ids: readonly string[];
+  /** Requests turned away since the start, by cause. */
+  readonly refusals: { readonly [cause: string]: number };
+}
+
+/** What the daemon that runs says. Throws RepoconfError, such as 1100 if the owner's key is no longer good. */
+export async function askDaemon(home: Home): Promise<Served> {
   const { connect } = await import("../../client/client.ts");
   const { listRepositories } = await import("../repositories.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
-  return (await listRepositories(client)).map(({ id }) => id);
+  const ids = (await listRepositories(client)).map(({ id }) => id);
+  const { refusals = {} } = await client.run("daemon/status", {});
+  return { ids, refusals };
+}
+
+/** Requests that were turned away: a page or a tool of the person's own may be among them. Nothing to tell if there were none. */
+export function checkRefusals({ refusals }: Served): Finding[] {
+  const told = describeRefusals(refusals);
+  if (told === "") return [];
+  const { origin = 0, host = 0, key = 0 } = refusals;
+  const actions = [
+    "Nothing, if they were not yours; the daemon's log names each.",
+    origin > 0 ? 'A web page of yours: add its origin to "origins" in settings.json.' : "",
+    host > 0 ? "A tool of yours: let it connect to 127.0.0.1 or localhost by that very name." : "",
+    key > 0 ? "A tool of yours with an old key: repoconf key create." : "",
+  ];
+  const message = `since the daemon started, it turned away requests: ${told}`;
+  return [note("refusals", message, actions.filter(action => action !== "").join(" "))];
 }
 
 async function describeAbsence(home: Home): Promise<Finding> {

@@ -23,3 +23,8 @@ export function sameHash(one: string, other: string): boolean {
   const [left, right] = [Buffer.from(one, "hex"), Buffer.from(other, "hex")];
   return left.length === right.length && left.length > 0 && timingSafeEqual(left, right);
 }
+
+/** The key in a header `Authorization: Bearer KEY`; undefined if there is none. */
+export function bearerOf(header: string | undefined): string | undefined {
+  return /^Bearer (\S+)$/i.exec(header ?? "")?.[1];
+}

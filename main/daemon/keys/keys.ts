@@ -1,4 +1,3 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { RepoconfError } from "../../../shared/errors.ts";
@@ -8,6 +7,7 @@ import type { Home } from "../../home.ts";
 import { grantsSchema } from "../argument-schemas.ts";
 import type { Caller } from "../caller.ts";
 import { HomeError, privateFile } from "../home.ts";
+import { ajvForOwnSchemas } from "../own-schemas.ts";
 import { JsonFile } from "../store/json-file.ts";
 import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
 
@@ -272,7 +272,7 @@ async function ownerKey(home: Home): Promise<{ readonly key: string; readonly is
 }
 
 function parseKeys(value: unknown): KeysData {
-  const validateGrants = new Ajv2020().compile(grantsSchema);
+  const validateGrants = ajvForOwnSchemas().compile(grantsSchema);
   if (!isJsonObject(value) || !Array.isArray(value["keys"])) throw new SyntaxError(`it is not { "keys": [...] }`);
   for (const key of value["keys"]) {
     const wellFormed =

@@ -20,6 +20,8 @@ export interface Decided {
   readonly after: RepositoryState;
   readonly answer: unknown;
   readonly refused: boolean;
+  /** It asks for values, whether they are there already or not. */
+  readonly wanted: boolean;
   /** `decide` threw. */
   readonly error?: unknown;
 }
@@ -46,9 +48,16 @@ export function decideBatch(
         config = applyConfigEdits(config, needed);
         state = stateAfter(before, config, scopes);
       }
-      decided.push({ waiting, before, after: state, answer, refused: edits === undefined });
+      decided.push({
+        waiting,
+        before,
+        after: state,
+        answer,
+        refused: edits === undefined,
+        wanted: (edits?.length ?? 0) > 0,
+      });
     } catch (error) {
-      decided.push({ waiting, before, after: before, answer: undefined, refused: true, error });
+      decided.push({ waiting, before, after: before, answer: undefined, refused: true, wanted: false, error });
     }
   }
   return { decided, config };

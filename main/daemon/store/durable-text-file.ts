@@ -4,7 +4,7 @@ import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Adapter } from "lowdb";
-import pLimit from "p-limit";
+import pLimit, { type LimitFunction } from "p-limit";
 import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
 
 /** A file that is there but cannot be taken as text: not a regular file, too large, not UTF-8, not readable. */
@@ -50,9 +50,9 @@ export class DurableTextFile implements Adapter<string> {
   readonly path: string;
   readonly #options: DurableTextFileOptions;
   readonly #fileSystem: FileSystem;
-  /** By a name that nobody else has in that folder. */
-  readonly #temporaryPath: string;
-  readonly #inTurn = pLimit(1);
+  /** Made when first needed, as is the next: most of ten thousand files are never written. */
+  #temporary: string | undefined;
+  #turns: LimitFunction | undefined;
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
   /** What the file held when last read or written: null if there was none, undefined if that is not known. */
@@ -61,10 +61,6 @@ export class DurableTextFile implements Adapter<string> {
   constructor(options: DurableTextFileOptions) {
     this.path = options.path;
     this.#options = options;
-    this.#temporaryPath = join(
-      options.temporaryFolder,
-      `${basename(options.path)}.${randomBytes(6).toString("hex")}.tmp`,
-    );
     this.#fileSystem = options.fileSystem ?? realFileSystem;
   }
 
@@ -125,14 +121,25 @@ export class DurableTextFile implements Adapter<string> {
    * throws, the file stays as it is. Throws the system's error; no temporary file is left behind.
    */
   async write(text: string, lastLook?: () => Promise<void>): Promise<void> {
-    await this.#inTurn(() => this.#replace(text, lastLook));
+    this.#turns ??= pLimit(1);
+    await this.#turns(() => this.#replace(text, lastLook));
+  }
+
+  /** By a name that nobody else has in that folder. */
+  get #temporaryPath(): string {
+    const { path, temporaryFolder } = this.#options;
+    this.#temporary ??= join(temporaryFolder, `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
+    return this.#temporary;
   }
 
   async #replace(text: string, lastLook: (() => Promise<void>) | undefined): Promise<void> {
     const stamp = await writers(() => this.#writeTemporary(text));
     try {
-      await lastLook?.();
-      await retryBlocked(() => this.#fileSystem.rename(this.#temporaryPath, this.path));
+      // A rename that was blocked may have been so by an editor that was saving.
+      await retryBlocked(async () => {
+        await lastLook?.();
+        await this.#fileSystem.rename(this.#temporaryPath, this.path);
+      });
     } catch (error) {
       await this.#removeTemporary();
       throw error;
@@ -190,10 +197,8 @@ export class DurableTextFile implements Adapter<string> {
 
   async #writeTemporary(text: string): Promise<FileStamp> {
     const { mode } = this.#options;
-    // Left by a crash, or planted: "wx" below then makes a file of our own and never follows a link.
-    await this.#removeTemporary();
     try {
-      const handle = await this.#fileSystem.open(this.#temporaryPath, "wx", mode);
+      const handle = await this.#openTemporary(mode);
       try {
         if (this.#fileMode !== undefined && this.#fileMode !== mode) await handle.chmod(this.#fileMode);
         await handle.writeFile(text);
@@ -207,6 +212,18 @@ export class DurableTextFile implements Adapter<string> {
       await this.#removeTemporary();
       throw error;
     }
+  }
+
+  /** "wx" makes a file of our own and never follows a link. */
+  async #openTemporary(mode: number): Promise<FileHandle> {
+    try {
+      return await this.#fileSystem.open(this.#temporaryPath, "wx", mode);
+    } catch (error) {
+      if (systemErrorCode(error) !== "EEXIST") throw error;
+    }
+    // Left by a failure, or planted.
+    await this.#removeTemporary();
+    return this.#fileSystem.open(this.#temporaryPath, "wx", mode);
   }
 
   async #removeTemporary(): Promise<void> {

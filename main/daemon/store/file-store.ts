@@ -146,6 +146,8 @@ export class FileStore implements RepositoryStore {
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
     const repository = await this.#loaded(id);
     await repository.exclusive(async () => {
+      // It may have been removed while this waited.
+      if (this.#repositories.get(id) !== repository) this.#require(id);
       const { journal, state, recorded } = repository;
       const time = new Date().toISOString();
       const record = { kind: "forget", revision: state.revision, time, actor, scope, field } as const;

@@ -1,6 +1,7 @@
-import { lstat, mkdir, readdir, stat } from "node:fs/promises";
+import * as callbacks from "node:fs";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import pLimit from "p-limit";
+import { promisify } from "node:util";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import { type FileStamp, sameStamp } from "./durable-text-file.ts";
@@ -22,6 +23,8 @@ export interface HandEditsOptions {
 
 /** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
 const sweepWidth = 32;
+/** Costs half of what the one of node:fs/promises does, which with 10,000 files every ten seconds is worth a line. */
+const lstat = promisify(callbacks.lstat);
 
 /**
  * Notices edits by hand: a watcher's hints make a repository look at its files, and a sweep, which compares every file's
@@ -133,8 +136,11 @@ export class HandEdits {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
     for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
-    const width = pLimit(sweepWidth);
-    await Promise.all([...repositories.values()].map(repository => width(() => this.#compare(repository))));
+    const left = [...repositories.values()].values();
+    const compareWhatIsLeft = async () => {
+      for (const repository of left) await this.#compare(repository);
+    };
+    await Promise.all(Array.from({ length: sweepWidth }, compareWhatIsLeft));
   }
 
   async #compare(repository: Repository): Promise<void> {

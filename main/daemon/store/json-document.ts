@@ -8,7 +8,7 @@ import {
   UnreadableFileError,
 } from "./durable-text-file.ts";
 import { systemErrorCode } from "./file-system.ts";
-import { formatJsonText, type JsonText, JsonTextError, parseJsonText, rewriteJsonText } from "./json-text.ts";
+import { formatJson, type JsonText, JsonTextError, parseJsonText, rewriteJson } from "./json-text.ts";
 
 /** What the file was when last looked at or written. */
 export type DocumentStatus =
@@ -156,7 +156,8 @@ export class JsonDocument {
   }
 
   async #replace(value: JsonObject): Promise<void> {
-    const text = this.#status.kind === "good" ? rewriteJsonText(this.#status.json, value) : formatJsonText(value);
+    const json = this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
+    const { text } = json;
     if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
     const recorded = this.#record?.(text);
     // Waited for below; until then its failure has nobody to hear it.
@@ -170,7 +171,7 @@ export class JsonDocument {
       await recorded?.catch(() => {});
     }
     this.#text = text;
-    this.#status = { kind: "good", json: parseJsonText(text) };
+    this.#status = { kind: "good", json };
   }
 
   /** The file's text, null if gone; an unreadable file reads as something that equals no text. */

@@ -48,16 +48,25 @@ export interface JsonText {
  * first), a name that stands twice in one object, a member called `__proto__`, a number that is too large.
  */
 export function parseJsonText(text: string): JsonText {
-  const { body, root, value } = readText(text);
-  return {
+  return asJsonText(text, readText(text));
+}
+
+/** What was read of each, so that the next rewrite need not read it again. */
+const readTexts = new WeakMap<JsonText, ReadText>();
+
+function asJsonText(text: string, read: ReadText): JsonText {
+  const { body, root } = read;
+  const json: JsonText = {
     text,
-    value,
+    value: read.value,
     locate(path) {
       let node: Node | undefined = root;
       for (const name of path) node = node && childNamed(node, name);
       return node && placeOf(body, node.offset);
     },
   };
+  readTexts.set(json, read);
+  return json;
 }
 
 /**
@@ -69,26 +78,37 @@ export function parseJsonText(text: string): JsonText {
  * bug, or `next` cannot be written (it is nested too deeply or has a member called `__proto__`).
  */
 export function rewriteJsonText(current: JsonText, next: JsonObject): string {
-  const { bom, body, root, comments } = readText(current.text);
+  return rewriteJson(current, next).text;
+}
+
+/** As `rewriteJsonText`; the new text as it reads, which it was read for anyway. */
+export function rewriteJson(current: JsonText, next: JsonObject): JsonText {
+  const { bom, body, root, comments } = readTexts.get(current) ?? readText(current.text);
   const { text, discarded } = rewriteBody(body, root, next);
   return checked(bom + text, next, textsOf(body, outside(comments, discarded)));
 }
 
 /** The text of a new file: two spaces, LF, a final newline. Throws an Error for what `rewriteJsonText` cannot write. */
 export function formatJsonText(value: JsonObject): string {
+  return formatJson(value).text;
+}
+
+/** As `formatJsonText`; the text as it reads. */
+export function formatJson(value: JsonObject): JsonText {
   return checked(`${formatValue(value, "", defaultStyle)}\n`, value, []);
 }
 
-/** Returns `text` if it reads as `next` and has these comments, else throws. */
-function checked(text: string, next: JsonObject, comments: readonly string[]): string {
-  const { body, value, comments: found } = readWritten(text);
+/** `text` as it reads, if that is `next` and has these comments; else throws. */
+function checked(text: string, next: JsonObject, comments: readonly string[]): JsonText {
+  const read = readWritten(text);
+  const { body, value, comments: found } = read;
   if (!isDeepStrictEqual(asWritten(value), asWritten(next))) {
     throw new Error("A JSON text was about to be written that reads as another value");
   }
   if (!isDeepStrictEqual(textsOf(body, found), comments)) {
     throw new Error("A JSON text was about to be written that has lost a comment");
   }
-  return text;
+  return asJsonText(text, read);
 }
 
 function readWritten(text: string): ReadText {

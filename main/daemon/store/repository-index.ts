@@ -1,10 +1,10 @@
 import { isAbsolute } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { isJsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { homeFormat } from "../home.ts";
+import { ajvForOwnSchemas } from "../own-schemas.ts";
 import { DurableTextFile } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonFile } from "./json-file.ts";
@@ -25,7 +25,7 @@ const id = { pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" };
 const count = { type: "integer", minimum: 0 };
 
 /** Every member that is used; a file that is of another form is as good as none. */
-const indexSchema = {
+export const indexSchema = {
   type: "object",
   properties: {
     format: { const: homeFormat },
@@ -94,7 +94,7 @@ export class RepositoryIndex {
 
 function parseIndex(value: unknown): IndexData {
   if (isJsonObject(value) && typeof value["format"] === "number" && value["format"] < homeFormat) return empty;
-  const validate = new Ajv2020().compile<IndexData>(indexSchema);
+  const validate = ajvForOwnSchemas().compile<IndexData>(indexSchema);
   if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
   for (const [key, { id: named, path }] of Object.entries(value.repositories)) {
     const usable = key === named && isRepositoryId(key) && (path === undefined || isAbsolute(path));

@@ -189,13 +189,14 @@ export class Repository {
   /** Inside `exclusive`: rewrites name and path in the file of the home. */
   async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.files;
+    const end = performance.now() + foreignEditTime;
     for (;;) {
       this.#assertWritable();
       try {
         await home.write({ ...home.value, ...changes });
         break;
       } catch (error) {
-        if (!(error instanceof ForeignEditError)) throw storageFailure(this.id, error);
+        if (!(error instanceof ForeignEditError) || performance.now() > end) throw storageFailure(this.id, error);
         await this.#look();
       }
     }
@@ -307,8 +308,13 @@ export class Repository {
     if (this.#removed) return;
     const changed = await this.files.look();
     if (!this.#loaded || this.journal.head === undefined) return this.#load();
-    if (changed && (await this.#mergeStaleEdit())) return;
-    if (changed || this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
+    if (changed) await this.#takeUp();
+    else if (this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
+  }
+
+  /** The files hold something new. */
+  async #takeUp(): Promise<void> {
+    if (!(await this.#mergeStaleEdit())) await this.#absorb();
   }
 
   /**
@@ -361,7 +367,7 @@ export class Repository {
     const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
     const changes = diffConfigs(this.#known(this.#recorded), stored);
     const begins = this.journal.head?.segment === undefined;
-    const change = changes.length > 0 || begins ? this.#fileChange("file", changes) : undefined;
+    const change = changes.length > 0 || begins ? this.#fileChange("file", changes, health.length === 0) : undefined;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
     const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     if (change === undefined) this.#unrecorded = undefined;
@@ -411,14 +417,14 @@ export class Repository {
     if (config === undefined) return false;
     const before = this.#state;
     const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
-    const change = this.#fileChange("merge", diffConfigs(before.stored ?? {}, stored));
+    const change = this.#fileChange("merge", diffConfigs(before.stored ?? {}, stored), true);
     const records = change.changes.length > 0 ? [change] : [];
     try {
-      await this.#writeValues(config, records);
+      await this.#writeValues(config, records, health.length === 0);
     } catch (error) {
       if (error instanceof ForeignEditError) {
-        await this.#look();
-        return true;
+        await this.files.look();
+        return this.#mergeStaleEdit();
       }
       this.#options.onProblem(
         "an edit by hand could not be merged with the sets beside it, and is taken as it is",
@@ -426,6 +432,7 @@ export class Repository {
       );
       return false;
     }
+    for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
     const message = `An edit by hand and a set at the same time were merged (revision ${this.journal.head?.revision}); undo takes the edit back.`;
     const merged = {
       ...before,
@@ -441,7 +448,7 @@ export class Repository {
     return true;
   }
 
-  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
+  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[], isWhole: boolean): ChangeRecord {
     const addedBy = this.#loaded ? undefined : this.#options.addedBy;
     return {
       kind: "change",
@@ -450,7 +457,7 @@ export class Repository {
       actor: addedBy ?? { kind: "file" },
       source: addedBy === undefined ? source : "set",
       changes,
-      text: this.#textHash(),
+      text: isWhole ? this.#textHash() : "",
     };
   }
 
@@ -477,23 +484,31 @@ export class Repository {
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
       if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));
       const { decided, config } = decideBatch(batch, this.#state, content.config, this.#options.scopes);
-      if (config === content.config) return this.#written(decided, [], async () => {});
+      if (config === content.config) {
+        // What is said to be there already has to be there: an edit that nobody has seen yet comes first.
+        const isClaimed = decided.some(({ wanted }) => wanted);
+        if (isClaimed && performance.now() < end && (await this.files.look())) {
+          await this.#takeUp();
+          continue;
+        }
+        return this.#written(decided, [], async () => {});
+      }
       const records = decided.flatMap(one => changeRecord(one) ?? []);
-      const [recorded, { text }] = [this.#recorded, this.files.values];
+      const { text } = this.files.values;
       try {
-        const head = await this.#writeValues(config, records);
+        const isWhole = decided.at(-1)?.after.health.length === 0;
+        const head = await this.#writeValues(config, records, isWhole);
         return this.#written(decided, records, async () => {
           await this.files.values.restore(text);
-          this.#recorded = recorded;
           this.#recentWrites.pop();
           await this.journal.cutBack(head);
         });
       } catch (error) {
-        const isElsewhere = error instanceof ForeignEditError || systemErrorCode(error) === "ENOENT";
-        if (isElsewhere && performance.now() < end) {
-          // The text is another one, or the work tree is gone.
-          await this.#look();
-        } else if (error instanceof DocumentTooLargeError && batch.length > 1) {
+        // The text is another one, or the work tree may be gone.
+        if (error instanceof ForeignEditError || systemErrorCode(error) === "ENOENT") await this.#look();
+        const isElsewhere = error instanceof ForeignEditError || this.files.content.kind === "broken";
+        if (isElsewhere && performance.now() < end) continue;
+        if (error instanceof DocumentTooLargeError && batch.length > 1) {
           // Which of them is too much shows only one by one.
           for (const waiting of batch) (await this.#write([waiting])).finish();
           return this.#written([], [], async () => {});
@@ -508,7 +523,7 @@ export class Repository {
    * Puts a configuration into its file, and the records of it into the journal: both are on the disk before the file is
    * replaced. Throws as JsonDocument.write; then both are as they were. Returns where the journal ended before.
    */
-  async #writeValues(config: Config, records: readonly ChangeRecord[]): Promise<JournalHead> {
+  async #writeValues(config: Config, records: readonly ChangeRecord[], isWhole: boolean): Promise<JournalHead> {
     const document = this.files.values;
     const { text, stamp } = document;
     const before = { textHash: this.#textHash(), config: configOf(this.files) };
@@ -520,14 +535,15 @@ export class Repository {
         textHash = hashText(newText);
         // A file that was not there has no version; what a crash leaves then is an edit like any other.
         const replaces = text !== null && stamp !== undefined && { replaces: stamp };
-        const complete = records.map(record => ({ ...record, text: textHash, ...replaces }));
+        // Where the text says more than what serves, its hash says nothing of the values.
+        const told = isWhole ? textHash : "";
+        const complete = records.map(record => ({ ...record, text: told, ...replaces }));
         if (complete.length > 0) await this.journal.append(complete, this.#recorded);
       });
     } catch (error) {
       await this.journal.cutBack(head);
       throw error;
     }
-    for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
     this.#dropOldWrites();
     const paths = diffConfigs(before.config, config).map(({ scope, field }) => ({ scope, field }));
     this.#recentWrites.push({ at: performance.now(), before, after: { textHash, config }, paths });
@@ -554,6 +570,8 @@ export class Repository {
     const finish = () => {
       const before = this.#state;
       const last = decided.at(-1)?.after;
+      // Not before: until here nobody may see the new values, not even as those of the past.
+      for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
       if (last !== undefined) this.#become(last === before ? last : this.#withPlaces(last));
       const changes = new Map(records.map(record => [record.revision, record]));
       for (const { waiting, before, after, answer, error } of decided) {

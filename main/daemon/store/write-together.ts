@@ -1,3 +1,4 @@
+import { RepoconfError } from "../../../shared/errors.ts";
 import type { Repository, WrittenChanges } from "./repository.ts";
 import type { Applied, ChangeRequest } from "./store.ts";
 
@@ -30,15 +31,36 @@ export async function writeTogether<Answer>(
       refused ||= one.refused;
     }
   } catch (error) {
-    await undoAll(written);
-    throw error;
+    const kept = await undoAll(written);
+    throw kept.length === 0 ? error : partlyWritten(error, kept);
   }
-  if (refused) await undoAll(written);
-  else for (const one of written) one.finish();
+  if (refused) {
+    const kept = await undoAll(written);
+    if (kept.length > 0) throw partlyWritten("another change came first", kept);
+  } else for (const one of written) one.finish();
   return answers;
 }
 
-/** Puts back what was there. Where the disk refuses that, the new values are what the file holds, and so they count. */
-async function undoAll(written: readonly WrittenChanges[]): Promise<void> {
-  for (const one of written.toReversed()) await one.undo().catch(() => one.finish());
+/**
+ * Puts back what was there. Where that cannot be, because the disk refuses or the file was edited meanwhile, the new values
+ * are what the file holds, and so they count; these repositories are returned.
+ */
+async function undoAll(written: readonly WrittenChanges[]): Promise<string[]> {
+  const kept: string[] = [];
+  for (const one of written.toReversed()) {
+    try {
+      await one.undo();
+    } catch {
+      one.finish();
+      kept.push(...one.decided.slice(0, 1).map(({ after }) => after.id));
+    }
+  }
+  return kept;
+}
+
+/** All was to be or nothing, and neither could be had: that must not be told as nothing. */
+function partlyWritten(error: unknown, kept: readonly string[]): RepoconfError {
+  const cause = error instanceof Error ? error.message : String(error);
+  const message = `Not everything could be written (${cause}), and ${kept.join(", ")} could not be put back: the new values stand there.`;
+  return new RepoconfError(1108, message, { details: { kept } });
 }

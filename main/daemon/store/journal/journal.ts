@@ -112,7 +112,11 @@ export class Journal {
   async open(current: FileStamp | undefined, known: number): Promise<void> {
     await this.#dropOldGenerations();
     const isUnwritten = ({ record }: JournalLine) =>
-      record.kind === "change" && record.replaces !== undefined && sameStamp(record.replaces, current);
+      record.kind === "change" &&
+      // What others know of was acknowledged: the file was put back since.
+      record.revision > known &&
+      record.replaces !== undefined &&
+      sameStamp(record.replaces, current);
     let damagedLines = 0;
     let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0 };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
@@ -322,7 +326,6 @@ export class Journal {
     await fileSystem.unlink(segment.path).catch(error => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     });
-    this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     try {
       const handle = await fileSystem.open(segment.path, "wx", 0o600);
       try {
@@ -333,11 +336,12 @@ export class Journal {
       }
       await syncFolder(folder, fileSystem);
     } catch (error) {
-      this.#segments = this.#segments.filter(one => one !== segment);
       // Left there, the next start would take it for the journal's end.
       await fileSystem.unlink(segment.path).catch(() => {});
       throw error;
     }
+    // Not before it is there: whoever reads meanwhile would miss it.
+    this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     this.#compactionDue = true;
     return endOf(records, { segment, bytes: content.length, hash, revision });
   }

@@ -80,6 +80,7 @@ export async function readTail(
       const lines: (JournalLine & { start: number })[] = [];
       let whole = 0;
       let done = length === size;
+      let found = false;
       for (const { text, start, end } of linesBackward(bytes)) {
         // The first in the chunk may have begun before it.
         if (start === 0 && offset > 0) break;
@@ -90,11 +91,18 @@ export async function readTail(
           done = true;
           break;
         }
+        const [newest] = lines;
+        // Whole, and not where it was written: to take a moved line for the end would give its number to the present.
+        if (lines.length === 1 && newest !== undefined && newest.record.revision < line.record.revision)
+          lines.length = 0;
+        else if (found) {
+          done = true;
+          break;
+        }
         if (lines.length === 0) whole = offset + end;
         lines.push({ ...line, start: offset + start });
-        if (!enough(line)) continue;
-        done = true;
-        break;
+        // The line before it is looked at too.
+        found = enough(line);
       }
       if (done) return { lines, whole, bytes: size };
     }

@@ -53,6 +53,26 @@ test("a set of many fields costs one durable write, one of what is stored alread
   expect(count(fileSystem.calls, "datasync")).toBe(1);
 });
 
+test("a set makes no more calls to the file system than it needs", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.calls.splice(0);
+  await shop.set({ "svc.timeout": 31 });
+  const isFolderClose = ({ operation, path }: FileCall) => operation === "close" && path === dirname(shop.file);
+  await until(() => fileSystem.calls.some(isFolderClose), "the last call");
+  // Behind it the watcher's hint makes the daemon look at the file.
+  const own = fileSystem.calls.slice(0, fileSystem.calls.findIndex(isFolderClose) + 1);
+  const ofJournal = own.filter(({ path }) => path.endsWith(".jsonl"));
+  expect(ofJournal.map(({ operation }) => operation)).toEqual(["open", "stat", "write", "datasync", "close"]);
+  // The new text with the mode of the old one, a last look at that before it is replaced, its folder.
+  expect(own.filter(call => !ofJournal.includes(call)).map(({ operation }) => operation)).toEqual([
+    ...["open", "chmod", "writeFile", "sync", "stat", "close"],
+    ...["open", "stat", "readFile", "close"],
+    "rename",
+    ...["open", "sync", "close"],
+  ]);
+});
+
 test("on the disk: the new text and its record are synced before the rename, the folder before the reply", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });

@@ -6,55 +6,6 @@ import { until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 
-describe.concurrent("the Nth call of a set fails, for each N: the set succeeds or nothing changed (1108), no temporary file is left, later sets work", () => {
-  test.each(["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"])("%s", async code => {
-    const fileSystem = watchFileSystem();
-    await using shop = await startShop(undefined, { fileSystem });
-    await shop.set({ "svc.timeout": 1000 });
-    const calls = fileSystem.calls.length;
-    await shop.set({ "svc.timeout": 1001 });
-    const total = fileSystem.calls.length - calls;
-    expect(total).toBeGreaterThan(5);
-
-    // What the promise does not allow, a line each.
-    const wrong: string[] = [];
-    let refused = 0;
-    for (let failing = 1; failing <= total + 1; failing++) {
-      const before = await shop.read();
-      const old = await shop.value("timeout");
-      let left = failing;
-      let failed = "no call";
-      fileSystem.before = call => {
-        if (--left !== 0) return;
-        failed = `call ${failing} (${call.operation} ${call.path.replace(shop.t.homeFolder, "")})`;
-        throw systemError(code);
-      };
-      const value = 2000 + failing;
-      const { result, errors } = await shop.set({ "svc.timeout": value });
-      fileSystem.before = () => {};
-      const note = (what: string) => wrong.push(`${failed}: ${what}`);
-      if (errors.length === 0) {
-        if ((await shop.value("timeout")) !== value) note("acknowledged and not served");
-        if (!(await shop.read()).includes(`${value}`)) note("acknowledged and not in the file");
-      } else {
-        refused++;
-        if (errors[0]?.code !== 1108 || result.length > 0) note(`answered ${JSON.stringify({ result, errors })}`);
-        if ((await shop.value("timeout")) !== old) note("refused, and the old value is not served");
-        if ((await shop.read()) !== before) note("refused, and the file has changed");
-      }
-      const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name !== "index.json");
-      if (temporary.length > 0) note("left a temporary file");
-      const later = await shop.set({ "svc.refresh_hour": failing % 24 });
-      if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
-    }
-    expect(wrong).toEqual([]);
-    expect(refused).toBeGreaterThan(3);
-    // A set that was refused must not come back as an edit by hand.
-    expect(new Set(shop.sources())).toEqual(new Set(["set"]));
-    expect(await shop.health()).toEqual([]);
-  });
-});
-
 describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
   test("is tried again until another program lets go, and other repositories' sets go on meanwhile", async () => {
     const fileSystem = watchFileSystem();

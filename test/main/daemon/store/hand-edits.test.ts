@@ -1,97 +1,10 @@
-import { copyFile, link, open, rename, stat, symlink, truncate, unlink, utimes, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { placeIn, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
-
-type Save = (path: string, text: string) => Promise<void>;
-
-async function writeOver(path: string, text: string): Promise<void> {
-  const handle = await open(path, "r+");
-  await handle.writeFile(text);
-  await handle.close();
-}
-
-const styles: [style: string, save: Save][] = [
-  ["a new file renamed over it", saveByRename],
-  ["truncated and written", writeFile],
-  [
-    "truncated, a pause, written",
-    async (path, text) => {
-      await truncate(path);
-      await delay(40);
-      await writeFile(path, text);
-    },
-  ],
-  [
-    "written in two halves",
-    async (path, text) => {
-      await writeFile(path, text.slice(0, text.length / 2));
-      await delay(40);
-      await writeFile(path, text.slice(text.length / 2), { flag: "a" });
-    },
-  ],
-  ["written over in place, of the same length", writeOver],
-  [
-    "written over in place, of the same length and with its old time put back",
-    async (path, text) => {
-      const { atime, mtime } = await stat(path);
-      await writeOver(path, text);
-      await utimes(path, atime, mtime);
-    },
-  ],
-  [
-    "deleted and created",
-    async (path, text) => {
-      await unlink(path);
-      await writeFile(path, text, { flag: "wx" });
-    },
-  ],
-  [
-    "deleted, a pause, created",
-    async (path, text) => {
-      await unlink(path);
-      await delay(60);
-      await writeFile(path, text, { flag: "wx" });
-    },
-  ],
-  [
-    "moved aside as a backup, then created",
-    async (path, text) => {
-      await rename(path, `${path}~`);
-      await writeFile(path, text);
-    },
-  ],
-  [
-    "a hard link put in its place",
-    async (path, text) => {
-      await writeFile(`${path}.new`, text);
-      await unlink(path);
-      await link(`${path}.new`, path);
-      await unlink(`${path}.new`);
-    },
-  ],
-  [
-    "another file copied over it",
-    async (path, text) => {
-      await writeFile(`${path}.other`, text);
-      await copyFile(`${path}.other`, path);
-    },
-  ],
-  [
-    "saved as Emacs does, with a lock link beside it",
-    async (path, text) => {
-      const lock = join(dirname(path), ".#shop.json");
-      await symlink("someone@somewhere.1", lock);
-      await saveByRename(path, text);
-      await unlink(lock);
-    },
-  ],
-];
+import { savingStyles } from "../../../helpers/ways-of-saving.ts";
 
 describe.concurrent("a hand edit reaches a watching client as one change, saved as", () => {
-  test.each(styles)("%s", async (_style, save) => {
+  test.each(savingStyles)("%s", async (_style, save) => {
     await using shop = await startShop();
     const edited = shopText.replace("30", "45");
     await save(shop.file, edited);

@@ -8,7 +8,6 @@ import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 
 /** The calls of one set, up to the last look at the file before the rename. */
 const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
-  ["an old temporary file is removed", "unlink", "tmp"],
   ["the temporary file is opened", "open", "tmp"],
   ["it is written", "writeFile", "tmp"],
   ["it is synced", "sync", "tmp"],

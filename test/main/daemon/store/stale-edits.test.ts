@@ -1,107 +1,12 @@
-import { readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../../helpers/daemon.ts";
-import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
+import { watchFileSystem } from "../../../helpers/file-system.ts";
 import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
-
-const waysOfSaving: [name: string, save: (path: string, text: string) => void][] = [
-  [
-    "renamed over",
-    (path, text) => {
-      writeFileSync(`${path}.new`, text);
-      renameSync(`${path}.new`, path);
-    },
-  ],
-  ["written in place", (path, text) => writeFileSync(path, text)],
-  [
-    "deleted and made anew",
-    (path, text) => {
-      unlinkSync(path);
-      writeFileSync(path, text);
-    },
-  ],
-];
-
-/** The file calls of one set so far, each with its place in the write; the last look is the one with the new text on the disk. */
-function stepsOf(calls: readonly FileCall[], file: string, homeFolder: string): string[] {
-  let part = "";
-  return calls.map(({ operation, path }) => {
-    if (operation === "close" && path.endsWith("/tmp/shop.json")) part = "last look: ";
-    const step = path === file ? `${part}${operation}` : `${operation} ${path.slice(homeFolder.length)}`;
-    return step;
-  });
-}
-
-test.each(waysOfSaving)(
-  "an edit at every single step of a write is in the file with the set, but for the gap before the rename (%s)",
-  async (_name, save) => {
-    const fileSystem = watchFileSystem();
-    await using shop = await startShop(
-      shopText.replace(`"refresh_day": 2`, `"refresh_day": 2,\n      "domain": "hand.test"`),
-      { fileSystem },
-    );
-    const { file } = shop;
-    const missing = new Set([
-      "unlink /tmp/shop.json",
-      "open /tmp/shop.json",
-      "writeFile /tmp/shop.json",
-      "sync /tmp/shop.json",
-      "stat /tmp/shop.json",
-      "close /tmp/shop.json",
-      "open /journal/shop.0-0.jsonl",
-      "stat /journal/shop.0-0.jsonl",
-      "write /journal/shop.0-0.jsonl",
-      "datasync /journal/shop.0-0.jsonl",
-      "close /journal/shop.0-0.jsonl",
-      "last look: open",
-      "last look: stat",
-      "last look: readFile",
-      "last look: close",
-      "rename /tmp/shop.json",
-      "open /repos",
-      "sync /repos",
-      "close /repos",
-    ]);
-    const lost = new Set<string>();
-    // Now and then the watch's look at the edit before is among the calls, so a step is known only when it is reached.
-    for (let round = 0; missing.size > 0; round++) {
-      expect(round).toBeLessThan(300);
-      const text = readFileSync(file, "utf8");
-      const edited = text.replace(/hand.*test/, `hand${round}.test`).replace(/(half a minute.*)/, "$1.");
-      const withSet = (of: string) => of.replace(/"timeout": \d+/, `"timeout": ${100 + round}`);
-      const begin = fileSystem.calls.length;
-      let reached: string | undefined;
-      fileSystem.before = () => {
-        if (reached !== undefined || fileSystem.calls.length - begin <= round % 26) return;
-        reached = stepsOf(fileSystem.calls.slice(begin), file, shop.t.homeFolder).at(-1);
-        save(file, edited);
-      };
-      expect((await shop.set({ "svc.timeout": 100 + round })).errors).toEqual([]);
-      fileSystem.before = () => {};
-      if (reached === undefined) continue;
-      missing.delete(reached);
-      const inGap = /^last look: (?!open)|^rename/.test(reached);
-      if (inGap && readFileSync(file, "utf8") === withSet(text)) {
-        lost.add(reached);
-        expect(await shop.value("domain")).toBe(/hand.*test/.exec(text)?.[0]);
-      } else {
-        await until(() => readFileSync(file, "utf8") === withSet(edited), `edit and set in the file (${reached})`);
-        await until(
-          async () => (await shop.value("domain")) === `hand${round}.test`,
-          `the edit in service (${reached})`,
-        );
-      }
-      expect(await shop.value("timeout")).toBe(100 + round);
-    }
-    // The gap: nothing but a look or a lock that the editor would have to share could close it.
-    expect([...lost]).toEqual(expect.arrayContaining(["last look: close", "rename /tmp/shop.json"]));
-    expect(new Set(shop.sources())).toEqual(new Set(["file", "merge", "set"]));
-  },
-);
+import { waysOfSaving } from "../../../helpers/ways-of-saving.ts";
 
 /** Waits until an edit by hand has been noticed, and gives the change that came of it. */
 async function changeAfter(shop: Shop, revision: number) {

@@ -1,8 +1,8 @@
 import { lstat, mkdir, readdir, readFile, readlink, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { until } from "../../../helpers/daemon.ts";
-import { placeIn, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+import { until } from "../helpers/daemon.ts";
+import { placeIn, type Shop, saveByRename, shopText, startShop } from "../helpers/shop.ts";
 
 /** What a person did to the file, and where the daemon should say that it is wrong (null: there is no such place). */
 type Breakage = [
@@ -61,7 +61,7 @@ async function expectMended(shop: Shop) {
 
 const mended = shopText.replace("30", "31");
 
-describe.concurrent("last good values stay in service, set gets 1106, the file stays byte for byte, and mending helps, after", () => {
+describe.concurrent("R5 a broken hand edit harms nobody: last good values stay in service, set gets 1106, the file stays byte for byte, and mending helps, after", () => {
   test.each(breakages)("%s", async (_title, content, place) => {
     await using shop = await startShop();
     await writeFile(shop.file, content);
@@ -109,7 +109,7 @@ describe.concurrent("last good values stay in service, set gets 1106, the file s
   });
 });
 
-test("one breakage after the other: the health tells of the newest", async () => {
+test("R5 one breakage after the other: the health tells of the newest", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, "{ 1");
   await until(async () => (await shop.health())[0]?.column === 3, "the first");
@@ -122,7 +122,7 @@ test("one breakage after the other: the health tells of the newest", async () =>
   expect(await shop.value("timeout")).toBe(30);
 });
 
-test("an empty file in the place of a folder is told as what it is", async () => {
+test("R5 an empty file in the place of a folder is told as what it is", async () => {
   await using shop = await startShop();
   await unlink(shop.file);
   await mkdir(shop.file);
@@ -132,7 +132,7 @@ test("an empty file in the place of a folder is told as what it is", async () =>
   await until(async () => (await shop.health())[0]?.line === 1, "the empty file to be told");
 });
 
-test("a BOM is no breakage", async () => {
+test("R5 a BOM is no breakage", async () => {
   await using shop = await startShop();
   await writeFile(shop.file, `\uFEFF${mended}`);
   expect(await shop.t.owner.nextChange()).toMatchObject({
@@ -142,7 +142,7 @@ test("a BOM is no breakage", async () => {
   expect(await shop.health()).toEqual([]);
 });
 
-test("a broken file whose good values nobody knows: list gives 1106, and its neighbour is served", async () => {
+test("R5 a broken file whose good values nobody knows: list gives 1106, and its neighbour is served", async () => {
   await using shop = await startShop(`{ "config": `);
   const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
   expect(result).toEqual({});

@@ -1,0 +1,13 @@
+/** Why something was turned away, as a person would say it. */
+const causes: { readonly [cause: string]: string } = {
+  host: "under a foreign host name",
+  origin: "from web pages elsewhere",
+  key: "without a good key",
+  limit: "over a limit",
+};
+
+/** The counts of `daemon/status` in words: "2 without a good key, 1 over a limit"; "" if nothing was turned away. */
+export function describeRefusals(refusals: { readonly [cause: string]: number }): string {
+  const told = Object.entries(refusals).map(([cause, count]) => `${count} ${causes[cause] ?? `for ${cause}`}`);
+  return told.join(", ");
+}

@@ -1,0 +1,88 @@
+import type { ChangeSource } from "../../shared/protocol.ts";
+
+/** What the daemon counts since its start, and what it can be asked for at any time. */
+export interface MetricsOptions {
+  readonly version: string;
+  readonly startedAt: Date;
+  sockets(): number;
+  repositories(): number;
+  /** Requests turned away, by cause. */
+  refusals(): ReadonlyMap<string, number>;
+}
+
+/** Every cause there is, so that one that never came shows as 0 and an alarm on it can be made before the first. */
+const causes = ["host", "origin", "key", "limit"] as const;
+const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" } = {
+  set: "sets",
+  unset: "sets",
+  restore: "sets",
+  file: "hand edits",
+  merge: "merges",
+};
+
+/** The numbers of `GET /metrics`, in the text that Prometheus reads. */
+export class Metrics {
+  readonly #options: MetricsOptions;
+  readonly #changes = { sets: 0, "hand edits": 0, merges: 0 };
+  readonly #errors = new Map<number, number>();
+
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+  }
+
+  /** A repository has a new revision. */
+  countChange(source: ChangeSource): void {
+    this.#changes[sources[source]] += 1;
+  }
+
+  /** A request was answered with an error. */
+  countError(code: number): void {
+    this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1);
+  }
+
+  /** prom-client is loaded at the first request: most daemons are never asked, and each start would wait for it. */
+  async render(): Promise<{ readonly text: string; readonly type: string }> {
+    const { Counter, Gauge, Registry } = await import("prom-client");
+    // Of our own: the package's is one for all that share the process, as the desktop app's parts do.
+    const registry = new Registry();
+    const registers = [registry];
+    const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
+    const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
+    const { version, startedAt, sockets, repositories } = this.#options;
+
+    new Gauge({ name: "repoconf_info", help: "The version that runs.", labelNames: ["version"], registers }).set(
+      { version },
+      1,
+    );
+    gauge("repoconf_sockets", "Clients connected with a key.", sockets());
+    gauge("repoconf_repositories", "Repositories of the home.", repositories());
+    const refusals = new Counter({
+      name: "repoconf_refusals_total",
+      help: "Requests and connections turned away at the door, by cause.",
+      labelNames: ["cause"],
+      registers,
+    });
+    const refused = this.#options.refusals();
+    for (const cause of new Set([...causes, ...refused.keys()])) refusals.inc({ cause }, refused.get(cause) ?? 0);
+    const errors = new Counter({
+      name: "repoconf_errors_total",
+      help: "Errors in replies, by the protocol's code.",
+      labelNames: ["code"],
+      registers,
+    });
+    for (const [code, count] of this.#errors) errors.inc({ code }, count);
+    counter("repoconf_sets_total", "Revisions made by set, unset or restore.", this.#changes.sets);
+    counter("repoconf_hand_edits_total", "Revisions taken from files that people edited.", this.#changes["hand edits"]);
+    counter("repoconf_merges_total", "Hand edits that met a set and were put together with it.", this.#changes.merges);
+    counter(
+      "repoconf_write_failures_total",
+      "Changes that the disk refused (1108); nothing of them was kept.",
+      this.#errors.get(1108) ?? 0,
+    );
+    const memory = process.memoryUsage();
+    gauge("process_resident_memory_bytes", "Memory that the process has.", memory.rss);
+    gauge("nodejs_heap_size_used_bytes", "Memory that JavaScript values take.", memory.heapUsed);
+    gauge("process_start_time_seconds", "When the daemon started, in seconds since 1970.", startedAt.getTime() / 1_000);
+    return { text: await registry.metrics(), type: registry.contentType };
+  }
+}

@@ -1,0 +1,52 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+import { atMost, type Compared, compare } from "./compare.ts";
+import { makeHome, repositoryId } from "./homes.ts";
+import { isInstalled } from "./machine.ts";
+import type { Section } from "./section.ts";
+
+/** A command as a script runs it: a process for every value. */
+export const cli: Section = {
+  name: "cli",
+  title: "A command from its start to its end, the daemon running",
+  run: async machine => {
+    const home = await makeHome(machine, 1);
+    await using _daemon = await machine.daemon(home);
+    const times = machine.short ? 3 : 10;
+    const contender = (name: string, command: string, args: readonly string[], folder?: string) => ({
+      name,
+      run: async () => {
+        let sum = 0;
+        for (let left = times; left > 0; left -= 1) sum += await machine.time(command, args, folder);
+        return sum / times;
+      },
+    });
+    const node = process.execPath;
+    const bare = { contender: contender("node -e 0", node, ["-e", "0"]), goal: { ...atMost(3), text: "under 3" } };
+    const get = ["get", "svc.timeout", "--repo", repositoryId(0), "--home", home];
+    const others: Compared[] = [bare];
+    if (isInstalled("git")) {
+      const folder = await machine.newFolder("git");
+      await mkdir(folder, { recursive: true });
+      await machine.time("git", ["init", "--quiet", folder]);
+      await machine.time("git", ["config", "svc.timeout", "30"], folder);
+      others.push({ contender: contender("git config --get", "git", ["config", "--get", "svc.timeout"], folder) });
+    } else machine.progress("left out: git is not installed");
+    const version = contender("repoconf --version", node, [repoconfCommand, "--version"]);
+    const client = contender("the typed client alone", node, [
+      "--input-type=module",
+      "-e",
+      `import { connect } from ${JSON.stringify(join(repoconfCommand, "../client.js"))};
+       using client = await connect({ home: ${JSON.stringify(home)} });
+       await client.run("config/list", { repo: ${JSON.stringify(repositoryId(0))}, field: "svc.timeout" });`,
+    ]);
+    return [
+      ...(await compare(machine, "repoconf get svc.timeout", "ms", contender("get", node, [repoconfCommand, ...get]), [
+        ...others,
+        { contender: client },
+      ])),
+      ...(await compare(machine, "repoconf --version", "ms", version, [{ contender: bare.contender }])),
+    ];
+  },
+};

@@ -1,0 +1,43 @@
+import { type Contender, figureOf, interleave, ratiosOf } from "./figures.ts";
+import type { Machine } from "./machine.ts";
+import type { Row } from "./section.ts";
+
+export interface Compared {
+  readonly contender: Contender;
+  /** What is wanted of ours to this one; left out: it is shown, and nothing is wanted. */
+  readonly goal?: { readonly text: string; isMet(ratio: number): boolean };
+}
+
+/** Ours beside others, interleaved: a row for each of the others. */
+export async function compare(
+  machine: Machine,
+  what: string,
+  unit: string,
+  ours: Contender,
+  others: readonly Compared[],
+): Promise<Row[]> {
+  const contenders = [ours, ...others.map(({ contender }) => contender)];
+  const values = await interleave(contenders, machine.rounds, text => machine.progress(`${what}: ${text}`));
+  const own = values.get(ours.name) ?? [];
+  return others.map(({ contender: { name }, goal }) => {
+    const theirs = values.get(name) ?? [];
+    const ratio = figureOf(ratiosOf(own, theirs));
+    return {
+      what,
+      unit,
+      ours: figureOf(own),
+      against: name,
+      theirs: figureOf(theirs),
+      ratio,
+      ...(goal !== undefined && { goal: { text: goal.text, met: goal.isMet(ratio.median) } }),
+    };
+  });
+}
+
+export function atLeast(ratio: number): { text: string; isMet(ratio: number): boolean } {
+  return { text: `at least ${ratio}`, isMet: measured => measured >= ratio };
+}
+
+export function atMost(ratio: number): { text: string; isMet(ratio: number): boolean } {
+  return { text: `at most ${ratio}`, isMet: measured => measured <= ratio };
+}

@@ -1,0 +1,73 @@
+import { performance } from "node:perf_hooks";
+
+/** What several rounds said of one thing: the middle, and the least and the greatest. */
+export interface Figure {
+  readonly median: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export function figureOf(values: readonly number[]): Figure {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = sorted.length / 2;
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  const median = sorted.length % 2 === 1 ? at(Math.floor(middle)) : (at(middle - 1) + at(middle)) / 2;
+  return { median, low: at(0), high: at(sorted.length - 1) };
+}
+
+/** The value that the given share of the values does not exceed. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
+/** Round by round, as what is compared ran side by side in each: that cancels what the machine did meanwhile. */
+export function ratiosOf(ours: readonly number[], theirs: readonly number[]): number[] {
+  return ours.map((value, index) => value / (theirs[index] ?? Number.NaN));
+}
+
+/** One of the things that are measured side by side; a run gives one number. */
+export interface Contender {
+  readonly name: string;
+  run(): Promise<number>;
+}
+
+/** Runs all contenders in each round, every round beginning with another one; the first round is for warming up and does not count. */
+export async function interleave(
+  contenders: readonly Contender[],
+  rounds: number,
+  progress: (text: string) => void,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const values = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+  for (let round = 0; round <= rounds; round += 1) {
+    progress(round === 0 ? "warming up" : `round ${round} of ${rounds}`);
+    for (let turn = 0; turn < contenders.length; turn += 1) {
+      const contender = contenders[(round + turn) % contenders.length];
+      const value = await contender?.run();
+      if (contender !== undefined && value !== undefined && round > 0) values.get(contender.name)?.push(value);
+    }
+  }
+  return values;
+}
+
+/** One call; `done` is to be called with its end. `lane` tells the calls that are under way at once apart. */
+export type Call = (lane: number, done: (error?: unknown) => void) => void;
+
+/** Calls a second, with so many under way at any time. */
+export function rateOf(call: Call, lanes: number, milliseconds: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const begin = performance.now();
+  let calls = 0;
+  let waiting = lanes;
+  const next = (lane: number) =>
+    call(lane, error => {
+      if (error !== undefined) return reject(error);
+      calls += 1;
+      const taken = performance.now() - begin;
+      if (taken < milliseconds) return next(lane);
+      waiting -= 1;
+      if (waiting === 0) resolve((calls * 1_000) / taken);
+    });
+  for (let lane = 0; lane < lanes; lane += 1) next(lane);
+  return promise;
+}

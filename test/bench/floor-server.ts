@@ -1,0 +1,72 @@
+/**
+ * What the machine and Socket.IO allow: a bare server with the daemon's engine options that takes the same messages. What
+ * it replies, writes and emits it is told before, with `prepare`.
+ */
+import { open, rename } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { Server as Engine } from "engine.io";
+import { Server } from "socket.io";
+import { limits } from "../../shared/limits.ts";
+
+export interface Prepared {
+  /** By operation, such as "config/list". */
+  readonly replies?: { readonly [operation: string]: unknown };
+  /** Where `config/set` writes, durably and before it replies, and the text. */
+  readonly write?: { readonly folder: string; readonly text: string };
+  /** What `config/set` emits to all. */
+  readonly event?: readonly unknown[];
+}
+
+const http = createServer();
+const engine = new Engine({
+  maxHttpBufferSize: limits.transportBytes,
+  cors: { origin: true },
+  transports: ["polling", "websocket"],
+  allowEIO3: false,
+});
+http.on("request", (request, response) => engine.handleRequest(request as never, response));
+http.on("upgrade", (request, socket, head) => engine.handleUpgrade(request as never, socket, head));
+const io = new Server({ serveClient: false });
+io.bind(engine);
+
+let prepared: Prepared = {};
+io.on("connection", socket => {
+  socket.on("prepare", (next: Prepared, callback: () => void) => {
+    prepared = next;
+    callback();
+  });
+  socket.on(
+    "svc",
+    (resource: string, operation: string, args: { repo: string }, callback: (reply: unknown) => void) => {
+      const name = `${resource}/${operation}`;
+      if (name !== "config/set") return callback(prepared.replies?.[name]);
+      void set(args.repo, () => callback(prepared.replies?.[name]));
+    },
+  );
+});
+
+async function set(repo: string, reply: () => void): Promise<void> {
+  if (prepared.write !== undefined) await writeDurably(prepared.write.folder, repo, prepared.write.text);
+  if (prepared.event !== undefined) io.emit("svc", ...prepared.event);
+  reply();
+}
+
+/** The least that a durable replacement of a file needs. */
+async function writeDurably(folder: string, repo: string, text: string): Promise<void> {
+  const temporary = join(folder, `${repo}.tmp`);
+  const file = await open(temporary, "w", 0o600);
+  await file.writeFile(text);
+  await file.sync();
+  await file.close();
+  await rename(temporary, join(folder, `${repo}.json`));
+  const entries = await open(folder, "r");
+  await entries.sync();
+  await entries.close();
+}
+
+http.listen(0, "127.0.0.1", () => {
+  const address = http.address();
+  if (typeof address === "object" && address !== null) process.stdout.write(`http://127.0.0.1:${address.port}\n`);
+});
+process.once("SIGTERM", () => process.exit(0));

@@ -1,0 +1,129 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Socket } from "socket.io-client";
+import { atMost, type Compared, compare } from "./compare.ts";
+import { type Call, rateOf } from "./figures.ts";
+import { makeHome, repositoryId } from "./homes.ts";
+import type { Machine, Server } from "./machine.ts";
+import type { Row, Section } from "./section.ts";
+import { ask, calls, prepare, sets } from "./sockets.ts";
+
+/** What becomes of list and set when there are more fields, and more history. */
+export const growth: Section = {
+  name: "growth",
+  title: "Growth with fields and with history",
+  run: async machine => [...(await moreFields(machine)), ...(await moreHistory(machine))],
+};
+
+/** Repositories of a scope of so many fields, each in a home of its own; lists beside bare replies of the same size. */
+async function moreFields(machine: Machine): Promise<Row[]> {
+  const rows: Row[] = [];
+  await using floor = await machine.floor();
+  const bare = await floor.connect();
+  await using beds = new AsyncDisposableStack();
+  const repo = repositoryId(0);
+  const setters: { fields: number; socket: Socket; scope: string }[] = [];
+  for (const fields of [20, 200, 2_000]) {
+    const home = await homeWithFields(machine, fields);
+    const daemon: Server = beds.use(await machine.daemon(home));
+    const socket = await daemon.connect();
+    beds.defer(() => void socket.close());
+    setters.push({ fields, socket, scope: "wide" });
+    const args = { repo, scope: "wide" };
+    await prepare(bare, { replies: { "config/list": await ask(socket, "config/list", args) } });
+    const own = contender(
+      machine,
+      "Repoconf",
+      calls(socket, "config/list", () => args),
+    );
+    const other = contender(
+      machine,
+      "bare Socket.IO, the same reply",
+      calls(bare, "config/list", () => args),
+    );
+    const goal = { text: "with the reply only: at most 1.1 times the bare server's time", isMet: atMost(1.1).isMet };
+    rows.push(
+      ...(await compare(machine, `list of ${fields.toLocaleString("en")} fields`, "ms", own, [
+        { contender: other, goal },
+      ])),
+    );
+  }
+  const [small, ...larger] = setters.map(({ fields, socket }) => {
+    let count = 0;
+    const call = calls(socket, "config/set", () => {
+      count += 1;
+      return { repo, "wide.field_0": count };
+    });
+    return contender(machine, `set among ${fields.toLocaleString("en")} fields`, call);
+  });
+  for (const one of larger)
+    if (small !== undefined) rows.push(...(await compare(machine, one.name, "ms", one, [{ contender: small }])));
+  bare.close();
+  return rows;
+}
+
+async function homeWithFields(machine: Machine, fields: number): Promise<string> {
+  const home = await makeHome(machine, 1);
+  const names = Array.from({ length: fields }, (_, index) => `field_${index}`);
+  const properties = Object.fromEntries(names.map(name => [name, { type: "integer", default: 0, title: name }]));
+  await mkdir(join(home, "scopes"), { recursive: true });
+  const schema = { type: "object", title: "Wide", properties };
+  await writeFile(join(home, "scopes/wide.schema.json"), JSON.stringify(schema));
+  const config = { wide: Object.fromEntries(names.map((name, index) => [name, index])) };
+  await writeFile(
+    join(home, `repos/${repositoryId(0)}.json`),
+    `${JSON.stringify({ name: "wide", config }, null, 2)}\n`,
+  );
+  return home;
+}
+
+/** Sets on a repository with much history beside sets on one with hardly any. */
+async function moreHistory(machine: Machine): Promise<Row[]> {
+  const home = await makeHome(machine, 3);
+  await writeFile(
+    join(home, "settings.json"),
+    JSON.stringify({ history: { revisions: 1_000_000, bytes: 1_073_741_824 } }),
+  );
+  await using daemon = await machine.daemon(home);
+  const socket = await daemon.connect();
+  const journals = machine.short ? [10, 1_000] : [10, 10_000, 100_000];
+  for (const [index, revisions] of journals.entries()) {
+    machine.progress(`making a journal of ${revisions.toLocaleString("en")} revisions`);
+    await setTimes(socket, repositoryId(index), revisions);
+  }
+  const [small, ...larger] = journals.map((revisions, index) =>
+    contender(
+      machine,
+      `set on a journal of ${revisions.toLocaleString("en")} revisions`,
+      sets(socket, () => repositoryId(index)),
+    ),
+  );
+  const goal = { text: "does not grow: at most 1.15", isMet: atMost(1.15).isMet };
+  const rows: Row[] = [];
+  for (const one of larger) {
+    const others: Compared[] = small === undefined ? [] : [{ contender: small, goal }];
+    rows.push(...(await compare(machine, one.name, "ms", one, others)));
+  }
+  socket.close();
+  return rows;
+}
+
+/** So many revisions of one repository, as fast as they go. */
+async function setTimes(socket: Socket, repo: string, times: number): Promise<void> {
+  const call = sets(socket, () => repo);
+  for (let left = times; left > 0; left -= 500) {
+    const some = Array.from({ length: Math.min(500, left) }, (_, lane) => lane);
+    await Promise.all(
+      some.map(
+        lane =>
+          new Promise<void>((resolve, reject) =>
+            call(lane, error => (error === undefined ? resolve() : reject(error))),
+          ),
+      ),
+    );
+  }
+}
+
+function contender(machine: Machine, name: string, call: Call) {
+  return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
+}

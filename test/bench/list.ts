@@ -1,0 +1,81 @@
+import { atLeast, type Compared, compare } from "./compare.ts";
+import { etcdCommand, startEtcd } from "./etcd.ts";
+import { type Call, rateOf } from "./figures.ts";
+import { makeHome, repositoryId, twentyFields } from "./homes.ts";
+import { isInstalled, type Machine } from "./machine.ts";
+import { redisCommand, startRedis } from "./redis.ts";
+import type { Row, Section } from "./section.ts";
+import { ask, calls, prepare } from "./sockets.ts";
+
+/** All values of one repository, again and again. */
+export const list: Section = {
+  name: "list",
+  title: "List of one repository's 20 fields",
+  run: async machine => {
+    await using daemon = await machine.daemon(await makeHome(machine, 1));
+    await using floor = await machine.floor();
+    const [ours, bare] = [await daemon.connect(), await floor.connect()];
+    const args = { repo: repositoryId(0) };
+    await prepare(bare, { replies: { "config/list": await ask(ours, "config/list", args) } });
+    const ourCall = calls(ours, "config/list", () => args);
+    const bareCall = calls(bare, "config/list", () => args);
+    await using peers = new AsyncDisposableStack();
+    const peerCalls = await startPeers(machine, peers);
+    const rows: Row[] = [];
+    for (const lanes of [1, 64]) {
+      const contender = (name: string, call: Call) => ({ name, run: () => rateOf(call, lanes, machine.slice) });
+      const others: Compared[] = [
+        { contender: contender("bare Socket.IO", bareCall), goal: atLeast(lanes === 1 ? 0.95 : 0.9) },
+        ...peerCalls.map(({ name, call }) => ({
+          contender: contender(name, call),
+          ...(lanes > 1 && { goal: atLeast(1) }),
+        })),
+      ];
+      const what = lanes === 1 ? "one at a time" : `${lanes} at once`;
+      rows.push(...(await compare(machine, what, "calls/s", contender("Repoconf", ourCall), others)));
+    }
+    ours.close();
+    bare.close();
+    return rows;
+  },
+};
+
+/** The peers that are here. As with Repoconf a call ends with the values as an object. */
+async function startPeers(machine: Machine, peers: AsyncDisposableStack): Promise<{ name: string; call: Call }[]> {
+  const found: { name: string; call: Call }[] = [];
+  const fields = Object.entries(twentyFields).map(([field, value]) => [field, JSON.stringify(value)] as const);
+  if (isInstalled(redisCommand)) {
+    const redis = peers.use(await startRedis(machine));
+    await new Promise<void>((resolve, reject) =>
+      redis.request(["HSET", "svc", ...fields.flat()], error => (error === undefined ? resolve() : reject(error))),
+    );
+    found.push({
+      name: "Redis HGETALL",
+      call: (_lane, done) =>
+        redis.request(["HGETALL", "svc"], (error, reply) => {
+          if (error !== undefined || !Array.isArray(reply)) return done(error ?? new Error("Redis answered no list"));
+          const config: { [field: string]: unknown } = {};
+          for (let at = 0; at < reply.length; at += 2) config[reply[at]] = JSON.parse(reply[at + 1]);
+          done(Object.keys(config).length === fields.length ? undefined : new Error("Redis lost a field"));
+        }),
+    });
+  } else machine.progress(`left out: ${redisCommand} is not installed`);
+  if (isInstalled(etcdCommand)) {
+    const etcd = peers.use(await startEtcd(machine));
+    for (const [field, value] of fields)
+      await new Promise<void>((resolve, reject) =>
+        etcd.put(`svc/${field}`, value, error => (error === undefined ? resolve() : reject(error))),
+      );
+    found.push({
+      name: "etcd range",
+      call: (_lane, done) =>
+        etcd.range("svc/", (error, pairs) => {
+          if (error !== undefined) return done(error);
+          const config: { [field: string]: unknown } = {};
+          for (const [key, value] of pairs) config[key.slice("svc/".length)] = JSON.parse(value);
+          done(Object.keys(config).length === fields.length ? undefined : new Error("etcd lost a field"));
+        }),
+    });
+  } else machine.progress(`left out: ${etcdCommand} is not installed`);
+  return found;
+}

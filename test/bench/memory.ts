@@ -1,0 +1,73 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { figureOf, interleave } from "./figures.ts";
+import { makeHome, repositoryId } from "./homes.ts";
+import { residentMemory } from "./machine.ts";
+import type { Row, Section } from "./section.ts";
+import { ask } from "./sockets.ts";
+
+/** Milliseconds after the start in which the home is compared with the index. */
+const settleTime = 2_000;
+
+/** What the process holds, beside an empty server: after a start, and once every repository has been read. */
+export const memory: Section = {
+  name: "memory",
+  title: "Resident memory",
+  run: async machine => {
+    const rows: Row[] = [];
+    const floorName = "an empty Socket.IO server";
+    const sizes = machine.short ? [10] : [10, 1_000, 10_000];
+    const after = new Map<number, number[]>();
+    const contenders = [];
+    for (const size of sizes) {
+      const home = await makeHome(machine, size);
+      const read: number[] = [];
+      after.set(size, read);
+      contenders.push({
+        name: String(size),
+        run: async () => {
+          await using daemon = await machine.daemon(home);
+          const socket = await daemon.connect();
+          await delay(settleTime);
+          const before = await residentMemory(daemon);
+          for (let index = 0; index < size; index += 1) await ask(socket, "config/list", { repo: repositoryId(index) });
+          read.push(await residentMemory(daemon));
+          socket.close();
+          return before;
+        },
+      });
+    }
+    const values = await interleave(
+      [
+        ...contenders,
+        {
+          name: floorName,
+          run: async () => {
+            await using floor = await machine.floor();
+            const socket = await floor.connect();
+            await delay(settleTime);
+            socket.close();
+            return await residentMemory(floor);
+          },
+        },
+      ],
+      2,
+      machine.progress,
+    );
+    const floor = figureOf(values.get(floorName) ?? []);
+    for (const size of sizes) {
+      const own = figureOf(values.get(String(size)) ?? []);
+      const over = own.median - floor.median;
+      const shared = { unit: "MB", against: floorName, theirs: floor };
+      const what = `${size.toLocaleString("en")} repositories`;
+      rows.push({
+        what: `${what}, before any read`,
+        ...shared,
+        ours: own,
+        ...(size === 10_000 && { goal: { text: `at most 40 MB more (${over.toFixed(1)} MB)`, met: over <= 40 } }),
+      });
+      // The round for warming up reads too.
+      rows.push({ what: `${what}, all read`, ...shared, ours: figureOf((after.get(size) ?? []).slice(1)) });
+    }
+    return rows;
+  },
+};

@@ -1,0 +1,110 @@
+/**
+ * How fast Repoconf is, beside what the machine allows and what people would use instead: `npm run bench`, or
+ * `npm run bench -- list set` for some sections, `--json` for figures to work with, `--short` to try the benchmark itself.
+ * When all sections ran it writes the table into docs/performance.md.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { cpus, release, totalmem, type } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { cli } from "./cli.ts";
+import type { Figure } from "./figures.ts";
+import { growth } from "./growth.ts";
+import { handEdit } from "./hand-edit.ts";
+import { list } from "./list.ts";
+import { prepareMachine } from "./machine.ts";
+import { memory } from "./memory.ts";
+import type { Row, Section } from "./section.ts";
+import { set, setMany, setOne } from "./set.ts";
+import { start } from "./start.ts";
+import { watch } from "./watch.ts";
+
+const sections: readonly Section[] = [list, set, setOne, setMany, watch, handEdit, cli, start, memory, growth];
+const document = join(projectFolder, "docs/performance.md");
+const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];
+
+const { values: options, positionals: wanted } = parseArgs({
+  options: { json: { type: "boolean" }, short: { type: "boolean" } },
+  allowPositionals: true,
+});
+const unknown = wanted.filter(name => !sections.some(section => section.name === name));
+if (unknown.length > 0) {
+  const names = sections.map(({ name }) => name).join(", ");
+  process.stderr.write(`There is no section ${unknown.join(", ")}. There are: ${names}.\n`);
+  process.exit(2);
+}
+
+const chosen = sections.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+const results: { readonly section: Section; readonly rows: readonly Row[] }[] = [];
+let running = "";
+const started = Date.now();
+await using machine = await prepareMachine({
+  short: options.short === true,
+  progress: text => progress(`${running}: ${text}`),
+});
+if (machine.cores === undefined) progress("processes cannot be bound to cores here, so the figures spread more\n");
+for (const section of chosen) {
+  running = section.name;
+  results.push({ section, rows: await section.run(machine) });
+}
+const minutes = ((Date.now() - started) / 60_000).toFixed(1);
+progress("");
+
+const pinned =
+  machine.cores === undefined ? "processes not bound to cores" : "what asks on one core, what answers on another";
+const about = `${type()} ${release()}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? "unknown"}), ${Math.round(totalmem() / 1024 ** 3)} GiB, Node ${process.versions.node}; ${pinned}`;
+if (options.json) {
+  const rows = results.flatMap(({ section, rows }) => rows.map(row => ({ section: section.name, ...row })));
+  process.stdout.write(`${JSON.stringify({ machine: about, minutes: Number(minutes), rows }, undefined, 2)}\n`);
+} else {
+  process.stdout.write(`${asTable()}\n\n${minutes} minutes on ${about}\n`);
+}
+if (wanted.length === 0 && !machine.short) {
+  const text = await readFile(document, "utf8");
+  const told = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${about}.\n\n${asTable()}\n\n${end}`;
+  await writeFile(document, text.slice(0, text.indexOf(begin)) + told + text.slice(text.indexOf(end) + end.length));
+  process.stderr.write(`Written to ${document}\n`);
+}
+
+/** One line that is written over by the next, where there is a terminal. */
+function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${text}`);
+  else if (text !== "") process.stderr.write(`${text}\n`);
+}
+
+function asTable(): string {
+  return results
+    .map(({ section, rows }) =>
+      [
+        `### ${section.title} (\`${section.name}\`)`,
+        "",
+        "| what | Repoconf | beside | its figure | ratio | goal |",
+        "| --- | --- | --- | --- | --- | --- |",
+        ...rows.map(asLine),
+      ].join("\n"),
+    )
+    .join("\n\n");
+}
+
+function asLine({ what, unit, ours, against, theirs, ratio, goal }: Row): string {
+  const cells = [
+    what,
+    `${asText(ours)} ${unit}`,
+    against ?? "",
+    theirs === undefined ? "" : `${asText(theirs)} ${unit}`,
+    ratio === undefined ? "" : `**${asNumber(ratio.median)}** (${asNumber(ratio.low)} to ${asNumber(ratio.high)})`,
+    goal === undefined ? "" : `${goal.text}: ${goal.met ? "met" : "**missed**"}`,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
+
+function asText({ median, low, high }: Figure): string {
+  if (low === high) return asNumber(median);
+  return `${asNumber(median)} (${asNumber(low)} to ${asNumber(high)})`;
+}
+
+/** Three digits that count. */
+function asNumber(value: number): string {
+  return value.toLocaleString("en", { maximumSignificantDigits: 3 });
+}

@@ -1,0 +1,137 @@
+import { mkdir } from "node:fs/promises";
+import type { Socket } from "socket.io-client";
+import { atLeast, atMost, type Compared, compare } from "./compare.ts";
+import { type Etcd, etcdCommand, startEtcd } from "./etcd.ts";
+import { type Call, rateOf } from "./figures.ts";
+import { makeHome, repositoryFile, repositoryId } from "./homes.ts";
+import { isInstalled, type Machine } from "./machine.ts";
+import type { Row, Section } from "./section.ts";
+import { ask, calls, prepare, sets } from "./sockets.ts";
+
+const floorName = "write, fsync, rename, fsync of the folder, reply";
+
+interface Bed {
+  readonly ours: Socket;
+  readonly bare: Socket;
+  readonly etcd: Etcd | undefined;
+}
+
+/** One field set, durably: nobody else waits. */
+export const set: Section = {
+  name: "set",
+  title: "Durable set of one field, one at a time",
+  run: machine =>
+    onBed(machine, 1, async ({ ours, bare, etcd }) => {
+      const time = (name: string, call: Call) => ({
+        name,
+        run: async () => 1_000 / (await rateOf(call, 1, machine.slice)),
+      });
+      const bareCall = calls(bare, "config/set", () => ({ repo: repositoryId(0), "svc.timeout": 1 }));
+      return compare(
+        machine,
+        "one at a time",
+        "ms",
+        time(
+          "Repoconf",
+          sets(ours, () => repositoryId(0)),
+        ),
+        [
+          { contender: time(floorName, bareCall), goal: atMost(1.6) },
+          ...(etcd === undefined
+            ? []
+            : [
+                {
+                  contender: time(
+                    "etcd put",
+                    puts(etcd, () => "svc"),
+                  ),
+                  goal: atMost(1),
+                },
+              ]),
+        ],
+      );
+    }),
+};
+
+/** 64 sets always wait on the same repository. */
+export const setOne: Section = {
+  name: "set-one",
+  title: "Durable sets, 64 at once on one repository",
+  run: machine =>
+    onBed(machine, 1, async ({ ours, bare, etcd }) => {
+      // Writes to one file cannot run side by side, so there is no floor: this is what the messages alone cost.
+      await prepare(bare, { replies: { "config/set": { result: [], errors: [] } } });
+      const bareCall = calls(bare, "config/set", () => ({ repo: repositoryId(0), "svc.timeout": 1 }));
+      const others: Compared[] = [{ contender: rate(machine, "bare Socket.IO, nothing written", bareCall) }];
+      if (etcd !== undefined)
+        others.push({
+          contender: rate(
+            machine,
+            "etcd put on one key",
+            puts(etcd, () => "svc"),
+          ),
+          goal: atLeast(3),
+        });
+      const own = rate(
+        machine,
+        "Repoconf",
+        sets(ours, () => repositoryId(0)),
+      );
+      return compare(machine, "64 at once", "sets/s", own, others);
+    }),
+};
+
+/** 64 sets at once, each on a repository of its own. */
+export const setMany: Section = {
+  name: "set-many",
+  title: "Durable sets, 64 at once on 64 repositories",
+  run: machine =>
+    onBed(machine, 64, async ({ ours, bare, etcd }) => {
+      const bareCall = calls(bare, "config/set", lane => ({ repo: repositoryId(lane), "svc.timeout": 1 }));
+      const others: Compared[] = [{ contender: rate(machine, floorName, bareCall), goal: atLeast(0.7) }];
+      if (etcd !== undefined)
+        others.push({
+          contender: rate(
+            machine,
+            "etcd put on 64 keys",
+            puts(etcd, lane => `svc${lane}`),
+          ),
+        });
+      return compare(machine, "64 at once", "sets/s", rate(machine, "Repoconf", sets(ours, repositoryId)), others);
+    }),
+};
+
+function rate(machine: Machine, name: string, call: Call) {
+  return { name, run: () => rateOf(call, 64, machine.slice) };
+}
+
+function puts(etcd: Etcd, key: (lane: number) => string): Call {
+  let count = 0;
+  return (lane, done) => {
+    count += 1;
+    etcd.put(key(lane), String(count), error => done(error));
+  };
+}
+
+/** The daemon, a bare server that writes texts of the same size, and etcd if it is installed. */
+async function onBed(
+  machine: Machine,
+  repositories: number,
+  measure: (bed: Bed) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  const home = await makeHome(machine, repositories);
+  await using daemon = await machine.daemon(home);
+  await using floor = await machine.floor();
+  await using etcd = isInstalled(etcdCommand) ? await startEtcd(machine) : undefined;
+  if (etcd === undefined) machine.progress(`left out: ${etcdCommand} is not installed`);
+  const [ours, bare] = [await daemon.connect(), await floor.connect()];
+  const reply = await ask(ours, "config/set", { repo: repositoryId(0), "svc.timeout": 31 });
+  const { text } = await repositoryFile(home, repositoryId(0));
+  const folder = await machine.newFolder("floor");
+  await mkdir(folder, { recursive: true });
+  await prepare(bare, { replies: { "config/set": reply }, write: { folder, text } });
+  const rows = await measure({ ours, bare, etcd });
+  ours.close();
+  bare.close();
+  return rows;
+}

@@ -1,0 +1,43 @@
+import type { Socket } from "socket.io-client";
+import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
+import type { Call } from "./figures.ts";
+import type { Prepared } from "./floor-server.ts";
+
+interface AnyReply {
+  readonly result: unknown;
+  readonly errors: readonly ErrorEntry[];
+}
+
+/** One request over a plain socket, daemon and bare server alike: the typed client's own cost is no part of what is compared. */
+export function ask(socket: Socket, operation: string, args: object): Promise<AnyReply> {
+  return new Promise((resolve, reject) => {
+    socket.emit("svc", ...operation.split("/"), args, (reply: AnyReply) => {
+      const [error] = reply.errors;
+      if (error === undefined) resolve(reply);
+      else reject(new RepoconfError(error.code, error.message, error));
+    });
+  });
+}
+
+export function prepare(socket: Socket, prepared: Prepared): Promise<void> {
+  return new Promise(resolve => socket.emit("prepare", prepared, resolve));
+}
+
+/** Calls of one operation for `rateOf`. `args` is asked before each. */
+export function calls(socket: Socket, operation: string, args: (lane: number) => object): Call {
+  const [resource, name] = operation.split("/");
+  return (lane, done) => {
+    socket.emit("svc", resource, name, args(lane), ({ errors: [error] }: AnyReply) =>
+      done(error === undefined ? undefined : new Error(`${operation}: ${error.message}`)),
+    );
+  };
+}
+
+/** Sets that each change something: of one field to a number that it did not have. */
+export function sets(socket: Socket, repo: (lane: number) => string): Call {
+  let count = 0;
+  return calls(socket, "config/set", lane => {
+    count += 1;
+    return { repo: repo(lane), "svc.timeout": count % 86_400 };
+  });
+}

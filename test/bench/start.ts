@@ -1,0 +1,76 @@
+import { figureOf, interleave, ratiosOf } from "./figures.ts";
+import { makeHome } from "./homes.ts";
+import type { Row, Section } from "./section.ts";
+
+const sizes = [10, 1_000, 10_000];
+/** Once, and nothing is wanted of it. */
+const largest = 100_000;
+
+/** From the start of the process to the line that says it is ready. */
+export const start: Section = {
+  name: "start",
+  title: "Ready after the start",
+  run: async machine => {
+    const homes = new Map<number, string>();
+    for (const size of sizes) homes.set(size, await makeHome(machine, size));
+    const startOnce = async (size: number) => {
+      const daemon = await machine.daemon(homes.get(size) ?? "");
+      await daemon.stop();
+      return daemon.startTime;
+    };
+    const node = "node -e 0";
+    const floor = "an empty Socket.IO server";
+    const values = await interleave(
+      [
+        ...sizes.map(size => ({ name: String(size), run: () => startOnce(size) })),
+        {
+          name: floor,
+          run: async () => {
+            const server = await machine.floor();
+            await server.stop();
+            return server.startTime;
+          },
+        },
+        { name: node, run: () => machine.time(process.execPath, ["-e", "0"]) },
+      ],
+      machine.rounds,
+      machine.progress,
+    );
+    const of = (name: string | number): readonly number[] => values.get(String(name)) ?? [];
+    const rows: Row[] = sizes.map(size => {
+      const beyondNode = figureOf(of(size).map((time, round) => time - (of(node)[round] ?? 0)));
+      return {
+        what: `${size.toLocaleString("en")} repositories`,
+        unit: "ms",
+        ours: figureOf(of(size)),
+        against: floor,
+        theirs: figureOf(of(floor)),
+        ratio: figureOf(ratiosOf(of(size), of(floor))),
+        ...(size === 10_000 && {
+          goal: {
+            text: `under 500 ms after Node's own start (${beyondNode.median.toFixed(0)} ms)`,
+            met: beyondNode.median < 500,
+          },
+        }),
+      };
+    });
+    const thousands = (10_000 - 10) / 1_000;
+    const growth = figureOf(of(10_000).map((time, round) => (time - (of(10)[round] ?? 0)) / thousands));
+    rows.push({
+      what: "for each 1,000 repositories more",
+      unit: "ms",
+      ours: growth,
+      goal: { text: "under 10 ms", met: growth.median < 10 },
+    });
+    if (!machine.short) {
+      homes.set(largest, await makeHome(machine, largest));
+      machine.progress(`starting with ${largest.toLocaleString("en")} repositories`);
+      rows.push({
+        what: `${largest.toLocaleString("en")} repositories, once`,
+        unit: "ms",
+        ours: figureOf([await startOnce(largest)]),
+      });
+    }
+    return rows;
+  },
+};

@@ -1,0 +1,104 @@
+import { performance } from "node:perf_hooks";
+import type { Socket } from "socket.io-client";
+import { atMost, compare } from "./compare.ts";
+import { quantile } from "./figures.ts";
+import { makeHome, repositoryFile, repositoryId } from "./homes.ts";
+import type { Server } from "./machine.ts";
+import type { Row, Section } from "./section.ts";
+import { ask, prepare } from "./sockets.ts";
+
+/** From the sending of a set to the event, at each of many watchers. */
+export const watch: Section = {
+  name: "watch",
+  title: "From a set to its event, 99 of 100 (all watchers are in one process)",
+  run: async machine => {
+    const home = await makeHome(machine, 1);
+    await using daemon = await machine.daemon(home);
+    await using floor = await machine.floor();
+    const repo = repositoryId(0);
+    const [ours, bare] = [await daemon.connect(), await floor.connect()];
+    const { event, reply } = await exampleOf(ours, repo);
+    const write = { folder: await machine.newFolder("floor"), text: (await repositoryFile(home, repo)).text };
+    const replies = { "config/set": reply };
+    const rows: Row[] = [];
+    const watchers: Crowd[] = [];
+    for (const count of machine.short ? [1, 100] : [1, 100, 500]) {
+      machine.progress(`connecting ${count} watchers`);
+      const [ourCrowd, bareCrowd] = [await gather(daemon, count), await gather(floor, count)];
+      watchers.push(ourCrowd, bareCrowd);
+      await Promise.all(ourCrowd.sockets.map(socket => ask(socket, "config/watch", { repo })));
+      const sets = machine.short ? 20 : Math.max(40, Math.round(300 / Math.sqrt(count)));
+      let value = 0;
+      const run = (socket: Socket, crowd: Crowd) => async () => {
+        const times: number[] = [];
+        for (let left = sets; left > 0; left -= 1) {
+          value = (value + 1) % 86_400;
+          const told = crowd.next();
+          const begin = performance.now();
+          const [received] = await Promise.all([told, ask(socket, "config/set", { repo, "svc.timeout": value })]);
+          for (const time of received) times.push(time - begin);
+        }
+        return quantile(times, 0.99);
+      };
+      const own = { name: "Repoconf", run: run(ours, ourCrowd) };
+      const emit = async () => {
+        await prepare(bare, { replies, event });
+        return run(bare, bareCrowd)();
+      };
+      const writeAndEmit = async () => {
+        await prepare(bare, { replies, event, write });
+        return run(bare, bareCrowd)();
+      };
+      const what = `${count} ${count === 1 ? "watcher" : "watchers"}`;
+      rows.push(
+        ...(await compare(machine, what, "ms", own, [
+          { contender: { name: "bare io.emit, nothing written", run: emit }, goal: atMost(2) },
+          { contender: { name: "durable write of the file, then io.emit", run: writeAndEmit } },
+        ])),
+      );
+      for (const { sockets } of watchers.splice(0)) for (const socket of sockets) socket.close();
+      await new Promise(resolve => setTimeout(resolve, 200));
+    }
+    ours.close();
+    bare.close();
+    return rows;
+  },
+};
+
+/** The event and the reply of a set, for the bare server to send the same. */
+async function exampleOf(socket: Socket, repo: string): Promise<{ event: readonly unknown[]; reply: unknown }> {
+  await ask(socket, "config/watch", { repo });
+  const told = new Promise<readonly unknown[]>(resolve => socket.once("svc", (...message) => resolve(message)));
+  const reply = await ask(socket, "config/set", { repo, "svc.timeout": 77 });
+  const event = await told;
+  await ask(socket, "config/unwatch", { repo });
+  return { event, reply };
+}
+
+interface Crowd {
+  readonly sockets: readonly Socket[];
+  /** When each of them has been told the next event. */
+  next(): Promise<readonly number[]>;
+}
+
+async function gather(server: Server, count: number): Promise<Crowd> {
+  const sockets: Socket[] = [];
+  let times: number[] = [];
+  let full: (times: readonly number[]) => void = () => {};
+  for (let index = 0; index < count; index += 1) {
+    const socket = await server.connect();
+    socket.on("svc", () => {
+      times.push(performance.now());
+      if (times.length === count) full(times);
+    });
+    sockets.push(socket);
+  }
+  return {
+    sockets,
+    next: () =>
+      new Promise(resolve => {
+        times = [];
+        full = resolve;
+      }),
+  };
+}

@@ -1,0 +1,37 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+
+test("status and doctor tell what was turned away and which files want to be mended", async () => {
+  await using home = await makeCommandHome();
+  for (const name of ["shop", "bakery"]) await home.succeed(["repo", "add", name, "--id", name]);
+  const well = await home.succeed(["status"]);
+  expect(well).toMatch(/^repositories {2}2$/m);
+  expect(well).toMatch(/^clients {7}1, with this command$/m);
+  expect(well).not.toMatch(/turned away|problem/);
+  expect(await home.succeed(["doctor"])).not.toContain("turned away");
+
+  const { url } = await home.endpoint();
+  await (await fetch(`${url}/livez`, { headers: { Origin: "http://localhost:5173" } })).text();
+  await (await fetch(`${url}/metrics`)).text();
+  await writeFile(join(home.homeFolder, "repos/bakery.json"), `{ "name": "bakery", `);
+  await writeFile(join(home.homeFolder, "scopes/escape\u001b[2J.schema.json"), "{ broken");
+  await until(async () => /the configuration of bakery/.test(await home.succeed(["status"])), "the file to be noticed");
+  await until(async () => /scopes.*escape/.test(await home.succeed(["status"])), "the scope to be noticed");
+  const told = await home.succeed(["status"]);
+  expect(told).toMatch(
+    /^turned away {3}1 from web pages elsewhere, 1 without a good key; the daemon's log names each$/m,
+  );
+  expect(told).toMatch(/^problem {7}in the configuration of bakery; see what, and what to do: repoconf doctor$/m);
+  // A file's name must not be able to clear the terminal.
+  expect(told).not.toContain("\u001b");
+
+  const { code, output } = await home.run(["doctor"]);
+  expect(code).toBe(1);
+  expect(output).toMatch(
+    /^note\trefusals\t.*1 from web pages elsewhere, 1 without a good key\t.*"origins" in settings\.json/m,
+  );
+  expect(output).toContain("bakery.json:1:");
+});

@@ -1,0 +1,49 @@
+/**
+ * Many clients that watch, as one process; the daemon's address, the key and their number come by message.
+ * Says when all watch; counts events, and sends the count when asked.
+ */
+import { io, type Socket } from "socket.io-client";
+
+/** Sent to the process first; its arguments would show the key to others. */
+export interface Crowd {
+  readonly url: string;
+  readonly key: string;
+  readonly count: number;
+  /** What they watch; left out: everything. */
+  readonly repo?: string;
+}
+
+/** Sent by the process. */
+export interface CrowdReport {
+  readonly events: number;
+  /** How many lost their connection. */
+  readonly lost: number;
+}
+
+let events = 0;
+let lost = 0;
+
+async function join({ url, key, repo }: Crowd): Promise<void> {
+  const socket: Socket = io(url, {
+    auth: { apiKey: key },
+    transports: ["websocket"],
+    forceNew: true,
+    reconnection: false,
+  });
+  socket.on("svc", () => events++);
+  await new Promise<void>((resolve, reject) => {
+    socket.once("connect", resolve);
+    socket.once("connect_error", reject);
+  });
+  socket.on("disconnect", () => lost++);
+  await socket.timeout(60_000).emitWithAck("svc", "config", "watch", { ...(repo !== undefined && { repo }) });
+}
+
+process.once("message", async (crowd: Crowd) => {
+  for (let joined = 0; joined < crowd.count; joined += 20)
+    await Promise.all(Array.from({ length: Math.min(20, crowd.count - joined) }, () => join(crowd)));
+  const report = () => process.send?.({ events, lost } satisfies CrowdReport);
+  process.on("message", report);
+  report();
+});
+process.on("disconnect", () => process.exit());

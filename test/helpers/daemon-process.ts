@@ -1,0 +1,62 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { connectClient, type TestClient } from "./daemon.ts";
+import type { Death, DyingDaemonMessage } from "./dying-daemon.ts";
+
+/** A daemon as a process of its own, by a bundle of dying-daemon.ts. */
+export class DaemonProcess implements AsyncDisposable {
+  readonly home: string;
+  readonly url: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<void>;
+
+  private constructor(home: string, url: string, child: ChildProcess, ended: Promise<void>) {
+    this.home = home;
+    this.url = url;
+    this.#child = child;
+    this.#ended = ended;
+  }
+
+  static async start(home: string, program: string): Promise<DaemonProcess> {
+    const child = fork(program, [home], {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      // Beside the program, so that it goes with it.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), "cache") },
+    });
+    const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
+    const message = await Promise.race([nextMessage(child), ended]);
+    if (message?.kind !== "ready") throw new Error(`the daemon ended with ${child.exitCode ?? child.signalCode}`);
+    return new DaemonProcess(home, message.url, child, ended);
+  }
+
+  async connect(): Promise<TestClient> {
+    return connectClient(this.url, (await readFile(join(this.home, "owner.key"), "utf8")).trim());
+  }
+
+  /** It will die at this call, counted from now on. */
+  async arm(death: Death): Promise<void> {
+    const armed = nextMessage(this.#child);
+    this.#child.send(death);
+    await armed;
+  }
+
+  /** kill -9, unless it is dead already. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#ended;
+  }
+
+  get isDead(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+}
+
+function nextMessage(child: ChildProcess): Promise<DyingDaemonMessage> {
+  return new Promise(resolve => child.once("message", (message: DyingDaemonMessage) => resolve(message)));
+}

@@ -1,0 +1,47 @@
+/**
+ * A real daemon that kills itself: `dying-daemon.ts HOME`. Told a number by message, its process dies by SIGKILL at that
+ * file-system call from then on, before it is made, or after it where the message says so: a kill -9 at an exact step.
+ */
+import { flushCompileCache } from "node:module";
+import { pino } from "pino";
+import { createDaemon } from "../../main/daemon/daemon.ts";
+import { watchFileSystem } from "./file-system.ts";
+
+/** Sent to the process. */
+export interface Death {
+  /** Counted from 1. */
+  readonly call: number;
+  readonly when: "before" | "after";
+}
+
+/** Sent by the process. */
+export type DyingDaemonMessage = { readonly kind: "ready"; readonly url: string } | { readonly kind: "armed" };
+
+const fileSystem = watchFileSystem();
+const die = () => process.kill(process.pid, "SIGKILL");
+process.on("message", ({ call, when }: Death) => {
+  const begin = fileSystem.calls.length;
+  fileSystem.before = () => {
+    if (when === "before" && fileSystem.calls.length - begin >= call) die();
+  };
+  fileSystem.after = () => {
+    if (when === "after" && fileSystem.calls.length - begin >= call) die();
+  };
+  process.send?.({ kind: "armed" } satisfies DyingDaemonMessage);
+});
+// Whoever started it is gone.
+process.on("disconnect", () => process.exit());
+
+const [, , home = ""] = process.argv;
+const logger = pino({ level: "silent" });
+const { url } = await createDaemon({
+  home,
+  version: "0.0.0-test",
+  port: 0,
+  logger,
+  fileSystem,
+  sweepInterval: 3_600_000,
+});
+// Where there is a cache; a killed process would leave nothing in it.
+flushCompileCache();
+process.send?.({ kind: "ready", url } satisfies DyingDaemonMessage);

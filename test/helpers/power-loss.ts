@@ -1,0 +1,287 @@
+import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
+import { link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+import type { Random } from "./random.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A file's content, wherever it is named; as disks have it. */
+type Inode = number;
+
+/** What a call changes on a disk. */
+type Effect =
+  | { readonly kind: "name"; readonly path: string; readonly inode: Inode | undefined; readonly from?: string }
+  | { readonly kind: "write"; readonly inode: Inode; readonly content: Buffer; readonly position: number }
+  | { readonly kind: "truncate"; readonly inode: Inode; readonly length: number };
+
+/** A call that changes something, or makes changes sure. Times count the beginnings and ends of all calls. */
+interface RecordedCall {
+  readonly label: string;
+  readonly begin: number;
+  end: number;
+  readonly effect?: Effect;
+  /** The inode whose content, or the folder whose entries, are on the disk when this has ended. */
+  readonly syncs?: Inode | string;
+}
+
+/** A home as a power loss may leave it. */
+export interface LossState {
+  readonly label: string;
+  /** Calls begun and ended up to now, to compare with `PowerLoss.now`. */
+  readonly time: number;
+  /** Path in the home to content. */
+  readonly files: ReadonlyMap<string, Inode>;
+  readonly contents: ReadonlyMap<Inode, Buffer>;
+}
+
+/** A record of every call under durable writes, with contents, from which a disk is made that forgot what it may forget. */
+export class PowerLoss {
+  readonly fileSystem: FileSystem;
+  readonly #home: string;
+  readonly #calls: RecordedCall[] = [];
+  #time = 0;
+  #recording = false;
+  #nextInode = 1;
+  /** The names as they are now. */
+  #names = new Map<string, Inode>();
+  #firstNames: ReadonlyMap<string, Inode> = new Map();
+  readonly #firstContents = new Map<Inode, Buffer>();
+  /** Where files of the home are kept by a second name, so that a state can have the very same ones. */
+  #vault: { readonly path: string } | undefined;
+  readonly #kept = new Map<Inode, { readonly path: string; readonly content: Buffer }>();
+
+  constructor(home: string) {
+    this.#home = home;
+    this.fileSystem = {
+      open: async (path, flags, mode) => {
+        const name = this.#nameOf(String(path));
+        const inode = this.#names.get(name) ?? this.#nextInode;
+        const isNew = typeof flags === "string" && flags.includes("w") && !this.#names.has(name);
+        const effect: Effect | undefined = isNew ? { kind: "name", path: name, inode } : undefined;
+        const handle = await this.#run(`open ${name}`, { ...(effect && { effect }) }, () =>
+          realFileSystem.open(path, flags, mode),
+        );
+        if (isNew) {
+          this.#nextInode++;
+          this.#names.set(name, inode);
+        }
+        return this.#watchHandle(handle, name, inode);
+      },
+      rename: async (from, to) => {
+        const [before, after] = [this.#nameOf(String(from)), this.#nameOf(String(to))];
+        const inode = this.#names.get(before);
+        await this.#keep(inode, String(from));
+        const effect: Effect = { kind: "name", path: after, inode, from: before };
+        await this.#run(`rename ${before}`, { effect }, () => realFileSystem.rename(from, to));
+        this.#names.delete(before);
+        if (inode !== undefined) this.#names.set(after, inode);
+      },
+      unlink: async path => {
+        const name = this.#nameOf(String(path));
+        const effect: Effect = { kind: "name", path: name, inode: undefined };
+        await this.#run(`unlink ${name}`, { effect }, () => realFileSystem.unlink(path));
+        this.#names.delete(name);
+      },
+    };
+  }
+
+  get now(): number {
+    return this.#time;
+  }
+
+  /** The home is on the disk as it is; what happens from now on is not, until it is synced. */
+  async begin(): Promise<AsyncDisposable> {
+    const vault = await temporaryFolder();
+    this.#vault = vault;
+    this.#names = new Map();
+    for (const entry of await readdir(this.#home, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile() || /^(lock|daemon\.json)/.test(entry.name)) continue;
+      const path = join(entry.parentPath, entry.name);
+      const inode = this.#nextInode++;
+      this.#names.set(this.#nameOf(path), inode);
+      this.#firstContents.set(inode, await readFile(path));
+      await this.#keep(inode, path);
+    }
+    this.#firstNames = new Map(this.#names);
+    this.#recording = true;
+    return vault;
+  }
+
+  end(): void {
+    this.#recording = false;
+  }
+
+  /**
+   * Every state that a power loss at any moment may leave, each once: all that is not sure, and any part of it, left out.
+   * Above `most` unsure calls at a moment, all single ones and random sets of them.
+   */
+  *states(random: Random, most = 6): Generator<LossState> {
+    const seen = new Set<string>();
+    for (let time = 0; time <= this.#time; time++) {
+      const begun = this.#calls.filter(call => call.begin < time && call.effect !== undefined);
+      const unsure = begun.filter(call => !this.#isSure(call, time));
+      for (const left of leftOut(unsure, random, most)) {
+        // A write that is not sure may also be there in part.
+        for (const torn of [undefined, ...unsure.filter(({ effect }) => effect?.kind === "write")]) {
+          if (torn !== undefined && left.has(torn)) continue;
+          const state = this.#build(
+            begun.filter(call => !left.has(call)),
+            torn,
+            time,
+            [...left].map(({ label }) => label),
+          );
+          const fingerprint = fingerprintOf(state);
+          // The later moment is the stricter one: what was acknowledged by then has to be there.
+          if (seen.has(`${fingerprint} ${this.#acknowledged(time)}`)) continue;
+          seen.add(`${fingerprint} ${this.#acknowledged(time)}`);
+          yield state;
+        }
+      }
+    }
+  }
+
+  /** Marks that a client has its reply; from here on the new state alone will do. */
+  acknowledge(): void {
+    this.#acknowledgedAt = this.#time;
+  }
+  #acknowledgedAt = Number.POSITIVE_INFINITY;
+  #acknowledged(time: number): boolean {
+    return time >= this.#acknowledgedAt;
+  }
+
+  /** Whether the reply was out when this state was left. */
+  isAcknowledged({ time }: LossState): boolean {
+    return this.#acknowledged(time);
+  }
+
+  /** Makes a home of it. */
+  async make({ files, contents }: LossState): Promise<AsyncDisposable & { readonly path: string }> {
+    const home = await temporaryFolder();
+    for (const folder of ["repos", "journal", "tmp", "removed", "scopes"])
+      await mkdir(join(home.path, folder), { mode: 0o700 });
+    for (const [name, inode] of files) {
+      const content = contents.get(inode) ?? Buffer.alloc(0);
+      const target = join(home.path, name);
+      const kept = this.#kept.get(inode);
+      // A journal is appended to, so it has to be a copy; a repository's file is known by its inode.
+      if (kept !== undefined && !name.startsWith("journal") && kept.content.equals(content))
+        await link(kept.path, target);
+      else await writeFile(target, content, { mode: 0o600 });
+    }
+    return home;
+  }
+
+  #nameOf(path: string): string {
+    return relative(this.#home, path);
+  }
+
+  async #keep(inode: Inode | undefined, path: string): Promise<void> {
+    if (this.#vault === undefined || inode === undefined || this.#kept.has(inode)) return;
+    const target = join(this.#vault.path, String(inode));
+    this.#kept.set(inode, { path: target, content: await readFile(path) });
+    await link(path, target);
+  }
+
+  async #run<Result>(
+    label: string,
+    what: Pick<RecordedCall, "effect" | "syncs">,
+    real: () => Promise<Result>,
+  ): Promise<Result> {
+    if (!this.#recording) return real();
+    const call: RecordedCall = { label, begin: this.#time++, end: Number.POSITIVE_INFINITY, ...what };
+    this.#calls.push(call);
+    try {
+      const result = await real();
+      call.end = this.#time++;
+      return result;
+    } catch (error) {
+      // It changed nothing.
+      this.#calls.splice(this.#calls.indexOf(call), 1);
+      throw error;
+    }
+  }
+
+  #watchHandle(handle: FileHandle, name: string, inode: Inode): FileHandle {
+    const isFolder = !this.#names.has(name);
+    const effectOf = (operation: string, args: readonly unknown[]): Effect | undefined => {
+      const [first, , , position] = args;
+      if (operation === "writeFile")
+        return { kind: "write", inode, content: Buffer.from(first as string | Buffer), position: 0 };
+      if (operation === "write")
+        return { kind: "write", inode, content: Buffer.from(first as Buffer), position: Number(position) };
+      if (operation === "truncate") return { kind: "truncate", inode, length: Number(first) };
+      return undefined;
+    };
+    return new Proxy(handle, {
+      get: (target, property) => {
+        const member: unknown = Reflect.get(target, property);
+        if (typeof member !== "function") return member;
+        const operation = String(property);
+        return (...args: unknown[]) => {
+          const real = async () => member.apply(target, args);
+          if (operation === "sync" || operation === "datasync")
+            return this.#run(`${operation} ${name}`, { syncs: isFolder ? name : inode }, real);
+          const effect = effectOf(operation, args);
+          return effect === undefined ? real() : this.#run(`${operation} ${name}`, { effect }, real);
+        };
+      },
+    });
+  }
+
+  /** Whether a sync that began when this had ended, and has ended itself by then, covers it. */
+  #isSure({ effect, end }: RecordedCall, time: number): boolean {
+    const covers = ({ syncs }: RecordedCall) =>
+      syncs !== undefined && (effect?.kind === "name" ? syncs === dirname(effect.path) : syncs === effect?.inode);
+    return this.#calls.some(call => covers(call) && call.begin > end && call.end < time);
+  }
+
+  #build(calls: readonly RecordedCall[], torn: RecordedCall | undefined, time: number, left: string[]): LossState {
+    const files = new Map(this.#firstNames);
+    const contents = new Map(this.#firstContents);
+    for (const call of calls) {
+      const { effect } = call;
+      if (effect?.kind === "name") {
+        if (effect.from !== undefined) files.delete(effect.from);
+        if (effect.inode === undefined) files.delete(effect.path);
+        else files.set(effect.path, effect.inode);
+      } else if (effect?.kind === "write") {
+        const content = call === torn ? effect.content.subarray(0, effect.content.length / 2) : effect.content;
+        const before = contents.get(effect.inode) ?? Buffer.alloc(0);
+        const whole = Buffer.alloc(Math.max(before.length, effect.position + content.length));
+        before.copy(whole);
+        content.copy(whole, effect.position);
+        contents.set(effect.inode, whole);
+      } else if (effect?.kind === "truncate") {
+        contents.set(effect.inode, (contents.get(effect.inode) ?? Buffer.alloc(0)).subarray(0, effect.length));
+      }
+    }
+    const without = left.length === 0 ? "" : `, without ${left.join(", ")}`;
+    const half = torn === undefined ? "" : `, half of ${torn.label}`;
+    const last = this.#calls.findLast(({ begin }) => begin < time)?.label ?? "nothing";
+    return { label: `at ${time} (${last})${without}${half}`, time, files, contents };
+  }
+}
+
+/** The sets of calls to leave out: all if they are few, else none, each, all, and random ones. */
+function* leftOut(unsure: readonly RecordedCall[], random: Random, most: number): Generator<ReadonlySet<RecordedCall>> {
+  if (unsure.length <= most) {
+    for (let bits = 0; bits < 2 ** unsure.length; bits++)
+      yield new Set(unsure.filter((_, index) => bits & (1 << index)));
+    return;
+  }
+  yield new Set();
+  yield new Set(unsure);
+  for (const call of unsure) yield new Set([call]);
+  for (let count = 0; count < 2 ** most; count++) yield new Set(unsure.filter(() => random(2) === 0));
+}
+
+function fingerprintOf({ files, contents }: LossState): string {
+  const hash = createHash("sha256");
+  for (const [name, inode] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
+    hash.update(`${name}\0${inode}\0`);
+    hash.update(contents.get(inode) ?? "");
+    hash.update("\0");
+  }
+  return hash.digest("hex");
+}

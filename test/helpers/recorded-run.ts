@@ -1,0 +1,243 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { ConfigChanged, HistoryEntry } from "../../shared/protocol.ts";
+import { bundle } from "./bundled.ts";
+import { type TestClient, until } from "./daemon.ts";
+import { DaemonProcess } from "./daemon-process.ts";
+import type { RecordedHistory, RecordedRead, RecordedSet, RecordedWatcher, Values } from "./history-checker.ts";
+import { addLoadScope } from "./load-scope.ts";
+import { type Random, randomNumbers } from "./random.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly clients: number;
+  /** Requests of all clients together. */
+  readonly requests: number;
+  readonly watchers: number;
+  /** How often the daemon is killed on the way. */
+  readonly kills: number;
+}
+
+export interface RecordedRun {
+  readonly history: RecordedHistory;
+  readonly compared: number;
+  readonly refused: number;
+  /** Sets whose reply never came. */
+  readonly unanswered: number;
+  /** How often a watcher went on over another connection. */
+  readonly resumed: number;
+}
+
+const repo = "shop";
+const fields = ["a", "b", "c", "d", "e", "f"];
+
+/** Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and notes all of it. */
+export async function recordRun(options: RunOptions): Promise<RecordedRun> {
+  await using programFolder = await temporaryFolder();
+  const program = await bundle("dying-daemon.ts", programFolder.path);
+  await using home = await temporaryFolder();
+  await addLoadScope(home.path, fields);
+  await using stage = new Stage(home.path, program);
+  await stage.start();
+  const owner = await stage.connect();
+  await owner.call("repo/add", { id: repo, name: repo });
+  const { revision = 0 } = await owner.call("config/list", { repo });
+
+  const random = randomNumbers(options.seed);
+  const run = new Run(stage, options.requests, revision);
+  const watchers = Array.from({ length: options.watchers }, (_, index) =>
+    run.watch(`watcher ${index + 1}`, revision, randomNumbers(random(1_000_000))),
+  );
+  const clients = Array.from({ length: options.clients }, (_, index) =>
+    run.work(`client ${index + 1}`, randomNumbers(random(1_000_000))),
+  );
+  const killing = (async () => {
+    for (let kill = 1; kill <= options.kills; kill++) {
+      const after = Math.floor((options.requests * kill) / (options.kills + 1));
+      while (run.begun < after) await delay(1);
+      // In the middle of whatever it does.
+      await delay(random(20));
+      await stage.restart();
+    }
+  })();
+  await Promise.all([...clients, killing]);
+  const last = await stage.connect();
+  const revisions = (await wholeHistory(last)).filter(entry => entry.revision > revision);
+  const final = revisions.at(-1)?.revision ?? revision;
+  run.end(final);
+  const recorded: RecordedHistory = {
+    start: { revision, values: {} },
+    sets: run.sets,
+    reads: run.reads,
+    watchers: await Promise.all(watchers),
+    revisions: revisions.map(entry => ({ revision: entry.revision, changes: valuesOf(entry) })),
+  };
+  return {
+    history: recorded,
+    compared: run.sets.filter(({ expected }) => expected !== undefined).length,
+    refused: run.sets.filter(({ reply }) => reply !== undefined && "conflict" in reply).length,
+    unanswered: run.sets.filter(({ reply }) => reply === undefined).length,
+    resumed: recorded.watchers.reduce((sum, { sessions }) => sum + sessions.length - 1, 0),
+  };
+}
+
+/** The daemon of the moment, and clients of it. */
+class Stage implements AsyncDisposable {
+  readonly #home: string;
+  readonly #program: string;
+  #daemon: DaemonProcess | undefined;
+  readonly #clients: TestClient[] = [];
+
+  constructor(home: string, program: string) {
+    this.#home = home;
+    this.#program = program;
+  }
+
+  async start(): Promise<void> {
+    this.#daemon = await DaemonProcess.start(this.#home, this.#program);
+  }
+
+  async restart(): Promise<void> {
+    const daemon = this.#daemon;
+    await daemon?.kill();
+    await this.start();
+  }
+
+  /** Tries until there is a daemon. */
+  async connect(): Promise<TestClient> {
+    for (;;) {
+      const client = await this.#daemon?.connect().catch(() => undefined);
+      if (client !== undefined) {
+        this.#clients.push(client);
+        return client;
+      }
+      await delay(5);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { socket } of this.#clients) socket.close();
+    await this.#daemon?.kill();
+  }
+}
+
+class Run {
+  readonly sets: RecordedSet[] = [];
+  readonly reads: RecordedRead[] = [];
+  begun = 0;
+  readonly #stage: Stage;
+  readonly #requests: number;
+  #time = 0;
+  /** The newest revision that any client was told of, to compare with; often too old by the time it is sent. */
+  #newest: number;
+  #last: number | undefined;
+
+  constructor(stage: Stage, requests: number, revision: number) {
+    this.#stage = stage;
+    this.#requests = requests;
+    this.#newest = revision;
+  }
+
+  /** The watchers have seen all when they have seen this revision. */
+  end(revision: number): void {
+    this.#last = revision;
+  }
+
+  async work(name: string, random: Random): Promise<void> {
+    let client = await this.#stage.connect();
+    while (this.begun < this.#requests) {
+      const number = this.begun++;
+      const isDone = random(2) === 0 ? await this.#read(name, client) : await this.#set(name, client, number, random);
+      if (!isDone) {
+        client.socket.close();
+        client = await this.#stage.connect();
+      }
+    }
+  }
+
+  async watch(name: string, since: number, random: Random): Promise<RecordedWatcher> {
+    const sessions: RecordedWatcher["sessions"][number][] = [];
+    let current = since;
+    while (this.#last === undefined || current < this.#last) {
+      const client = await this.#stage.connect();
+      const events: RecordedWatcher["sessions"][number]["events"][number][] = [];
+      client.socket.on("svc", (resource: string, _operation: string, payload: ConfigChanged) => {
+        if (resource !== "config") return;
+        events.push({ revision: payload.revision, changes: valuesOf(payload), seen: ++this.#time });
+      });
+      await client.call("config/watch", { repo, since: current }).catch(() => undefined);
+      sessions.push({ since: current, events });
+      const most = 20 + random(400);
+      await until(
+        () => !client.socket.connected || events.length > most || events.at(-1)?.revision === this.#last,
+        "a watcher's events, or the end of its connection",
+      );
+      // Thrown away in the middle of whatever comes; what it has seen by then is what it goes on from.
+      client.socket.close();
+      current = events.at(-1)?.revision ?? current;
+    }
+    return { name, sessions };
+  }
+
+  /** False if the connection was lost. */
+  async #read(name: string, client: TestClient): Promise<boolean> {
+    const began = ++this.#time;
+    const reply = await client.call("config/list", { repo, scope: "load", stored: true }).catch(() => undefined);
+    if (reply === undefined) return false;
+    const { revision = 0, result, errors } = reply;
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+    this.reads.push({ client: name, began, ended: ++this.#time, revision, values: textsOf(result["load"] ?? {}) });
+    this.#newest = Math.max(this.#newest, revision);
+    return true;
+  }
+
+  async #set(name: string, client: TestClient, number: number, random: Random): Promise<boolean> {
+    const chosen = fields.filter(() => random(2) === 0);
+    const changes = Object.fromEntries(
+      (chosen.length > 0 ? chosen : fields).map(field => [field, `${field}${number}`]),
+    );
+    const expected = random(2) === 0 ? this.#newest : undefined;
+    const compared = expected === undefined ? {} : { expected };
+    const began = ++this.#time;
+    const sent = Object.fromEntries(Object.entries(changes).map(([field, value]) => [`load.${field}`, value]));
+    const reply = await client
+      .call("config/set", { repo, ...sent, ...(expected !== undefined && { revision: expected }) })
+      .catch(() => undefined);
+    const set = { client: name, began, changes, ...compared };
+    const [error] = reply?.errors ?? [];
+    const [done] = reply?.result ?? [];
+    const ended = ++this.#time;
+    if (error?.code === 1104) {
+      this.sets.push({ ...set, reply: { ended, conflict: Number(error.details?.["current"]) } });
+    } else if (error !== undefined) {
+      throw new Error(JSON.stringify(error));
+    } else if (done === undefined) {
+      this.sets.push(set);
+      return false;
+    } else {
+      this.sets.push({ ...set, reply: { ended, revision: done.revision } });
+      this.#newest = Math.max(this.#newest, done.revision);
+    }
+    return true;
+  }
+}
+
+function textsOf(values: { readonly [field: string]: unknown }): Values {
+  return Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]));
+}
+
+function valuesOf({ changes }: Pick<ConfigChanged, "changes">): Values {
+  return Object.fromEntries(Object.entries(changes["load"] ?? {}).map(([field, { value }]) => [field, String(value)]));
+}
+
+async function wholeHistory(client: TestClient): Promise<HistoryEntry[]> {
+  const entries: HistoryEntry[] = [];
+  let after: string | undefined;
+  do {
+    const page = await client.call("history/list", { repo, limit: 1_000, after });
+    if (page.errors.length > 0) throw new Error(JSON.stringify(page.errors));
+    entries.push(...page.result);
+    after = page.next;
+  } while (after !== undefined);
+  return entries.reverse();
+}

@@ -1,0 +1,14 @@
+import { vi } from "vitest";
+
+/**
+ * A mock of main/daemon/guard.ts: the real guard, which a test can switch off to show what would get in without it. For
+ * `vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"))`, so that the product has no such switch.
+ */
+const real = await vi.importActual<typeof import("../../main/daemon/guard.ts")>("../../main/daemon/guard.ts");
+
+export const guard = { on: true };
+
+export const createGuard: typeof real.createGuard = options => {
+  const check = real.createGuard(options);
+  return request => (guard.on ? check(request) : undefined);
+};

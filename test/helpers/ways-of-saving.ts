@@ -1,0 +1,197 @@
+import { execFile } from "node:child_process";
+import { existsSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  link,
+  open,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  truncate,
+  unlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { saveByRename } from "./shop.ts";
+
+const run = promisify(execFile);
+
+/** Those that happen between two steps of a write. */
+export const waysOfSaving: readonly [name: string, save: (path: string, text: string) => void][] = [
+  [
+    "renamed over",
+    (path, text) => {
+      writeFileSync(`${path}.new`, text);
+      renameSync(`${path}.new`, path);
+    },
+  ],
+  ["written in place", (path, text) => writeFileSync(path, text)],
+  [
+    "deleted and made anew",
+    (path, text) => {
+      unlinkSync(path);
+      writeFileSync(path, text);
+    },
+  ],
+];
+
+/** Replaces the text of a file in one way or another. */
+type Save = (path: string, text: string) => Promise<void>;
+
+async function writeOver(path: string, text: string): Promise<void> {
+  const handle = await open(path, "r+");
+  await handle.writeFile(text);
+  await handle.close();
+}
+
+/** As editors, scripts and tools do it. */
+export const savingStyles: readonly [style: string, save: Save][] = [
+  ["a new file renamed over it", saveByRename],
+  ["truncated and written", writeFile],
+  [
+    "truncated, a pause, written",
+    async (path, text) => {
+      await truncate(path);
+      await delay(40);
+      await writeFile(path, text);
+    },
+  ],
+  [
+    "written in two halves",
+    async (path, text) => {
+      await writeFile(path, text.slice(0, text.length / 2));
+      await delay(40);
+      await writeFile(path, text.slice(text.length / 2), { flag: "a" });
+    },
+  ],
+  ["written over in place, of the same length", writeOver],
+  [
+    "written over in place, of the same length and with its old time put back",
+    async (path, text) => {
+      const { atime, mtime } = await stat(path);
+      await writeOver(path, text);
+      await utimes(path, atime, mtime);
+    },
+  ],
+  [
+    "deleted and created",
+    async (path, text) => {
+      await unlink(path);
+      await writeFile(path, text, { flag: "wx" });
+    },
+  ],
+  [
+    "deleted, a pause, created",
+    async (path, text) => {
+      await unlink(path);
+      await delay(60);
+      await writeFile(path, text, { flag: "wx" });
+    },
+  ],
+  [
+    "moved aside as a backup, then created",
+    async (path, text) => {
+      await rename(path, `${path}~`);
+      await writeFile(path, text);
+    },
+  ],
+  [
+    "a hard link put in its place",
+    async (path, text) => {
+      await writeFile(`${path}.new`, text);
+      await unlink(path);
+      await link(`${path}.new`, path);
+      await unlink(`${path}.new`);
+    },
+  ],
+  [
+    "another file copied over it",
+    async (path, text) => {
+      await writeFile(`${path}.other`, text);
+      await copyFile(`${path}.other`, path);
+    },
+  ],
+  [
+    "saved as Emacs does, with a lock link beside it",
+    async (path, text) => {
+      const lock = join(dirname(path), `.#${basename(path)}`);
+      await symlink("someone@somewhere.1", lock);
+      await saveByRename(path, text);
+      await unlink(lock);
+    },
+  ],
+  [
+    "saved as vim does: moved to a backup, written anew, the backup removed",
+    async (path, text) => {
+      await rename(path, `${path}~`);
+      await writeFile(path, text);
+      await unlink(`${path}~`);
+    },
+  ],
+  [
+    "saved as vim does with backupcopy=yes: copied to a backup, written in place",
+    async (path, text) => {
+      await copyFile(path, `${path}~`);
+      await writeFile(path, text);
+      await unlink(`${path}~`);
+    },
+  ],
+  [
+    "synced and renamed over it, as careful programs do",
+    async (path, text) => {
+      const handle = await open(`${path}.tmp`, "w");
+      await handle.writeFile(text);
+      await handle.sync();
+      await handle.close();
+      await rename(`${path}.tmp`, path);
+    },
+  ],
+  [
+    "another mode and owner's rights set after the save",
+    async (path, text) => {
+      await saveByRename(path, text);
+      await chmod(path, 0o644);
+    },
+  ],
+  [
+    "copied over it by cp",
+    async (path, text) => {
+      await writeFile(`${path}.other`, text);
+      await run("cp", [`${path}.other`, path]);
+    },
+  ],
+  [
+    "moved over it by mv",
+    async (path, text) => {
+      await writeFile(`${path}.other`, text);
+      await run("mv", ["-f", `${path}.other`, path]);
+    },
+  ],
+  [
+    "redirected into it by a shell",
+    async (path, text) => {
+      await writeFile(`${path}.other`, text);
+      await run("sh", ["-c", `cat "$1" > "$2"`, "sh", `${path}.other`, path]);
+    },
+  ],
+  [
+    "checked out by git",
+    async (path, text) => {
+      const folder = `${path}.git`;
+      const work = dirname(path);
+      const git = (...args: readonly string[]) => run("git", [`--git-dir=${folder}`, `--work-tree=${work}`, ...args]);
+      if (!existsSync(folder)) await git("init", "--quiet");
+      const before = await readFile(path);
+      // What is to come out of the repository has to be in it first, and not by way of the watched file.
+      await writeFile(`${folder}/text`, text);
+      const { stdout } = await git("hash-object", "-w", `${folder}/text`);
+      await git("update-index", "--add", "--cacheinfo", `100644,${stdout.trim()},${basename(path)}`);
+      if (before.toString() !== text) await git("checkout", "--", basename(path));
+    },
+  ],
+];

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { ConfigViews } from "../../../main/daemon/config-views.ts";
+import { Scopes } from "../../../main/daemon/scopes.ts";
+import { ownerGrants } from "../../../shared/grants.ts";
+
+const state = {
+  id: "shop",
+  name: "shop",
+  inTree: false,
+  revision: 1,
+  health: [],
+  stored: { svc: { timeout: 30 } },
+} as const;
+
+test("a list hands out what the one before made: no new object for the same state and rights", () => {
+  const views = new ConfigViews(new Scopes());
+  const some = [{ repos: "*", fields: ["svc.timeout"], right: "read" }] as const;
+  for (const grants of [ownerGrants, some]) {
+    const first = views.readable(state, grants);
+    expect(first["svc"]?.["timeout"]).toBe(30);
+    expect(views.readable(state, grants)).toBe(first);
+  }
+  expect(views.readable({ ...state }, ownerGrants)).not.toBe(views.readable(state, ownerGrants));
+});

@@ -1,0 +1,152 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { bundle } from "../helpers/bundled.ts";
+import { type TestClient, until } from "../helpers/daemon.ts";
+import { DaemonProcess } from "../helpers/daemon-process.ts";
+import type { Death } from "../helpers/dying-daemon.ts";
+import { watchFileSystem } from "../helpers/file-system.ts";
+import { amount, reportPromise } from "../helpers/promise.ts";
+import { shopText, startShop } from "../helpers/shop.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/** Where a daemon dies: at a call of the write, or when the client has just read the reply. */
+type Step = Death | "reply";
+
+/** Of one number, in three fields, so that half a set can be told. */
+const fieldsOf = (number: number) => ({
+  "svc.timeout": number,
+  "svc.domain": `${number}.test`,
+  "svc.proxy_url": `${number}`,
+});
+
+/** How many file-system calls a set makes. */
+async function callsOfSet(): Promise<number> {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  await shop.set(fieldsOf(1));
+  const begin = fileSystem.calls.length;
+  await shop.set(fieldsOf(2));
+  return fileSystem.calls.length - begin;
+}
+
+/** A home whose daemon dies again and again, and what it acknowledged. */
+class MortalHome implements AsyncDisposable {
+  readonly #folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  readonly #program: string;
+  /** What the repository has to hold, the oldest first: the number of each revision after the file's own. */
+  #numbers: number[] = [];
+  #next = 1;
+  /** Sets that were on the disk, and whose client never heard of it. */
+  unheard = 0;
+  #daemon: DaemonProcess | undefined;
+  #client: TestClient | undefined;
+
+  constructor(folder: Awaited<ReturnType<typeof temporaryFolder>>, program: string) {
+    this.#folder = folder;
+    this.#program = program;
+  }
+
+  static async create(program: string): Promise<MortalHome> {
+    const home = new MortalHome(await temporaryFolder(), program);
+    await mkdir(join(home.#folder.path, "repos"));
+    await writeFile(join(home.#folder.path, "repos/shop.json"), shopText);
+    await home.#start();
+    return home;
+  }
+
+  /** One run: a set at which the daemon dies, a start, and what is wrong then. */
+  async dieAt(step: Step): Promise<string[]> {
+    const [daemon, client] = [this.#daemon, this.#client];
+    if (daemon === undefined || client === undefined) throw new Error("no daemon");
+    if (step !== "reply") await daemon.arm(step);
+    const number = this.#next++;
+    const reply = await client.call("config/set", { repo: "shop", ...fieldsOf(number) }).catch(() => undefined);
+    const acknowledged = reply?.errors.length === 0;
+    // One that died by itself is not killed once more: this waits for it.
+    if (step === "reply" || acknowledged) await daemon.kill();
+    else await until(() => daemon.isDead, "the daemon's death");
+    client.socket.close();
+    await this.#start();
+    return this.#check(number, acknowledged);
+  }
+
+  async #start(): Promise<void> {
+    this.#daemon = await DaemonProcess.start(this.#folder.path, this.#program);
+    this.#client = await this.#daemon.connect();
+  }
+
+  async #check(number: number, acknowledged: boolean): Promise<string[]> {
+    const wrong: string[] = [];
+    const client = this.#client;
+    if (client === undefined) return ["no client"];
+    const { result, revision } = await client.call("config/list", { repo: "shop", stored: true });
+    const { timeout, domain, proxy_url } = result["svc"] ?? {};
+    if (domain !== `${timeout}.test` && this.#numbers.length > 0) wrong.push(`torn: ${timeout} and ${domain}`);
+    if (timeout === number) this.#numbers.push(number);
+    if (timeout === number && !acknowledged) this.unheard++;
+    if (timeout !== number && acknowledged) wrong.push(`lost: ${number} was acknowledged, ${timeout} is there`);
+    const expected = this.#numbers.at(-1) ?? 30;
+    if (timeout !== expected) wrong.push(`${timeout} in the place of ${expected}`);
+    if (expected !== 30 && proxy_url !== `${expected}`) wrong.push(`torn: ${timeout} and ${proxy_url}`);
+    if (revision !== this.#numbers.length + 1) wrong.push(`revision ${revision} after ${this.#numbers.length} sets`);
+    const told = (await this.#history(client)).reverse().slice(1);
+    const numbers = told.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
+    if (JSON.stringify(numbers) !== JSON.stringify(this.#numbers)) wrong.push(`the history tells ${numbers}`);
+    const text = await readFile(join(this.#folder.path, "repos/shop.json"), "utf8");
+    if (!text.includes(`"timeout": ${expected}`)) wrong.push("the file does not hold what is served");
+    return wrong;
+  }
+
+  async #history(client: TestClient): Promise<HistoryEntry[]> {
+    const entries: HistoryEntry[] = [];
+    let after: string | undefined;
+    do {
+      const page = await client.call("history/list", { repo: "shop", limit: 1_000, after });
+      entries.push(...page.result);
+      after = page.next;
+    } while (after !== undefined);
+    return entries;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client?.socket.close();
+    await this.#daemon?.kill();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+test("R1 an acknowledged set survives kill -9 of the daemon at each step of its write", async () => {
+  await using folder = await temporaryFolder();
+  const program = await bundle("dying-daemon.ts", folder.path);
+  const calls = await callsOfSet();
+  expect(calls).toBeGreaterThan(10);
+  const steps: Step[] = [
+    ...Array.from({ length: calls }, (_, index): Step => ({ call: index + 1, when: "before" })),
+    { call: calls, when: "after" },
+    "reply",
+  ];
+  const times = amount(1, 100);
+  const wrong: string[] = [];
+  const waiting = Array.from({ length: times }, () => steps).flat();
+  let tried = 0;
+  let unheard = 0;
+  // Two daemons at a time, each home dying for one round of steps.
+  const work = async () => {
+    while (waiting.length > 0) {
+      await using home = await MortalHome.create(program);
+      for (const step of waiting.splice(0, Math.ceil(steps.length / 2))) {
+        tried++;
+        for (const problem of await home.dieAt(step)) wrong.push(`${JSON.stringify(step)}: ${problem}`);
+      }
+      unheard += home.unheard;
+    }
+  };
+  await Promise.all([work(), work()]);
+  const note = `${steps.length} steps, ${times} runs each; ${unheard} sets there without a reply`;
+  reportPromise({ row: "R1", tried, failed: wrong.length, note });
+  expect(wrong).toEqual([]);
+  // The steps after the rename were reached too.
+  expect(unheard).toBeGreaterThan(0);
+});

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { until } from "../helpers/daemon.ts";
+import { amount, reportPromise } from "../helpers/promise.ts";
+import { shopText, startShop } from "../helpers/shop.ts";
+import { savingStyles } from "../helpers/ways-of-saving.ts";
+
+test("R11 every way of saving is seen", async () => {
+  const times = amount(3, 100);
+  const missed: string[] = [];
+  await Promise.all(
+    savingStyles.map(async ([style, save]) => {
+      await using shop = await startShop();
+      for (let time = 1; time <= times; time++) {
+        const timeout = 1_000 + time;
+        await save(shop.file, shopText.replace("30", `${timeout}`));
+        await until(async () => (await shop.value("timeout")) === timeout, "the edit").catch(() => {
+          missed.push(`${style}, time ${time}`);
+        });
+      }
+      if ((await shop.health()).length > 0) missed.push(`${style}: ${JSON.stringify(await shop.health())}`);
+      const sources = shop.sources();
+      // No save was taken for two, and none for another program's.
+      if (sources.length !== times || sources.some(source => source !== "file"))
+        missed.push(`${style}: ${sources.length} changes (${[...new Set(sources)]})`);
+    }),
+  );
+  const tried = savingStyles.length * times;
+  reportPromise({
+    row: "R11",
+    tried,
+    failed: missed.length,
+    note: `${savingStyles.length} styles, ${times} times each`,
+  });
+  expect(savingStyles.length).toBeGreaterThanOrEqual(20);
+  expect(missed).toEqual([]);
+});

@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { parseJsonText, rewriteJsonText } from "../../main/daemon/store/json-text.ts";
+import type { JsonObject, JsonValue } from "../../shared/json.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { type Random, randomNumbers } from "../helpers/random.ts";
+import { startShop } from "../helpers/shop.ts";
+
+type Values = { readonly [field: string]: JsonValue };
+
+/** A file as some person or editor wrote it: the same but for the values that are filled in. */
+type Template = (values: Values) => string;
+
+const names = ["timeout", "domain", "proxy_url", "proxy_http", "refresh_hour", "proxy_aliases"];
+
+function anyValue(field: string, random: Random): JsonValue {
+  const word = () => ["a.test", "über", 'with "quotes"', "// no comment", "\\", "\u2028", "{}", ""][random(8)] ?? "";
+  switch (field) {
+    case "timeout":
+      return random(86_401);
+    case "refresh_hour":
+      return random(24);
+    case "proxy_http":
+      return random(2) === 0;
+    case "proxy_aliases":
+      return [`${random(1000)}.test`];
+    default:
+      return word() + random(1000);
+  }
+}
+
+function anyTemplate(random: Random): { template: Template; fields: readonly string[] } {
+  const choose = <Item>(...items: readonly [Item, ...Item[]]): Item => items[random(items.length)] ?? items[0];
+  const lineEnd = choose("\n", "\r\n");
+  const indent = choose("  ", "    ", "\t", "");
+  const colon = choose(": ", ":", " : ");
+  const fields = names
+    .map(name => ({ name, order: random(1_000_000) }))
+    .sort((one, other) => one.order - other.order)
+    .slice(0, 1 + random(names.length))
+    .map(({ name }) => name);
+  const comment = () => choose("", "", " // why", " /* so */", ' // "timeout": 5,', " /* } */");
+  const line = () =>
+    choose("", "", `${indent}// a line of its own${lineEnd}`, `${lineEnd}`, `/* two${lineEnd}lines */${lineEnd}`);
+  const before = fields.map(line);
+  const comments = fields.map(comment);
+  const [head, foot] = [line(), line()];
+  const extra = choose("", `${indent}"x-note": ["not ours", 1.50, {}],${lineEnd}`);
+  const [bom, final] = [choose("", "\uFEFF"), choose("", lineEnd, lineEnd + lineEnd)];
+  const template: Template = values => {
+    const members = fields.map((field, index) => {
+      const comma = index === fields.length - 1 ? "" : ",";
+      const value = JSON.stringify(values[field]);
+      return `${before[index]}${indent.repeat(3)}"${field}"${colon}${value}${comma}${comments[index]}${lineEnd}`;
+    });
+    return (
+      `${bom}${head}{${lineEnd}${extra}${indent}"name"${colon}"shop",${lineEnd}${indent}"config"${colon}{${lineEnd}` +
+      `${indent.repeat(2)}"svc"${colon}{${lineEnd}${members.join("")}${indent.repeat(2)}}${lineEnd}` +
+      `${indent}}${lineEnd}}${foot === "" ? "" : lineEnd + foot.trimEnd()}${final}`
+    );
+  };
+  return { template, fields };
+}
+
+function anyCase(random: Random) {
+  const { template, fields } = anyTemplate(random);
+  const old = Object.fromEntries(fields.map(field => [field, anyValue(field, random)]));
+  const changed = Object.fromEntries(
+    fields.filter(() => random(2) === 0).map(field => [field, anyValue(field, random)]),
+  );
+  return { text: template(old), changed, expected: template({ ...old, ...changed }) };
+}
+
+function rewritten(text: string, changed: Values): string {
+  const current = parseJsonText(text);
+  const { config } = current.value as { readonly config: { readonly svc: JsonObject } };
+  return rewriteJsonText(current, { ...current.value, config: { ...config, svc: { ...config.svc, ...changed } } });
+}
+
+test("R13 comments, order, indentation, line ends, BOM and final newline stay", async () => {
+  const random = randomNumbers(seed);
+  const texts = amount(3_000, 100_000);
+  const wrong: { readonly text: string; readonly changed: Values; readonly became: string }[] = [];
+  for (let count = 0; count < texts; count++) {
+    const { text, changed, expected } = anyCase(random);
+    const became = rewritten(text, changed);
+    if (became !== expected) wrong.push({ text, changed, became });
+  }
+  // The same through a daemon and the disk.
+  const files = amount(60, 2_000);
+  await using shop = await startShop();
+  for (let count = 0; count < files; count++) {
+    const { text, changed, expected } = anyCase(random);
+    // By one who knew what was there: an edit right after a set by one who did not would be merged with it.
+    const before = (await shop.t.owner.call("file/read", { repo: "shop" })).result.text;
+    expect((await shop.t.owner.call("file/write", { repo: "shop", text, expected: before })).errors).toEqual([]);
+    const fields = Object.entries(changed).map(([field, value]) => [`svc.${field}`, value]);
+    if (fields.length === 0) continue;
+    const { errors } = await shop.set(Object.fromEntries(fields));
+    expect(errors).toEqual([]);
+    const became = await shop.read();
+    if (became !== expected) wrong.push({ text, changed, became });
+  }
+  reportPromise({ row: "R13", tried: texts + files, failed: wrong.length, note: `${files} of them through a daemon` });
+  expect(wrong.slice(0, 3)).toEqual([]);
+});

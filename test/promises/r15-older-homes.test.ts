@@ -1,0 +1,102 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { homeFormat } from "../../main/daemon/home.ts";
+import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { reportPromise } from "../helpers/promise.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/**
+ * A home as a released version left it, every file but the lock and the schema that each start writes anew. They were
+ * made by that version's own daemon: two repositories added, one found, sets, an unset, a key. A new format gets
+ * another, and none is ever changed.
+ */
+interface StoredHome {
+  readonly version: string;
+  readonly files: { readonly [path: string]: string };
+}
+
+const folder = join(import.meta.dirname, "../homes");
+
+async function unpack({ files }: StoredHome, home: string): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(home, path)), { recursive: true, mode: 0o700 });
+    await writeFile(join(home, path), text, { mode: 0o600 });
+  }
+}
+
+/** What those homes hold, in whatever format. */
+const stored = {
+  shop: {
+    svc: { timeout: 60, domain: "shop.test", services: { web: { ready: "/", image: "web:1" } }, default: "web" },
+    printer: { copies: 3 },
+  },
+  cellar: { svc: { envvars: [{ name: "A", value: "1" }] }, printer: { name: "Küche \u2028" } },
+  empty: {},
+};
+
+async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
+  const lost: string[] = [];
+  const compare = (what: string, is: unknown, was: unknown) => {
+    try {
+      expect(is).toEqual(was);
+    } catch {
+      lost.push(`${what}: ${JSON.stringify(is)} in the place of ${JSON.stringify(was)}`);
+    }
+  };
+  for (const [repo, values] of Object.entries(stored)) {
+    const { result } = await t.owner.call("config/list", { repo, stored: true });
+    const known = Object.fromEntries(Object.entries(result).filter(([, fields]) => Object.keys(fields).length > 0));
+    compare(`${repo}'s values`, known, values);
+    compare(`${repo}'s file`, await t.readRepository(repo), files[`repos/${repo}.json`]);
+  }
+  const entries = (await t.owner.call("repo/list")).result;
+  compare("names and paths", entries.map(({ id, name, path, health }) => [id, name, path, health]).sort(), [
+    ["cellar", "The cellar", "/srv/cellar", []],
+    ["empty", "nothing stored", undefined, []],
+    ["shop", "shop", undefined, []],
+  ]);
+  const keys = (await t.owner.call("key/list")).result.filter(({ name }) => name === "reader");
+  compare(
+    "keys",
+    keys.map(({ grants }) => grants),
+    [[{ repos: ["shop"], fields: ["svc.*"], right: "read" }]],
+  );
+  compare("the owner's key", `${t.ownerKey}\n`, files["owner.key"]);
+  compare("settings", await readFile(join(t.homeFolder, "settings.json"), "utf8"), files["settings.json"]);
+  const told = t.log.filter(line => /damaged|cannot/.test(line));
+  compare("what the log tells", told, []);
+  return lost;
+}
+
+test("R15 an older home opens in this version, and nothing of it is lost", async () => {
+  const lost: string[] = [];
+  const formats: number[] = [];
+  for (const name of (await readdir(folder)).sort()) {
+    // Written by us, and never changed.
+    const home = JSON.parse(await readFile(join(folder, name), "utf8")) as StoredHome;
+    const format = Number(home.files["format"]);
+    formats.push(format);
+    await using opened = await temporaryFolder();
+    await unpack(home, opened.path);
+    await using t = await startTestDaemon({ home: opened.path });
+    const note = (when: string, problems: readonly string[]) =>
+      lost.push(...problems.map(problem => `${name}, ${when}: ${problem}`));
+    note("opened", await lossIn(t, home));
+    const history = (await t.owner.call("history/list", { repo: "shop" })).result;
+    // Format 1 kept nothing of the past: it begins with what is there. Later ones keep it all.
+    const revisions = history.map(({ revision, source }) => `${revision} ${source}`);
+    const expected = format === 1 ? 1 : 5;
+    if (history.length < expected) note("opened", [`the history is ${revisions}`]);
+    await t.restart();
+    note("opened again", await lossIn(t, home));
+    if (Number(await readFile(join(opened.path, "format"), "utf8")) !== homeFormat) note("opened", ["the old format"]);
+    const set = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 61 });
+    if (set.errors.length > 0 || (set.result[0]?.revision ?? 0) <= (history[0]?.revision ?? 0))
+      note("opened", [`a set gets ${JSON.stringify(set)}`]);
+  }
+  const note = `homes of format ${formats.join(" and ")}`;
+  reportPromise({ row: "R15", tried: formats.length, failed: lost.length, note });
+  expect(lost).toEqual([]);
+  expect(formats).toEqual(Array.from({ length: homeFormat }, (_, index) => index + 1));
+});

@@ -1,0 +1,103 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { expect, test } from "vitest";
+import type { Crowd, CrowdReport } from "../helpers/crowd-process.ts";
+import { connectClient, until } from "../helpers/daemon.ts";
+import { amount, reportPromise, torture } from "../helpers/promise.ts";
+import { spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+function startCrowd(crowd: Crowd): ChildProcess {
+  const path = join(import.meta.dirname, "../helpers/crowd-process.ts");
+  const child = fork(path, [], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  child.send(crowd);
+  return child;
+}
+
+const reported = (child: ChildProcess) =>
+  new Promise<CrowdReport>(resolve => child.once("message", (report: CrowdReport) => resolve(report)));
+
+const mebibytes = (bytes: number) => Math.round(bytes / 1024 ** 2);
+const middle = (numbers: readonly number[]) => numbers.toSorted((one, other) => one - other)[numbers.length >> 1] ?? 0;
+
+// Memory and handles are read where Linux tells them.
+test.skipIf(process.platform !== "linux")(
+  "R16 memory, handles and the queue of a slow client stay bounded: many watch, and one never reads",
+  async () => {
+    const clients = amount(100, 500);
+    const duration = amount(6_000, 120_000);
+    await using daemon = await spawnDaemon();
+    const { pid } = daemon.process;
+    const resident = async () => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8");
+      return 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]);
+    };
+    const handles = async () => (await readdir(`/proc/${pid}/fd`)).length;
+    const owner = await connectClient(daemon.url, daemon.ownerKey);
+    for (const id of ["shop", "flood"]) await owner.call("repo/add", { id, name: id });
+    const address = { url: daemon.url, key: daemon.ownerKey };
+    const crowd = startCrowd({ ...address, count: clients - 2, repo: "shop" });
+    const slow = startCrowd({ ...address, count: 1 });
+    try {
+      await Promise.all([reported(crowd), reported(slow)]);
+      const sockets = async () => (await owner.call("daemon/status")).result.sockets;
+      expect(await sockets()).toBe(clients);
+      // It holds its connection and takes nothing from it.
+      slow.kill("SIGSTOP");
+
+      let sets = 0;
+      const set = async (repo: string, bytes: number) => {
+        const services = { big: { ready: `${++sets}`, image: "x".repeat(bytes) } };
+        const { errors } = await owner.call("config/set", { repo, "svc.services": services });
+        expect(errors).toEqual([]);
+      };
+      // What the slow one alone watches: it is dropped for what waits for it, long before it misses a heartbeat.
+      while ((await sockets()) === clients && sets < 1_000) await set("flood", 200_000);
+      expect(await sockets()).toBe(clients - 1);
+      expect((await owner.call("daemon/status")).result.refusals).toMatchObject({ limit: 1 });
+      const log = await readFile(join(daemon.homeFolder, "daemon.log"), "utf8").catch(() => daemon.errorOutput());
+      expect(log).toContain("bytes of events waited for it");
+      const dropped = sets;
+      sets = 0;
+
+      const began = performance.now();
+      const memory: number[] = [];
+      const open: number[] = [];
+      while (performance.now() - began < duration) {
+        for (let count = 0; count < 5; count++) await set("shop", 20_000);
+        memory.push(await resident());
+        open.push(await handles());
+      }
+      // The first third is for warming up.
+      const third = Math.floor(memory.length / 3);
+      const [early, late] = [memory.slice(third, 2 * third), memory.slice(2 * third)];
+      const [before, after] = [middle(early), middle(late)];
+      const grown = after - before;
+      const note =
+        `${clients} clients, ${sets} sets of 20 kB; resident ${mebibytes(before)} MiB, then ${mebibytes(after)} MiB; ` +
+        `at most ${Math.max(...open)} handles; the slow one dropped after ${dropped} sets of 200 kB`;
+      // In a few seconds there is no telling what is warming up.
+      const isFlat = !torture || grown < Math.max(16 * 1024 ** 2, before * 0.1);
+      const isOpenBounded = Math.max(...open) < clients + 60;
+      reportPromise({ row: "R16", tried: sets, failed: Number(!isFlat) + Number(!isOpenBounded), note });
+      expect({ isFlat, isOpenBounded }, note).toEqual({ isFlat: true, isOpenBounded: true });
+
+      const all = reported(crowd);
+      crowd.send("report");
+      expect((await all).lost).toBe(0);
+      let events = 0;
+      await until(async () => {
+        const next = reported(crowd);
+        crowd.send("report");
+        ({ events } = await next);
+        return events >= sets * (clients - 2);
+      }, "the last event of the others");
+      expect(events).toBe(sets * (clients - 2));
+    } finally {
+      slow.kill("SIGKILL");
+      crowd.kill("SIGKILL");
+      owner.socket.close();
+    }
+  },
+);

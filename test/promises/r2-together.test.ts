@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { bundle } from "../helpers/bundled.ts";
+import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { addLoadScope } from "../helpers/load-scope.ts";
+import { amount, reportPromise } from "../helpers/promise.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const fields = Array.from({ length: 40 }, (_, index) => `field${index}`);
+
+test("R2 the fields of one set appear together, to clients and in the file, while the daemon is killed", async () => {
+  const wanted = amount(1_500, 10_000);
+  const kills = amount(3, 20);
+  await using programFolder = await temporaryFolder();
+  const program = await bundle("dying-daemon.ts", programFolder.path);
+  await using home = await temporaryFolder();
+  await addLoadScope(home.path, fields);
+  let daemon = await DaemonProcess.start(home.path, program);
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => daemon.kill());
+  const first = await daemon.connect();
+  await first.call("repo/add", { id: "shop", name: "shop" });
+  first.socket.close();
+
+  let reads = 0;
+  let fileReads = 0;
+  let sets = 0;
+  let ended = false;
+  const partial: string[] = [];
+  const seen = new Set<unknown>();
+  /** Runs until the end, over one connection after the other. */
+  const client = async (step: (call: Awaited<ReturnType<DaemonProcess["connect"]>>["call"]) => Promise<void>) => {
+    while (!ended) {
+      const connected = await daemon.connect().catch(() => undefined);
+      try {
+        while (!ended && connected !== undefined) await step(connected.call);
+      } catch {
+        // The daemon died.
+      }
+      connected?.socket.close();
+      await delay(5);
+    }
+  };
+  const look = (values: { readonly [field: string]: unknown }, where: string) => {
+    const different = new Set(fields.map(field => values[field]));
+    if (different.size !== 1) partial.push(`${where}: ${[...different]}`);
+    seen.add([...different][0]);
+  };
+  const writer = client(async call => {
+    const value = `${++sets}`;
+    await call("config/set", { repo: "shop", ...Object.fromEntries(fields.map(field => [`load.${field}`, value])) });
+  });
+  const readers = Array.from({ length: 4 }, () =>
+    client(async call => {
+      const { result } = await call("config/list", { repo: "shop" });
+      reads++;
+      look(result["load"] ?? {}, "a client");
+    }),
+  );
+  const file = (async () => {
+    while (!ended) {
+      const text = await readFile(join(home.path, "repos/shop.json"), "utf8");
+      fileReads++;
+      look(JSON.parse(text).config.load ?? {}, "the file");
+      await delay(1);
+    }
+  })();
+  for (let kill = 1; kill <= kills; kill++) {
+    const until = reads + wanted / (kills + 1);
+    while (reads < until) await delay(1);
+    await daemon.kill();
+    daemon = await DaemonProcess.start(home.path, program);
+  }
+  while (reads < wanted) await delay(5);
+  ended = true;
+  await Promise.all([writer, ...readers, file]);
+  const note = `and ${fileReads} of the file, beside ${sets} sets of ${fields.length} fields and ${kills} kills`;
+  reportPromise({ row: "R2", tried: reads, failed: partial.length, note });
+  expect(partial).toEqual([]);
+  expect(seen.size).toBeGreaterThan(20);
+});

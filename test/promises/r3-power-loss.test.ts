@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parseJsonText } from "../../main/daemon/store/json-text.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { PowerLoss } from "../helpers/power-loss.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { randomNumbers } from "../helpers/random.ts";
+import { shopText } from "../helpers/shop.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+interface Scenario {
+  readonly name: string;
+  readonly settings?: string;
+  /** What happens before anything is recorded: the timeouts that are set. */
+  readonly before: readonly number[];
+  /** What is recorded; 99 is the new timeout. */
+  readonly how: "set" | "sets side by side";
+}
+
+const scenarios: readonly Scenario[] = [
+  { name: "a set", before: [31, 32], how: "set" },
+  { name: "the first set of all", before: [], how: "set" },
+  { name: "a set that begins a segment", settings: `{ "history": { "revisions": 20 } }`, before: [31, 32], how: "set" },
+  { name: "three sets side by side", before: [31, 32], how: "sets side by side" },
+];
+
+interface Outcome {
+  readonly states: number;
+  readonly wrong: readonly string[];
+  readonly seen: ReadonlySet<unknown>;
+}
+
+/** Records the scenario, and has a daemon open every home that a power loss in it may leave. */
+async function lose({ name, settings = "{}", before, how }: Scenario, most: number): Promise<Outcome> {
+  await using folder = await temporaryFolder();
+  const home = folder.path;
+  const loss = new PowerLoss(home);
+  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, sweepInterval: 3_600_000 });
+  await writeFile(join(home, "settings.json"), settings);
+  await t.restart();
+  await t.writeRepository("shop", shopText);
+  await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
+  await t.owner.call("config/watch", { repo: "shop" });
+  for (const timeout of before) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+  await using _vault = await loss.begin();
+  const set = (fields: object) => t.owner.call("config/set", { repo: "shop", ...fields });
+  if (how === "set") expect((await set({ "svc.timeout": 99 })).errors).toEqual([]);
+  else await Promise.all([set({ "svc.timeout": 99 }), set({ "svc.domain": "a.test" }), set({ "svc.provider": "us" })]);
+  loss.acknowledge();
+  loss.end();
+
+  const wrong: string[] = [];
+  const seen = new Set<unknown>();
+  let states = 0;
+  const old = before.at(-1) ?? 30;
+  for (const state of loss.states(randomNumbers(seed), most)) {
+    states++;
+    const note = (what: string) => wrong.push(`${name}, ${state.label}: ${what}`);
+    await using lost = await loss.make(state);
+    const fileText = state.contents.get(state.files.get("repos/shop.json") ?? 0)?.toString() ?? "";
+    try {
+      parseJsonText(fileText);
+    } catch (error) {
+      note(`the file does not parse: ${error}`);
+    }
+    const first = await opened(lost.path, note);
+    seen.add(first.timeout);
+    const allowed = loss.isAcknowledged(state) ? [99] : [old, 99];
+    if (!allowed.includes(Number(first.timeout))) note(`the timeout is ${first.timeout}`);
+    // Started once more: nothing was only put off.
+    const second = await opened(lost.path, note);
+    if (JSON.stringify(second) !== JSON.stringify(first))
+      note(`${JSON.stringify(first)}, then ${JSON.stringify(second)}`);
+  }
+  return { states, wrong, seen };
+}
+
+/** What a daemon serves from this home; tells what does not fit together. */
+async function opened(home: string, note: (what: string) => void) {
+  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
+  if (errors.length > 0) note(`list: ${JSON.stringify(errors)}`);
+  const history = await t.owner.call("history/list", { repo: "shop" });
+  if (history.errors.length > 0) note(`history: ${JSON.stringify(history.errors)}`);
+  if (history.result[0]?.revision !== revision)
+    note(`at revision ${revision}, the history ends at ${history.result[0]?.revision}`);
+  const timeout = result["svc"]?.["timeout"];
+  if (!(await t.readRepository("shop")).includes(`"timeout": ${timeout}`)) note(`the file does not say ${timeout}`);
+  const last = history.result.find(({ changes }) => changes["svc"]?.["timeout"] !== undefined);
+  if (last?.changes["svc"]?.["timeout"]?.value !== timeout) note("the history's last value is another");
+  // A record that was not on the disk before its file would be made up for by one of source file.
+  if (timeout === 99 && last?.source !== "set") note(`the set is told as one of source ${last?.source}`);
+  return { timeout, revision, config: result };
+}
+
+test("R3 the file always parses: every state that a power loss may leave opens as the old or the new one", async () => {
+  const outcomes: Outcome[] = [];
+  for (const scenario of scenarios.slice(0, amount(3, scenarios.length)))
+    outcomes.push(await lose(scenario, amount(4, 10)));
+  const wrong = outcomes.flatMap(outcome => outcome.wrong);
+  const tried = outcomes.reduce((sum, { states }) => sum + states, 0);
+  reportPromise({ row: "R3", tried, failed: wrong.length, note: "states of the disk, each opened twice" });
+  expect(wrong).toEqual([]);
+  // The old and the new one were both among them.
+  expect(outcomes[0]?.seen).toEqual(new Set([32, 99]));
+});

@@ -1,0 +1,101 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { until } from "../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { amount, reportPromise } from "../helpers/promise.ts";
+import { startShop } from "../helpers/shop.ts";
+
+describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fails, for each N: the set succeeds or nothing changed (1108), no temporary file is left, later sets work", () => {
+  test.each(["ENOSPC", "EIO", "EROFS", "EMFILE", "EPERM", "EBUSY"])("%s", async code => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    await shop.set({ "svc.timeout": 1000 });
+    const calls = fileSystem.calls.length;
+    await shop.set({ "svc.timeout": 1001 });
+    const total = fileSystem.calls.length - calls;
+    expect(total).toBeGreaterThan(5);
+
+    // What the promise does not allow, a line each.
+    const wrong: string[] = [];
+    let refused = 0;
+    for (let failing = 1; failing <= total + 1; failing++) {
+      const before = await shop.read();
+      const old = await shop.value("timeout");
+      let left = failing;
+      let failed = "no call";
+      fileSystem.before = call => {
+        if (--left !== 0) return;
+        failed = `call ${failing} (${call.operation} ${call.path.replace(shop.t.homeFolder, "")})`;
+        throw systemError(code);
+      };
+      const value = 2000 + failing;
+      const { result, errors } = await shop.set({ "svc.timeout": value });
+      fileSystem.before = () => {};
+      const note = (what: string) => wrong.push(`${failed}: ${what}`);
+      if (errors.length === 0) {
+        if ((await shop.value("timeout")) !== value) note("acknowledged and not served");
+        if (!(await shop.read()).includes(`${value}`)) note("acknowledged and not in the file");
+      } else {
+        refused++;
+        if (errors[0]?.code !== 1108 || result.length > 0) note(`answered ${JSON.stringify({ result, errors })}`);
+        if ((await shop.value("timeout")) !== old) note("refused, and the old value is not served");
+        if ((await shop.read()) !== before) note("refused, and the file has changed");
+      }
+      const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name !== "index.json");
+      if (temporary.length > 0) note("left a temporary file");
+      const later = await shop.set({ "svc.refresh_hour": failing % 24 });
+      if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
+    }
+    const note = `${code} at each of ${total} calls of a set; ${refused} refused`;
+    reportPromise({ row: "R4", tried: total, failed: wrong.length, note });
+    expect(wrong).toEqual([]);
+    expect(refused).toBeGreaterThan(3);
+    // A set that was refused must not come back as an edit by hand.
+    expect(new Set(shop.sources())).toEqual(new Set(["set"]));
+    expect(await shop.health()).toEqual([]);
+  });
+});
+
+const blocking = ["EPERM", "EBUSY"].slice(0, amount(1, 2));
+
+describe.concurrent("R4 a rename that another program blocks for good", () => {
+  test.each(blocking)(
+    "with %s is given up after 7.5 s with 1108, and other repositories' sets go on meanwhile",
+    async code => {
+      const fileSystem = watchFileSystem();
+      await using shop = await startShop(undefined, { fileSystem });
+      await shop.t.addRepository("cellar");
+      const before = await shop.read();
+      let tries = 0;
+      fileSystem.before = ({ operation, path }) => {
+        if (operation !== "rename" || !path.endsWith("shop.json")) return;
+        tries++;
+        throw systemError(code);
+      };
+      let answered = false;
+      const set = shop.set({ "svc.timeout": 31 }).finally(() => {
+        answered = true;
+      });
+      await until(() => tries >= 2, "a second try");
+      let others = 0;
+      let refused = 0;
+      while (!answered) {
+        const { errors } = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": ++others });
+        refused += errors.length;
+      }
+      const { result, errors } = await set;
+      fileSystem.before = () => {};
+      const note = `${code} for good: ${tries} tries, ${others} sets of another repository meanwhile`;
+      reportPromise({ row: "R4", tried: 1 + others, failed: refused, note });
+      expect(refused).toBe(0);
+      expect(others).toBeGreaterThan(10);
+      expect(tries).toBe(12);
+      expect(result).toEqual([]);
+      expect(errors).toMatchObject([{ code: 1108, repo: "shop", details: { cause: code } }]);
+      expect(await shop.read()).toBe(before);
+      expect(await shop.value("timeout")).toBe(30);
+      expect((await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name !== "index.json")).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,130 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { Scopes } from "../../main/daemon/scopes.ts";
+import { interpretConfig } from "../../main/daemon/store/interpret.ts";
+import { JsonTextError, parseJsonText } from "../../main/daemon/store/json-text.ts";
+import { isJsonObject } from "../../shared/json.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { type Random, randomNumbers } from "../helpers/random.ts";
+import { shopText, startShop } from "../helpers/shop.ts";
+
+const pieces = [
+  ...["{", "}", "[", "]", ":", ",", '"', "\\", "//", "/*", "*/", "\n", "\r\n", "\t", " ", "\uFEFF", "\0", "\u2028"],
+  ...["null", "true", "-", "1e999", "0x1", "1.", "NaN", '"config"', '"svc"', '"timeout"', '"name"', '"inTree": true'],
+  ...['"__proto__"', '"constructor"', '"path": "relative"', "<<<<<<< HEAD\n", "=======\n", '"\\ud800"', "é", "[[[[["],
+];
+
+/** A file as an accident may leave it: the good one cut, mixed, doubled, or nothing but noise. */
+function anyBytes(random: Random): Buffer {
+  const good = Buffer.from(shopText);
+  const place = () => random(good.length + 1);
+  const piece = () => Buffer.from(pieces[random(pieces.length)] ?? "");
+  const noise = (length: number) => Buffer.from(Array.from({ length }, () => random(256)));
+  switch (random(6)) {
+    case 0:
+      return noise(random(300));
+    case 1:
+      return Buffer.concat(Array.from({ length: random(40) }, piece));
+    case 2:
+      return good.subarray(0, place());
+    case 3: {
+      const [one, other] = [place(), place()];
+      return Buffer.concat([good.subarray(0, one), good.subarray(other)]);
+    }
+    case 4: {
+      const bytes = Buffer.from(good);
+      for (let count = 1 + random(4); count > 0; count--) bytes[random(bytes.length)] = random(256);
+      return bytes;
+    }
+    default: {
+      let bytes = good;
+      for (let count = 1 + random(4); count > 0; count--) {
+        const at = random(bytes.length + 1);
+        bytes = Buffer.concat([bytes.subarray(0, at), piece(), bytes.subarray(at + random(3))]);
+      }
+      return bytes;
+    }
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const scopes = new Scopes();
+
+/** What a look at the file makes of it. Throws what would be a crash. */
+function look(bytes: Buffer): "broken" | "read" {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    return "broken";
+  }
+  try {
+    const { value, locate } = parseJsonText(text);
+    const { config } = value;
+    if (!isJsonObject(config)) return "broken";
+    const { stored } = interpretConfig(config, undefined, scopes, path => locate(["config", ...path]));
+    // What serves is what the schema allows.
+    for (const [scope, fields] of Object.entries(stored))
+      for (const [field, fieldValue] of Object.entries(fields))
+        if (scopes.get(scope)?.fields.get(field)?.validate(fieldValue) !== undefined)
+          throw new Error("a refused value");
+    return "read";
+  } catch (error) {
+    if (!(error instanceof JsonTextError)) throw error;
+    if (error.line < 1 || error.column < 1) throw new Error(`no place: ${error.line}:${error.column}`);
+    return "broken";
+  }
+}
+
+test("R5 random files are read or told as broken, and crash nothing", () => {
+  const random = randomNumbers(seed);
+  const files = amount(10_000, 100_000);
+  const crashes: string[] = [];
+  const counts = { broken: 0, read: 0 };
+  for (let count = 0; count < files; count++) {
+    const bytes = anyBytes(random);
+    try {
+      counts[look(bytes)]++;
+    } catch (error) {
+      crashes.push(`${JSON.stringify(bytes.toString("latin1"))}: ${error}`);
+    }
+  }
+  expect(({} as { readonly timeout?: unknown }).timeout).toBe(undefined);
+  const note = `random files: ${counts.broken} broken, ${counts.read} read`;
+  reportPromise({ row: "R5", tried: files, failed: crashes.length, note });
+  expect(crashes).toEqual([]);
+  expect(counts.broken).toBeGreaterThan(files / 10);
+  expect(counts.read).toBeGreaterThan(files / 50);
+});
+
+test("R5 a daemon whose file becomes one random file after the other serves on, and leaves each as it is", async () => {
+  const random = randomNumbers(seed + 1);
+  const files = amount(12, 1_000);
+  await using shop = await startShop();
+  const neighbour = await shop.t.addRepository("neighbour");
+  const wrong: string[] = [];
+  for (let count = 1; count <= files; count++) {
+    const bytes = anyBytes(random);
+    await writeFile(shop.file, bytes);
+    const note = (what: string) => wrong.push(`${JSON.stringify(bytes.toString("latin1"))}: ${what}`);
+    // This looks at the file first.
+    await shop.t.owner.call("file/read", { repo: "shop" });
+    const isBroken = look(bytes) === "broken";
+    const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
+    if (errors.length > 0 || Object.keys(result["svc"] ?? {}).length !== 20) note(`list: ${JSON.stringify(errors)}`);
+    const told = (await shop.health()).some(({ code }) => code === 1106);
+    const text = bytes.toString();
+    // A file without `config` is a repository that stores nothing, and a pointer may lead anywhere: look() is stricter.
+    if (!isBroken && told && !text.includes("inTree")) note("told as broken, though it can be read");
+    const set = await shop.t.owner.call("config/set", { repo: neighbour, "svc.timeout": count });
+    if (set.errors.length > 0) note(`the neighbour: ${JSON.stringify(set.errors)}`);
+    if (told && (await shop.set({ "svc.timeout": count })).errors[0]?.code !== 1106) note("a set of a broken file");
+    if (told && !bytes.equals(await readFile(shop.file))) note("the broken file was changed");
+  }
+  await writeFile(shop.file, shopText);
+  await shop.t.owner.call("file/read", { repo: "shop" });
+  reportPromise({ row: "R5", tried: files, failed: wrong.length, note: "random files under a daemon" });
+  expect(wrong).toEqual([]);
+  expect(await shop.health()).toEqual([]);
+  expect(await shop.value("timeout")).toBe(30);
+});

@@ -1,0 +1,79 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { defaultRetention } from "../../main/daemon/settings.ts";
+import { startTestDaemon } from "../helpers/daemon.ts";
+import { checkHistory, type Violation } from "../helpers/history-checker.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { type RecordedRun, recordRun } from "../helpers/recorded-run.ts";
+
+let run: RecordedRun;
+let violations: readonly Violation[];
+
+beforeAll(async () => {
+  run = await recordRun({
+    seed,
+    clients: 8,
+    // About a quarter of them become revisions: fewer than are kept, so that the history tells all of them in the end.
+    requests: amount(2_000, 30_000),
+    watchers: 3,
+    kills: amount(3, 30),
+  });
+  violations = checkHistory(run.history);
+}, 40 * 60_000);
+
+const broken = (promise: Violation["promise"]) =>
+  violations.filter(one => one.promise === promise).map(({ problem }) => problem);
+
+test("R7 compare-and-set never lies, whatever becomes of daemon and connections", () => {
+  const wrong = broken("compare and set");
+  const note = `${run.refused} refused; ${run.unanswered} sets without an answer`;
+  reportPromise({ row: "R7", tried: run.compared, failed: wrong.length, note });
+  expect(wrong).toEqual([]);
+  expect(run.refused).toBeGreaterThan(10);
+  expect(run.compared - run.refused).toBeGreaterThan(10);
+});
+
+test("R8 what readers see is linearizable", () => {
+  const wrong = broken("linearizable");
+  const { reads, sets } = run.history;
+  const note = `8 clients: ${reads.length} reads, ${sets.length} sets`;
+  reportPromise({ row: "R8", tried: reads.length + sets.length, failed: wrong.length, note });
+  expect(wrong).toEqual([]);
+  expect(reads.length).toBeGreaterThan(100);
+});
+
+test("R9 a watch is ordered, unique, complete, atomic and resumable", () => {
+  const wrong = broken("watch");
+  const events = run.history.watchers.flatMap(({ sessions }) => sessions.flatMap(session => session.events)).length;
+  reportPromise({ row: "R9", tried: events, failed: wrong.length, note: `resumed ${run.resumed} times` });
+  expect(wrong).toEqual([]);
+  expect(run.resumed).toBeGreaterThan(3);
+});
+
+test("R9 a watch goes on from any of the revisions that are kept, and outside of them gets 1110", async () => {
+  expect(defaultRetention).toEqual({ revisions: 10_000, bytes: 64 * 1024 * 1024 });
+  const kept = amount(500, defaultRetention.revisions);
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository("shop");
+  await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: kept } }));
+  await t.restart();
+  // Past the window by more than a segment, so that whole ones are dropped.
+  const last = Math.floor(kept * 1.3) + 1;
+  for (let next = 2; next <= last; next += 100) {
+    const sets = Array.from({ length: Math.min(100, last - next + 1) }, (_, index) =>
+      t.owner.call("config/set", { repo, "svc.timeout": next + index }),
+    );
+    for (const { errors } of await Promise.all(sets)) expect(errors).toEqual([]);
+  }
+  for (const since of [1, last - kept - 1]) {
+    const { errors } = await t.owner.call("config/watch", { repo, since });
+    expect(errors, `since ${since}`).toMatchObject([{ code: 1110, details: { current: last } }]);
+  }
+  const client = await t.connect();
+  expect((await client.call("config/watch", { repo, since: last - kept })).errors).toEqual([]);
+  const seen: number[] = [];
+  while (seen.length < kept) seen.push((await client.nextChange()).revision);
+  expect(seen).toEqual(Array.from({ length: kept }, (_, index) => last - kept + 1 + index));
+  reportPromise({ row: "R9", tried: kept, failed: 0, note: `a window of ${kept} revisions, 1110 outside of it` });
+});

@@ -1,0 +1,213 @@
+import { connect as connectTcp } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
+import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { type Random, randomNumbers } from "../helpers/random.ts";
+import { pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
+
+const operations = Object.keys(argumentSchemas).filter(
+  // These would end what the test needs, rightly.
+  name => !["daemon/stop", "key/revoke"].includes(name),
+);
+
+function oneOf<Value>(random: Random, values: readonly [Value, ...Value[]]): Value {
+  return values[random(values.length)] ?? values[0];
+}
+
+function text(random: Random, length: number): string {
+  const letters = `{}[]",:\\/0123456789-_.eE+ \n\t\0\u2028éabcsvconfiglist`;
+  return Array.from({ length: random(length) }, () => letters[random(letters.length)]).join("");
+}
+
+/** Any value, with what trips programs up more often than chance has it. */
+function value(random: Random, depth: number): unknown {
+  switch (random(depth > 4 ? 8 : 11)) {
+    case 0:
+      return null;
+    case 1:
+      return random(2) === 0;
+    case 2:
+      return oneOf(random, [0, -1, 1e308, -0, 2 ** 53, 0.1, 1e-320]);
+    case 3:
+      return text(random, 40);
+    case 4:
+      return "x".repeat(random(5_000));
+    case 5:
+      return oneOf(random, ["shop", "svc.timeout", "svc", "__proto__", "constructor", "*", "", "..", "\0"]);
+    case 6:
+      return random(1_000);
+    case 7:
+      return { _placeholder: true, num: oneOf(random, [0, -1, 9, "0"]) };
+    case 8:
+      return Array.from({ length: random(6) }, () => value(random, depth + 1));
+    case 9:
+      return nested(random(60));
+    default:
+      return Object.fromEntries(Array.from({ length: random(6) }, () => [name(random), value(random, depth + 1)]));
+  }
+}
+
+function nested(levels: number): unknown {
+  let inner: unknown = 1;
+  for (let level = 0; level < levels; level++) inner = level % 2 === 0 ? [inner] : { a: inner };
+  return inner;
+}
+
+function name(random: Random): string {
+  const known = ["repo", "field", "fields", "scope", "svc.timeout", "svc.services", "revision", "to", "name", "id"];
+  return random(3) === 0
+    ? text(random, 10)
+    : oneOf(random, ["limit", "after", "query", "grants", "since", "text", "expected", "path", "__proto__", ...known]);
+}
+
+/** A packet: well formed with hostile arguments, or (unless `formed`) damaged, or nothing of the kind, which ends the connection. */
+function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer> {
+  const operation = operations[random(operations.length)] ?? "config/list";
+  const event = () => JSON.stringify(["svc", ...operation.split("/"), value(random, 0)]);
+  switch (random(formed ? 5 : 12)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return `42${random(1_000)}${event()}`;
+    case 4:
+      return `42${event()}`;
+    case 5:
+      return `4${random(10)}${oneOf(random, ["", "/", "/admin,", "5-", "99999999-", "-1-"])}${event()}`;
+    case 6: {
+      const whole = `42${random(1_000)}${event()}`;
+      return whole.slice(0, random(whole.length));
+    }
+    case 7: {
+      const whole = [...`42${random(1_000)}${event()}`];
+      for (let flips = 1 + random(4); flips > 0; flips--) whole[random(whole.length)] = text(random, 3);
+      return whole.join("");
+    }
+    case 8:
+      return `${random(10)}${text(random, 200)}`;
+    case 9:
+      return Uint8Array.from({ length: random(300) }, () => random(256));
+    case 10:
+      return `45${1 + random(3)}-${random(100)}${JSON.stringify(["svc", "config", "list", { _placeholder: true, num: random(3) }])}`;
+    default:
+      return oneOf(random, ["", "0", "1", "2probe", "3", "5", "6", "40", "41", "43", "44", "4", "2", "40{}", "451-"]);
+  }
+}
+
+/** Sends random packets on a connection of its own until it is cut off or has sent enough. Resolves with how many went out. */
+async function attackByWebSocket(t: TestDaemon, random: Random, packets: number): Promise<number> {
+  const socket = new WebSocket(`${t.url.replace("http:", "ws:")}/socket.io/?EIO=4&transport=websocket`);
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener("open", () => resolve());
+    socket.addEventListener("error", () => reject(new Error("the daemon takes no connection any more")));
+  });
+  if (random(6) > 0) socket.send(`40${JSON.stringify({ apiKey: t.ownerKey })}`);
+  const formed = random(2) === 0;
+  let sent = 0;
+  while (sent < packets && socket.readyState === WebSocket.OPEN) {
+    socket.send(packet(random, formed));
+    sent++;
+    if (random(8) === 0) await delay(1);
+  }
+  socket.close();
+  return sent;
+}
+
+async function attackByPolling(t: TestDaemon, random: Random): Promise<number> {
+  const opened = await (await fetch(t.url + pollingHandshake)).text();
+  const { sid }: { sid: string } = JSON.parse(opened.slice(1));
+  const address = `${t.url}${pollingHandshake}&sid=${random(5) === 0 ? text(random, 20) : sid}`;
+  const parts = [`40${JSON.stringify({ apiKey: t.ownerKey })}`, ...Array.from({ length: 5 }, () => packet(random))];
+  const body = parts.map(part => (typeof part === "string" ? part : `b${Buffer.from(part).toString("base64")}`));
+  const method = oneOf(random, ["POST", "POST", "POST", "PUT", "DELETE", "OPTIONS"]);
+  await fetch(address, { method, body: body.join(oneOf(random, ["\x1e", "\x1e", "\n", ""])) })
+    .then(answer => answer.text())
+    .catch(() => "");
+  await fetch(address, { method: "POST", body: "1" })
+    .then(answer => answer.text())
+    .catch(() => "");
+  return parts.length;
+}
+
+/** Requests as no client sends them. */
+async function attackByHttp(t: TestDaemon, random: Random): Promise<number> {
+  const { host, hostname, port } = new URL(t.url);
+  const method = oneOf(random, ["GET", "POST", "get", "", "\0", "CONNECT", "TRACE", "X".repeat(100)]);
+  const targets = [
+    "/",
+    "*",
+    "//",
+    "/socket.io/?EIO=4",
+    "/socket.io/?EIO=9&transport=x&sid=y",
+    "/identity?nonce=%",
+    "?",
+    "",
+  ];
+  const target = oneOf(random, ["/livez", ...targets, `/${text(random, 100)}`, `http://${host}/livez`]);
+  const headers = [
+    `Host: ${host}`,
+    oneOf(random, ["Connection: Upgrade\r\nUpgrade: websocket", "Upgrade: h2c", "Transfer-Encoding: chunked", "X: y"]),
+    oneOf(random, ["Content-Length: 5", "Content-Length: -1", "Content-Length: 99999999999999999999", "A: b"]),
+    `X-${text(random, 5)}: ${text(random, 50)}`,
+  ];
+  const request = `${method} ${target} HTTP/1.${random(3)}\r\n${headers.join("\r\n")}\r\n\r\n${text(random, 100)}`;
+  if (random(6) > 0) await sendBytes(t.url, request);
+  else {
+    // Sent in part, and then cut off.
+    const socket = connectTcp({ host: hostname, port: Number(port) });
+    socket.on("error", () => {});
+    await new Promise(resolve => socket.once("connect", resolve));
+    socket.write(request.slice(0, random(request.length)));
+    socket.destroy();
+  }
+  return 1;
+}
+
+test("S10 hostile packets neither crash nor starve: random packets by websocket, polling and HTTP, neighbours answered throughout", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  const random = randomNumbers(seed);
+  const total = amount(3_000, 150_000);
+  const crashes: string[] = [];
+  const onCrash = (error: unknown) => void crashes.push(String(error));
+  process.on("uncaughtExceptionMonitor", onCrash);
+  const { socket, call } = await t.connect();
+  let answers = 0;
+  let slowest = 0;
+  let done = false;
+  const neighbour = (async () => {
+    while (!done) {
+      const before = performance.now();
+      // A plain value, as hostile sets may rightly have changed any other.
+      const { errors } = await call("key/self");
+      if (errors.length > 0) crashes.push(JSON.stringify(errors));
+      slowest = Math.max(slowest, performance.now() - before);
+      answers++;
+      await delay(2);
+    }
+  })();
+  let sent = 0;
+  while (sent < total) {
+    const which = random(10);
+    if (which < 6) sent += await attackByWebSocket(t, random, 50);
+    else if (which < 8) sent += await attackByPolling(t, random);
+    else sent += await attackByHttp(t, random);
+  }
+  done = true;
+  await neighbour;
+  process.off("uncaughtExceptionMonitor", onCrash);
+  const cut = socket.connected ? 0 : 1;
+  const surprises = t.log.filter(line => line.includes("failed in a way it should not"));
+  const failed = crashes.length + surprises.length + cut;
+  const note = `${answers} answers to a neighbour meanwhile, the slowest after ${Math.round(slowest)} ms`;
+  reportPromise({ row: "S10", tried: sent, failed, note });
+  expect(crashes).toEqual([]);
+  expect(surprises).toEqual([]);
+  expect(cut).toBe(0);
+  expect(answers).toBeGreaterThan(10);
+  expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
+  await t.restart();
+  expect((await t.owner.call("key/self")).errors).toEqual([]);
+});

@@ -1,0 +1,157 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { launchBrowser } from "../helpers/browser.ts";
+import { prepareElectron } from "../helpers/electron-double.ts";
+import { reportPromise } from "../helpers/promise.ts";
+import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
+afterAll(() => browser?.close());
+
+/** Each point of Electron's security checklist that is an option, and what it must be; null: it must not be set at all. */
+const options: readonly (readonly [point: string, name: string, value: boolean | null])[] = [
+  ["2 no Node.js in the page", "nodeIntegration", false],
+  ["2 no Node.js in frames", "nodeIntegrationInSubFrames", false],
+  ["2 no Node.js in workers", "nodeIntegrationInWorker", false],
+  ["3 context isolation", "contextIsolation", true],
+  ["4 sandbox", "sandbox", true],
+  ["6 web security", "webSecurity", true],
+  ["8 no insecure content", "allowRunningInsecureContent", false],
+  ["9 no experimental features", "experimentalFeatures", false],
+  ["10 no Blink features", "enableBlinkFeatures", null],
+  ["11 no webviews", "webviewTag", false],
+  ["13 no navigation by dropping a file", "navigateOnDragDrop", false],
+  ["no remote debugging tools of its own", "additionalArguments", null],
+  ["no session of its own beside the one that denies", "partition", null],
+];
+
+/** What the fuses of the packed app must be (checklist, point 19). */
+const fuses: readonly (readonly [name: string, value: boolean])[] = [
+  ["runAsNode", false],
+  ["enableNodeOptionsEnvironmentVariable", false],
+  ["enableNodeCliInspectArguments", false],
+  ["enableEmbeddedAsarIntegrityValidation", true],
+  ["onlyLoadAppFromAsar", true],
+  ["grantFileProtocolExtraPrivileges", false],
+];
+
+type Event = { url: string; isMainFrame: boolean; preventDefault(): void };
+
+describe.skipIf(browser === undefined)("the desktop shell, on the double of Electron", () => {
+  // The pages that really try to leave, the bridge and the boot are in test/desktop/: scenarios.ts and shell.test.ts.
+  test("S11 Electron is closed: the options that the shell really passes, its handlers, and the fuses", async () => {
+    if (browser === undefined) throw new Error("there is no browser");
+    await using folder = await temporaryFolder();
+    vi.stubEnv("REPOCONF_HOME", join(folder.path, "home"));
+    const double = prepareElectron({ browser });
+    const { boot } = await import("../../main/electron/boot.ts");
+    await boot({ version: "0.0.0-test", folder: join(projectFolder, "dist/electron") });
+    const wrong: string[] = [];
+    let tried = 0;
+    const check = (point: string, holds: boolean) => {
+      tried++;
+      if (!holds) wrong.push(point);
+    };
+    try {
+      const [window, ...more] = double.windows;
+      if (window === undefined) throw new Error("there is no window");
+      check("one window", more.length === 0);
+      const { webPreferences } = window.options;
+      for (const [point, name, value] of options)
+        check(point, value === null ? !(name in webPreferences) : webPreferences[name] === value);
+
+      const own = URL.parse(window.webContents.mainFrame.url);
+      check("1 and 18 loaded over http from the loopback", own?.protocol === "http:" && own.hostname === "127.0.0.1");
+
+      const { request, check: checkPermission, device } = double.permissions;
+      for (const permission of ["media", "geolocation", "notifications", "clipboard-read", "openExternal", "usb"]) {
+        let answer: unknown;
+        (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)(
+          {},
+          permission,
+          yes => {
+            answer = yes;
+          },
+        );
+        check(`5 ${permission} is refused`, answer === false);
+        check(
+          `5 ${permission} is not had`,
+          (checkPermission as (...all: unknown[]) => unknown)({}, permission) === false,
+        );
+      }
+      check("5 no device", (device as () => unknown)() === false);
+
+      const asks = (event: string, url: string, isMainFrame: boolean) => {
+        let prevented = false;
+        const details: Event = {
+          url,
+          isMainFrame,
+          preventDefault: () => {
+            prevented = true;
+          },
+        };
+        window.webContents.emit(event, details);
+        return prevented;
+      };
+      const elsewhere = [
+        "https://evil.example/",
+        `http://127.0.0.1:1/`,
+        `http://localhost:${own?.port}/`,
+        `http://127.0.0.1:${own?.port}@evil.example/`,
+        "file:///etc/passwd",
+        "data:text/html,x",
+        "javascript:alert(1)",
+        "blob:null/x",
+        "about:blank",
+        "repoconf://repo/shop",
+        "chrome://gpu",
+        "not an address",
+      ];
+      for (const url of elsewhere) {
+        check(`13 no navigation to ${url}`, asks("will-navigate", url, true));
+        check(`13 no redirect to ${url}`, asks("will-redirect", url, true));
+        check(`13 no frame of ${url}`, asks("will-frame-navigate", url, false));
+        check(`14 no window of ${url}`, window.webContents.openHandler({ url }).action === "deny");
+      }
+      check(
+        "14 no window of its own address",
+        window.webContents.openHandler({ url: own?.href ?? "" }).action === "deny",
+      );
+      check("12 no webview is attached", asks("will-attach-webview", "", true));
+
+      check("17 there are native calls", double.handlers.size > 0);
+      const strangers = [null, { url: own?.href }, { url: "https://evil.example/" }, undefined];
+      for (const [name, handler] of double.handlers) {
+        for (const senderFrame of strangers) {
+          let refused = false;
+          try {
+            await handler({ senderFrame });
+          } catch {
+            refused = true;
+          }
+          check(`17 ${name} for ${JSON.stringify(senderFrame)}`, refused);
+        }
+      }
+    } finally {
+      double.app.quit();
+      await double.app.exited;
+    }
+    const fusesNote = await checkFuses(check);
+    reportPromise({ row: "S11", tried, failed: wrong.length, note: `on the double of Electron; ${fusesNote}` });
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** The fuses stand where the app is packed; as long as it is not, that they are missing is told and not hidden. */
+async function checkFuses(check: (point: string, holds: boolean) => void): Promise<string> {
+  const file = join(projectFolder, "electron-builder.yml");
+  if (!existsSync(file)) return "fuses not checked: the app is not packed yet";
+  const text = await readFile(file, "utf8");
+  for (const [name, value] of fuses)
+    check(`19 fuse ${name}`, new RegExp(`^\\s+${name}:\\s*${value}\\s*$`, "m").test(text));
+  return `${fuses.length} fuses read from electron-builder.yml`;
+}

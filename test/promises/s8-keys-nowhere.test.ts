@@ -1,0 +1,174 @@
+import { lstat, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { launchBrowser } from "../helpers/browser.ts";
+import { makeCommandHome } from "../helpers/command-home.ts";
+import { connectClient } from "../helpers/daemon.ts";
+import { reportPromise } from "../helpers/promise.ts";
+import { spawnDaemon } from "../helpers/spawned-daemon.ts";
+
+const browser = await launchBrowser().catch(() => undefined);
+afterAll(() => browser?.close());
+
+/** Looks at the arguments of every process of this machine, over and over, until `finish`. Where there is no /proc it sees nothing. */
+function watchArguments(): { finish(): Promise<ReadonlySet<string>> } {
+  const seen = new Set<string>();
+  let done = false;
+  const watching = (async () => {
+    while (!done) {
+      const names = await readdir("/proc").catch((): string[] => []);
+      const numbers = names.filter(name => /^\d+$/.test(name));
+      for (const text of await Promise.all(
+        numbers.map(pid => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+      ))
+        seen.add(text);
+      await delay(15);
+    }
+  })();
+  return {
+    finish: async () => {
+      done = true;
+      await watching;
+      return seen;
+    },
+  };
+}
+
+/** All that a home and the folder beside it hold, by path. */
+async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if ((await lstat(path)).isFile()) files.set(path, await readFile(path, "latin1"));
+  }
+  return files;
+}
+
+test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files of a full run, but for the one answer", async () => {
+  await using home = await makeCommandHome();
+  const watched = watchArguments();
+  /** What was printed, by the command that printed it. */
+  const said: { readonly command: string; readonly text: string }[] = [];
+  const run = async (args: readonly string[], environment: { readonly [name: string]: string } = {}) => {
+    const { output, errorOutput } = await home.run(args, { environment });
+    said.push({ command: args.join(" "), text: output + errorOutput });
+    return output;
+  };
+  let keyOf: string;
+  const codes: string[] = [];
+  const sessions: string[] = [];
+  let ownerKey: string;
+  let secret: string;
+  const addresses: string[] = [];
+  {
+    await using daemon = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder);
+    ownerKey = daemon.ownerKey;
+    secret = JSON.parse(await readFile(join(home.homeFolder, "daemon.json"), "utf8")).instanceSecret;
+    keyOf = /repoconf_\w{12}_[\w-]{43}/.exec(await run(["key", "create", "tool", "--right", "write"]))?.[0] ?? "";
+    const toolFile = join(home.workFolder, "tool.key");
+    await writeFile(toolFile, `${keyOf}\n`, { mode: 0o600 });
+    await run(["repo", "add", "shop", "--id", "shop"]);
+    await run(["set", "svc.timeout=5", "--repo", "shop", "--json"]);
+    const commands = [
+      ["list", "--repo", "shop", "--key-file", toolFile],
+      ["get", "svc.timeout", "--repo", "shop"],
+      ["set", "svc.nope=5", "--repo", "shop"],
+      ["history", "--repo", "shop"],
+      ["explain", "svc.timeout", "--repo", "shop"],
+      ["key", "list"],
+      ["key", "list", "--json"],
+      ["status"],
+      ["status", "--json"],
+      ["doctor"],
+      ["doctor", "--json"],
+      ["endpoint"],
+      ["endpoint", "--json"],
+      ["settings"],
+      ["scope", "list"],
+      ["backup", "backup.tar.gz"],
+      ["list", "--repo", "shop", "--key-file", "nowhere"],
+    ];
+    await Promise.all(commands.map(command => run(command)));
+    await run(["list", "--repo", "shop"], { REPOCONF_API_KEY: keyOf });
+    // Wrong ones are not told either: they may be right elsewhere, or wrong by one letter.
+    await run(["list", "--repo", "shop"], { REPOCONF_API_KEY: `${keyOf.slice(0, -1)}~` });
+    await run(["ui"], { DISPLAY: "", WAYLAND_DISPLAY: "" });
+    const link = /http:\S+#code=\S+/.exec(await run(["ui", "--print"]))?.[0] ?? "";
+    for (const { text } of said) codes.push(...[...text.matchAll(/#code=([\w-]+)/g)].map(([, code = ""]) => code));
+    if (browser !== undefined) {
+      const page = await browser.newPage();
+      page.on("request", request => addresses.push(`${request.url()} ${request.headers()["referer"] ?? ""}`));
+      page.on("websocket", socket => addresses.push(socket.url()));
+      await page.goto(link);
+      await page.getByRole("tree", { name: "Repositories" }).waitFor();
+      sessions.push(await page.evaluate<string>("JSON.stringify(sessionStorage)"));
+      addresses.push(page.url());
+      await page.close();
+    }
+    const owner = await connectClient(daemon.url, ownerKey);
+    const made = await owner.call("session/create", { label: "desktop" });
+    sessions.push(made.result.key);
+    await owner.call("key/create", { name: "wrong", grants: "none" });
+    owner.socket.close();
+    for (const path of ["/metrics", "/session", "/"]) {
+      for (const key of [ownerKey, keyOf])
+        await (await fetch(daemon.url + path, { headers: { Authorization: `Bearer ${key}` } })).text();
+    }
+    await connectClient(daemon.url, `${ownerKey.slice(0, -1)}~`).catch(() => {});
+    await run(["key", "revoke", "tool"]);
+    await run(["stop"]);
+    said.push({ command: "daemon", text: daemon.output() + daemon.errorOutput() });
+  }
+  // In the background, where the log is a file.
+  await run(["set", "svc.timeout=6", "--repo", "shop"]);
+  await run(["restart"]);
+  await run(["doctor"]);
+  await run(["stop"]);
+  const seen = await watched.finish();
+
+  const secretOf = (key: string) => key.slice(-43);
+  const sessionKeys = sessions.flatMap(text => [...text.matchAll(/repoconf_\w{12}_[\w-]{43}/g)].map(([key]) => key));
+  const secrets: readonly (readonly [name: string, text: string])[] = [
+    ["the owner's key", secretOf(ownerKey)],
+    ["a tool's key", secretOf(keyOf)],
+    // A letter less, as of the wrong ones.
+    ["the owner's key, wrong by a letter", secretOf(ownerKey).slice(0, -1)],
+    ["the instance's secret", secret],
+    ...sessionKeys.map(key => ["a session's key", secretOf(key)] as const),
+    ...codes.map(code => ["a code", code] as const),
+  ];
+  const found: string[] = [];
+  let places = 0;
+  const search = (place: string, text: string, allowed: readonly string[] = []) => {
+    places++;
+    for (const [name, part] of secrets)
+      if (text.includes(part) && !allowed.includes(name)) found.push(`${name} in ${place}`);
+  };
+  for (const { command, text } of said) {
+    // Each is the answer to the very question for it.
+    if (command.startsWith("key create")) search(command, text, ["a tool's key"]);
+    else if (command.startsWith("ui")) search(command, text, ["a code"]);
+    else search(command, text);
+  }
+  const ofOwner = ["the owner's key", "the owner's key, wrong by a letter"];
+  for (const [path, text] of await filesOf(home.workFolder)) {
+    if (path === join(home.homeFolder, "owner.key")) search(path, text, ofOwner);
+    else if (path.endsWith("tool.key")) search(path, text, ["a tool's key"]);
+    else search(path, text);
+  }
+  for (const text of seen) search(`the arguments ${text.replaceAll("\0", " ")}`, text);
+  for (const address of addresses) search(`the address ${address}`, address);
+  reportPromise({
+    row: "S8",
+    tried: places,
+    failed: found.length,
+    note: `places searched for ${secrets.length} secrets`,
+  });
+  // That there was something to find: else the search would be a comfort and no test.
+  expect(keyOf).toMatch(/^repoconf_/);
+  expect(codes.length).toBeGreaterThan(0);
+  expect(sessionKeys.length).toBe(browser === undefined ? 1 : 2);
+  if (process.platform === "linux") expect([...seen].some(text => text.includes("repoconf.js"))).toBe(true);
+  expect(found).toEqual([]);
+});
