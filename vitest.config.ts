@@ -38,6 +38,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
+      { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
     ],
   },
