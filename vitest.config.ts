@@ -11,7 +11,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "quick", include: ["test/{shared,main,regression}/**/*.test.ts"], typecheck: { enabled: false } },
+        test: {
+          name: "quick",
+          include: ["test/{shared,main,regression,docs}/**/*.test.ts"],
+          typecheck: { enabled: false },
+        },
       },
       {
         extends: true,

@@ -19,6 +19,7 @@ import { describeError } from "./messages.ts";
 import { addRepoCommand } from "./repo.ts";
 import { addRestoreCommand } from "./restore.ts";
 import { addScopeCommand } from "./scope.ts";
+import { addServiceCommand } from "./service.ts";
 import { addSetCommand } from "./set.ts";
 import { addSettingsCommand } from "./settings.ts";
 import { addStatusCommand } from "./status.ts";
@@ -58,6 +59,7 @@ export function createProgram(): Command {
   addDaemonCommand(program, packageJson.version);
   addStopCommand(program);
   addRestartCommand(program);
+  addServiceCommand(program);
   addEndpointCommand(program);
   addSettingsCommand(program);
   addDoctorCommand(program);
