@@ -11,7 +11,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "quick", include: ["test/{shared,main,regression}/**/*.test.ts"], typecheck: { enabled: false } },
+        test: {
+          name: "quick",
+          include: ["test/{shared,main,regression,docs}/**/*.test.ts"],
+          typecheck: { enabled: false },
+        },
       },
       {
         extends: true,
@@ -40,6 +44,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
+      { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
     ],
   },

@@ -21,7 +21,10 @@ export interface Home {
 }
 
 /** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
-export function homeFolder(asked: string | undefined, environment: NodeJS.ProcessEnv = process.env): string {
+export function homeFolder(
+  asked: string | undefined,
+  environment: { readonly [name: string]: string | undefined } = process.env,
+): string {
   return resolve(asked || environment["REPOCONF_HOME"] || envPaths("repoconf", { suffix: "" }).data);
 }
 

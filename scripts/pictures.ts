@@ -1,6 +1,6 @@
 /**
- * Pictures of the screen with the demo home, for the documents: `npm run pictures`. With a folder (`npm run pictures --
- * FOLDER`) also those of a small window, to look at and not to keep.
+ * Pictures of the screen with the demo home, for the documents: `npm run pictures`, or into a folder of your own with
+ * `npm run pictures -- FOLDER`. Those of a small window are to look at and not to keep.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,7 +14,10 @@ import { fillDemoHome } from "./demo-home.ts";
 const project = join(import.meta.dirname, "..");
 const [asked] = process.argv.slice(2);
 const folder = asked === undefined ? join(project, "docs/pictures") : resolve(asked);
-const sizes = [{ width: 1440, height: 900 }, ...(asked === undefined ? [] : [{ width: 900, height: 700 }])];
+const sizes = [
+  { width: 1440, height: 900 },
+  { width: 900, height: 700 },
+];
 
 const pages: readonly (readonly [name: string, visit: (page: Page) => Promise<void>])[] = [
   ["overview", page => page.getByRole("heading", { name: "Choose a repository" }).waitFor()],

@@ -32,6 +32,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   },
   stop: async () => (await import("./stop.ts")).addStopCommand,
   restart: async () => (await import("./stop.ts")).addRestartCommand,
+  service: async () => (await import("./service.ts")).addServiceCommand,
   endpoint: async () => (await import("./endpoint.ts")).addEndpointCommand,
   settings: async () => (await import("./settings.ts")).addSettingsCommand,
   doctor: async () => (await import("./doctor.ts")).addDoctorCommand,

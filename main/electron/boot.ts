@@ -13,6 +13,7 @@ import { notifyOfBrokenFiles } from "./notifications.ts";
 import { openDaemon } from "./open-daemon.ts";
 import { quitSafely } from "./quit.ts";
 import { createTray } from "./tray.ts";
+import { updateItself } from "./updates.ts";
 
 export interface BootOptions {
   readonly version: string;
@@ -47,6 +48,7 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   createMenu(window);
   const tray = createTray(window, daemon, join(folder, "../screen/tray.png"));
   notifyOfBrokenFiles(daemon.client, window);
+  void updateItself(logger);
   quitSafely({ daemon, window, tray, logger });
 
   app.on("second-instance", (_event, argv) => window.show(deepLinkIn(argv)));

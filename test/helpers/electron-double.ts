@@ -67,6 +67,7 @@ function electron(): ElectronDouble {
 }
 
 export class AppDouble extends EventEmitter {
+  readonly isPackaged = false;
   readonly exited: Promise<number>;
   readonly #firstInstance: boolean;
   readonly #exit: (code: number) => void;

@@ -1,0 +1,20 @@
+import type { Command } from "commander";
+import { addHomeOption } from "./command-options.ts";
+
+/** `repoconf service install|remove`: the daemon at login, by a systemd user unit. */
+export function addServiceCommand(program: Command): void {
+  const service = program.command("service").description("run the daemon from login on, by systemd (Linux)");
+  addHomeOption(service.command("install"))
+    .description("write a user unit for the headless daemon, start it now and at each login")
+    .action(async (options: { readonly home?: string }) => {
+      const { installService } = await import("./systemd-unit.ts");
+      await installService(options.home);
+    });
+  service
+    .command("remove")
+    .description("stop it and take the unit away whole; the home stays")
+    .action(async () => {
+      const { removeService } = await import("./systemd-unit.ts");
+      await removeService();
+    });
+}

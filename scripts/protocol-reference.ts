@@ -1,0 +1,159 @@
+/**
+ * Writes docs/asyncapi.json and the table of the svc scope in docs/protocol.md from the code's own schemas; with --check
+ * only compares, and leaves with 1 if one of them is stale.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { argumentSchemas } from "../main/daemon/argument-schemas.ts";
+import packageJson from "../package.json" with { type: "json" };
+import { errorNames } from "../shared/errors.ts";
+import { isJsonObject } from "../shared/json.ts";
+import type { OperationName } from "../shared/protocol.ts";
+import type { FieldSchema } from "../shared/scopes/scope-schema.ts";
+import { svcSchema } from "../shared/scopes/svc.ts";
+
+const documents = resolve(import.meta.dirname, "../docs");
+const [begin, end] = ["<!-- svc fields begin -->", "<!-- svc fields end -->"];
+const events = [
+  "config/changed",
+  "repo/added",
+  "repo/updated",
+  "repo/removed",
+  "repo/health",
+  "scope/changed",
+  "key/changed",
+];
+
+function asyncApi(): object {
+  const messages: { [name: string]: object } = {};
+  const operations: { [name: string]: object } = {};
+  const names = Object.keys(argumentSchemas) as OperationName[];
+  const id = (name: string) => name.replace("/", "_");
+  for (const name of names) {
+    const [resource, operation] = name.split("/");
+    messages[id(name)] = {
+      name,
+      summary: `socket.emit("svc", "${resource}", "${operation}", args, callback)`,
+      payload: {
+        type: "array",
+        prefixItems: [{ const: resource }, { const: operation }, argumentSchemas[name]],
+        minItems: 2,
+      },
+    };
+    operations[id(name)] = {
+      action: "receive",
+      channel: { $ref: "#/channels/svc" },
+      messages: [{ $ref: `#/channels/svc/messages/${id(name)}` }],
+      reply: { channel: { $ref: "#/channels/svc" }, messages: [{ $ref: "#/channels/svc/messages/reply" }] },
+    };
+  }
+  const reply = {
+    name: "reply",
+    summary: "The one argument of every callback",
+    payload: { $ref: "#/components/schemas/reply" },
+  };
+  for (const name of events) {
+    const [resource, event] = name.split("/");
+    messages[`event_${id(name)}`] = {
+      name,
+      summary: `socket.on("svc", (resource, event, payload) => ...), for those who watch`,
+      payload: { type: "array", prefixItems: [{ const: resource }, { const: event }, { type: "object" }], minItems: 3 },
+    };
+  }
+  operations["events"] = {
+    action: "send",
+    channel: { $ref: "#/channels/svc" },
+    messages: events.map(name => ({ $ref: `#/channels/svc/messages/event_${id(name)}` })),
+  };
+  return {
+    asyncapi: "3.0.0",
+    info: { title: "Repoconf", version: packageJson.version, description: "The prose is protocol.md." },
+    servers: {
+      local: {
+        host: "127.0.0.1:7420",
+        protocol: "socket.io",
+        description: "The address is in daemon.json in the home; another port if 7420 is taken.",
+        security: [{ $ref: "#/components/securitySchemes/apiKey" }],
+      },
+    },
+    channels: { svc: { address: "svc", title: "The Socket.IO event of this name", messages: { ...messages, reply } } },
+    operations,
+    components: {
+      securitySchemes: { apiKey: { type: "http", scheme: "bearer", description: "Or auth.apiKey of the handshake" } },
+      schemas: {
+        reply: {
+          type: "object",
+          properties: {
+            result: {},
+            errors: { type: "array", items: { $ref: "#/components/schemas/error" } },
+            revision: { type: "integer" },
+            next: { type: "string" },
+          },
+          required: ["result", "errors"],
+        },
+        error: {
+          type: "object",
+          properties: {
+            code: { enum: Object.keys(errorNames).map(Number) },
+            name: { type: "string" },
+            message: { type: "string" },
+            repo: { type: "string" },
+            field: { type: "string" },
+            details: { type: "object" },
+          },
+          required: ["code", "name", "message"],
+        },
+      },
+    },
+  };
+}
+
+function svcTable(): string {
+  const rows = Object.entries(svcSchema.properties).map(([name, property]) => {
+    const schema: FieldSchema = property;
+    return `| \`${name}\` | ${String(schema["type"])} | ${limitsOf(schema)} | \`${JSON.stringify(schema.default)}\` |`;
+  });
+  return ["| field | type | limits | default |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+function limitsOf(schema: FieldSchema): string {
+  const { minimum, maximum, maxLength, pattern, items } = schema;
+  const parts: string[] = [];
+  if (minimum !== undefined) parts.push(`${String(minimum)} to ${String(maximum)}`);
+  if (schema["x-unit"] !== undefined) parts.push(schema["x-unit"]);
+  if (schema["x-labels"] !== undefined) parts.push(schema["x-labels"].join(", "));
+  if (schema["x-keyOf"] !== undefined) parts.push(`\`""\` or a key of \`${schema["x-keyOf"]}\``);
+  if (maxLength !== undefined) parts.push(`up to ${Number(maxLength).toLocaleString("en")} characters`);
+  if (pattern !== undefined) parts.push("1 to 65535 in digits, no leading zero");
+  if (isJsonObject(items))
+    parts.push(
+      isJsonObject(items["properties"])
+        ? `of \`{ ${Object.keys(items["properties"]).join(", ")} }\``
+        : "of strings, not empty",
+    );
+  if (schema["uniqueItems"] === true) parts.push("each once");
+  if (Array.isArray(schema["uniqueItemProperties"]))
+    parts.push(`each ${schema["uniqueItemProperties"].join(", ")} once`);
+  const values = schema["additionalProperties"];
+  if (isJsonObject(values) && isJsonObject(values["properties"]))
+    parts.push(`name to \`{ ${Object.keys(values["properties"]).join(", ")} }\`, all required`);
+  if (schema["x-masked"]) parts.push("masked");
+  return parts.join("; ");
+}
+
+const protocol = await readFile(resolve(documents, "protocol.md"), "utf8");
+const [before, after] = [protocol.slice(0, protocol.indexOf(begin)), protocol.slice(protocol.indexOf(end))];
+const wanted: { readonly [file: string]: string } = {
+  "asyncapi.json": `${JSON.stringify(asyncApi(), null, 2)}\n`,
+  "protocol.md": `${before}${begin}\n\n${svcTable()}\n\n${after}`,
+};
+for (const [file, text] of Object.entries(wanted)) {
+  const path = resolve(documents, file);
+  if ((await readFile(path, "utf8").catch(() => "")) === text) continue;
+  if (process.argv.includes("--check")) {
+    process.stderr.write(`docs/${file} is not what the code says. Run: npm run docs\n`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(path, text);
+  }
+}

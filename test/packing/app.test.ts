@@ -1,0 +1,95 @@
+import { execFile, spawn } from "node:child_process";
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, relative, sep } from "node:path";
+import { promisify } from "node:util";
+import { extractAll, listPackage } from "@electron/asar";
+import { FuseState, FuseV1Options, getCurrentFuseWire } from "@electron/fuses";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connect } from "../../main/client/client.ts";
+import { until } from "../helpers/daemon.ts";
+import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/*
+ * electron-builder's real packing for Linux with a stand-in for Electron's runtime, which many machines cannot get: packing,
+ * fuses and integrity run for real; that the packed app starts can only be shown with the real runtime.
+ */
+
+const run = promisify(execFile);
+const builder = join(createRequire(import.meta.url).resolve("electron-builder/package.json"), "../cli.js");
+const sentinel = "dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX";
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let packed: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const runtime = join(folder.path, "runtime");
+  await mkdir(runtime);
+  // A runtime that holds nothing but what the fuses are written into: version 1, nine of them, all on.
+  const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, 9]), Buffer.from("1".repeat(9))]);
+  await writeFile(join(runtime, "electron"), Buffer.concat([Buffer.from("#!/bin/sh\nexit 1\n"), wire]));
+  await chmod(join(runtime, "electron"), 0o755);
+  const output = join(folder.path, "release");
+  const overrides = [`-c.electronDist=${runtime}`, `-c.directories.output=${output}`];
+  await run(process.execPath, [builder, "--linux", "--dir", "--x64", ...overrides], {
+    cwd: projectFolder,
+    env: { ...process.env, CSC_IDENTITY_AUTO_DISCOVERY: "false" },
+  });
+  packed = join(output, "linux-unpacked");
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const archive = () => join(packed, "resources/app.asar");
+
+test("the app holds what runs and nothing else: the bundles, the screen, and package.json", async () => {
+  const files = listPackage(archive(), { isPack: false })
+    .map(path => path.split(sep).join("/").replace(/^\//, ""))
+    .filter(path => /\.[a-z0-9]+$/.test(path));
+  const built = async (part: string) => {
+    const entries = await readdir(join(projectFolder, part), { recursive: true, withFileTypes: true });
+    return entries
+      .filter(entry => entry.isFile())
+      .map(entry => relative(projectFolder, join(entry.parentPath, entry.name)).split(sep).join("/"));
+  };
+  const expected = ["package.json", "dist/repoconf.js", ...(await built("dist/chunks"))];
+  expected.push(...(await built("dist/electron")), ...(await built("dist/screen")));
+  expect(files.sort()).toEqual(expected.sort());
+  expect(files.some(file => file.endsWith(".map") || file.includes("node_modules"))).toBe(false);
+  expect((await stat(archive())).size).toBeLessThan(12 * 1024 * 1024);
+});
+
+test("the fuses are as electron-builder.yml says, read back from what was written", async () => {
+  const wire = await getCurrentFuseWire(join(packed, "repoconf-desktop"));
+  expect(wire[FuseV1Options.RunAsNode]).toBe(FuseState.DISABLE);
+  expect(wire[FuseV1Options.EnableNodeOptionsEnvironmentVariable]).toBe(FuseState.DISABLE);
+  expect(wire[FuseV1Options.EnableNodeCliInspectArguments]).toBe(FuseState.DISABLE);
+  expect(wire[FuseV1Options.EnableEmbeddedAsarIntegrityValidation]).toBe(FuseState.ENABLE);
+  expect(wire[FuseV1Options.OnlyLoadAppFromAsar]).toBe(FuseState.ENABLE);
+  expect(wire[FuseV1Options.EnableCookieEncryption]).toBe(FuseState.ENABLE);
+  expect(wire[FuseV1Options.GrantFileProtocolExtraPrivileges]).toBe(FuseState.DISABLE);
+});
+
+test("what is packed runs: the headless daemon, started from the extracted archive, serves values and the screen", async () => {
+  const app = join(folder.path, "app");
+  extractAll(archive(), app);
+  const home = join(folder.path, "home");
+  const daemon = spawn(process.execPath, [join(app, "dist/repoconf.js"), "daemon", "--home", home, "--port", "0"]);
+  try {
+    await until(
+      () =>
+        readFile(join(home, "daemon.json")).then(
+          () => true,
+          () => false,
+        ),
+      "the daemon",
+    );
+    using client = await connect({ home });
+    await client.run("repo/add", { name: "shop", id: "shop" });
+    expect((await client.set("shop", { "svc.timeout": 30 }))?.revision).toBe(2);
+    const { url } = JSON.parse(await readFile(join(home, "daemon.json"), "utf8"));
+    expect(await (await fetch(url)).text()).toContain('<div id="root">');
+  } finally {
+    daemon.kill();
+  }
+});

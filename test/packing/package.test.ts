@@ -1,0 +1,97 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { projectFolder } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const run = promisify(execFile);
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let report: {
+  readonly filename: string;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+};
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  // What is built is there; the scripts would build it anew under the tests that use it.
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder.path];
+  const { stdout } = await run("npm", args, { cwd: projectFolder });
+  [report] = JSON.parse(stdout);
+  const tarball = join(folder.path, report.filename);
+  const options = ["--global", "--prefix", join(folder.path, "prefix"), "--no-audit", "--no-fund"];
+  await run("npm", ["install", ...options, tarball]);
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+const bin = () => join(folder.path, "prefix/bin/repoconf");
+const installed = () => join(folder.path, "prefix/lib/node_modules/repoconf");
+const command = async (args: readonly string[], cwd = folder.path) => {
+  const home = join(folder.path, "home");
+  // The Node that the tests run on, as the package's own is not in it.
+  const path = `${join(process.execPath, "..")}:${process.env["PATH"]}`;
+  return (await run(bin(), [...args], { cwd, env: { ...process.env, PATH: path, REPOCONF_HOME: home } })).stdout;
+};
+
+test("the package is small, holds no Electron and no script that runs when it is installed", async () => {
+  expect(report.unpackedSize).toBeLessThan(5 * 1024 * 1024);
+  expect(
+    report.files.map(({ path }) => path).filter(path => /electron|\.map$|^(main|test|renderer)\//.test(path)),
+  ).toEqual([]);
+  const { scripts, dependencies } = JSON.parse(await readFile(join(installed(), "package.json"), "utf8"));
+  for (const name of ["preinstall", "install", "postinstall"]) expect(scripts).not.toHaveProperty(name);
+  expect(Object.keys(dependencies)).toEqual(["json-schema-to-ts"]);
+  const tree = await readdir(join(folder.path, "prefix/lib/node_modules"), { recursive: true });
+  expect(tree.filter(path => /(^|\/)electron(\/|$)/.test(path))).toEqual([]);
+});
+
+test("the README's session works with the installed command: repo add, set, list, explain, undo, the screen, stop", async () => {
+  const shop = join(folder.path, "shop");
+  await mkdir(join(shop, ".git"), { recursive: true });
+  try {
+    expect(await command(["repo", "add"], shop)).toMatch(/^Added shop \([0-9a-f]{24}\)/);
+    expect(await command(["set", "svc.timeout=30"], shop)).toBe("Set svc.timeout = 30\n");
+    expect(await command(["list", "svc", "--stored"], shop)).toBe("svc.timeout\t30\tstored\n");
+    expect(await command(["explain", "svc.timeout"], shop)).toContain("comes from");
+    expect(await command(["undo"], shop)).toContain("Restored svc.timeout = 900");
+    const [link] = (await command(["ui", "--print"])).split("#");
+    expect(await (await fetch(link ?? "")).text()).toContain('<div id="root">');
+  } finally {
+    await command(["stop"]);
+  }
+});
+
+test("the typed client comes with its declarations: a right program compiles, a wrong one does not", async () => {
+  const project = join(folder.path, "tool");
+  await mkdir(join(project, "node_modules"), { recursive: true });
+  await run("ln", ["-s", installed(), join(project, "node_modules/repoconf")]);
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  const program = (value: string) => `import { connect } from "repoconf/client";
+using client = await connect();
+await client.set("shop", { "svc.timeout": ${value} });
+export const timeout: number = await client.get("shop", "svc.timeout");
+for await (const change of client.watch({ repo: "shop" })) change.revision.toFixed();
+`;
+  const compile = async (value: string) => {
+    await writeFile(join(project, "tool.ts"), program(value));
+    const tsc = join(projectFolder, "node_modules/typescript/bin/tsc");
+    const flags = [
+      "--noEmit",
+      "--strict",
+      "--target",
+      "es2024",
+      "--module",
+      "nodenext",
+      "--lib",
+      "es2024,esnext.disposable,dom",
+    ];
+    return run(process.execPath, [tsc, ...flags, "tool.ts"], { cwd: project }).then(
+      () => "compiles",
+      (error: { stdout: string }) => error.stdout,
+    );
+  };
+  expect(await compile("30")).toBe("compiles");
+  expect(await compile('"30"')).toContain("tool.ts(3,");
+});
