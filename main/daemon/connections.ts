@@ -168,6 +168,7 @@ export class Connections {
     // One that asks and does not read its answers is dropped as one that does not read its events.
     if (!connection.socket.takesMore()) return;
     await this.#options.dispatch(message, connection);
+    if (!connection.socket.takesMore()) return;
     // It expired while connected, and has just been told so.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }

@@ -61,6 +61,8 @@ export class RequestError extends RepoconfError {
 const defaultTimeout = 10_000;
 const firstRetryDelay = 100;
 const longestRetryDelay = 5_000;
+/** A connection that lived for less, in milliseconds, is not replaced at once. */
+const shortLife = 500;
 
 /**
  * A connection to the daemon that stays: it reconnects with backoff, and requests made meanwhile wait for it. For Node
@@ -74,6 +76,7 @@ export class RepoconfClient {
   #connecting: Promise<Socket> | undefined;
   #closed = false;
   #wasConnected = false;
+  #connectedAt = 0;
 
   constructor({ locate, timeout = defaultTimeout }: ClientOptions) {
     this.#locate = locate;
@@ -355,6 +358,7 @@ export class RepoconfClient {
       throw closedError();
     }
     const again = this.#wasConnected;
+    this.#connectedAt = Date.now();
     this.#socket = socket;
     this.#wasConnected = true;
     if (again) for (const watch of [...this.#watches]) void this.#begin(watch, true);
@@ -362,6 +366,8 @@ export class RepoconfClient {
   }
 
   async #reconnect(): Promise<Socket> {
+    // One that is lost as soon as it is there would be made again without end.
+    if (Date.now() - this.#connectedAt < shortLife) await new Promise(resolve => setTimeout(resolve, shortLife));
     for (let pause = firstRetryDelay; ; pause = Math.min(pause * 2, longestRetryDelay)) {
       try {
         return await this.#connectOnce();
