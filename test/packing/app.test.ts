@@ -90,6 +90,9 @@ test("what is packed runs: the headless daemon, started from the extracted archi
     const { url } = JSON.parse(await readFile(join(home, "daemon.json"), "utf8"));
     expect(await (await fetch(url)).text()).toContain('<div id="root">');
   } finally {
+    const ended = new Promise(resolve => daemon.once("exit", resolve));
     daemon.kill();
+    // It still writes while it ends.
+    await ended;
   }
 });
