@@ -38,21 +38,21 @@ async function sendChanges(
   { store, service, isValid }: CatchUpOptions,
 ): Promise<boolean> {
   const { caller, socket } = connection;
-  for await (const change of store.changes(repo, run.at)) {
-    if (!connection.isCatchingUp(repo, run)) return false;
+  let { at } = run;
+  for await (const change of store.changes(repo, at)) {
+    // Set back by another watch while the journal was read or the client was waited for.
+    if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.
     if (!isValid(caller)) {
       socket.disconnect();
       return false;
     }
-    if (change.revision <= run.at) continue;
-    const reached = run.at;
-    run.at = change.revision;
+    at = change.revision;
+    run.at = at;
     const seen = service.viewChange(caller, repo, change);
     if (seen === undefined) continue;
     socket.send(["config", "changed", seen]);
     await socket.drained();
-    if (run.at < change.revision || run.at < reached) return false;
   }
-  return true;
+  return run.at === at;
 }
