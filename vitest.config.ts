@@ -40,7 +40,7 @@ export default defineConfig({
           include: ["test/promises/**/*.test.ts"],
           globalSetup: "test/helpers/unpack-browser.ts",
           // The full numbers take their time.
-          ...(process.env["REPOCONF_TORTURE"] === "1" && { testTimeout: 40 * 60_000 }),
+          ...(process.env["REPOCONF_TORTURE"] === "1" && { testTimeout: 40 * 60_000, hookTimeout: 40 * 60_000 }),
         },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },

@@ -340,10 +340,15 @@ export class RepoconfClient {
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
     socket.once("connect", resolve);
     socket.once("connect_error", error => reject(connectFailure(error)));
-    socket.once("disconnect", reason => {
-      reject(new RepoconfError(1200, `The daemon ended the connection: ${reason}.`));
-      if (this.#socket === socket) for (const watch of [...this.#watches]) watch.lose();
-      if (this.#socket === socket && !this.#closed) void this.#connect().catch(error => this.#fail(error));
+    // Of a connection that is lost before the handshake begins, socket.io-client itself would say nothing. Where the daemon
+    // refuses, it closes first and then tells why.
+    socket.io.engine.once("close", reason =>
+      queueMicrotask(() => reject(new RepoconfError(1200, `The daemon ended the connection: ${reason}.`))),
+    );
+    socket.once("disconnect", () => {
+      if (this.#socket !== socket) return;
+      for (const watch of [...this.#watches]) watch.lose();
+      if (!this.#closed) void this.#connect().catch(error => this.#fail(error));
     });
     try {
       await promise;
@@ -353,9 +358,9 @@ export class RepoconfClient {
     } finally {
       clearTimeout(timer);
     }
-    if (this.#closed) {
+    if (this.#closed || !socket.connected) {
       socket.close();
-      throw closedError();
+      throw this.#closed ? closedError() : new RepoconfError(1200, "The connection was lost at once.");
     }
     const again = this.#wasConnected;
     this.#connectedAt = Date.now();

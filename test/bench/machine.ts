@@ -4,8 +4,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { io, type Socket } from "socket.io-client";
+import type { Socket } from "socket.io-client";
 import { build } from "vite";
+import { openSocket } from "../helpers/open-socket.ts";
 import { projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 /** Which of the two cores something runs on: what asks, or what answers. */
@@ -100,14 +101,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
   const asServer = (started: Started, url: string, apiKey: string): Server => ({
     ...started,
     url,
-    connect: async () => {
-      const socket = io(url, { auth: { apiKey }, transports: ["websocket"], forceNew: true, reconnection: false });
-      await new Promise<void>((resolve, reject) => {
-        socket.once("connect", resolve);
-        socket.once("connect_error", reject);
-      });
-      return socket;
-    },
+    connect: () => openSocket(url, apiKey),
   });
 
   return {

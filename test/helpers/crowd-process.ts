@@ -2,7 +2,7 @@
  * Many clients that watch, as one process; the daemon's address, the key and their number come by message.
  * Says when all watch; counts events, and sends the count when asked.
  */
-import { io, type Socket } from "socket.io-client";
+import { openSocket } from "./open-socket.ts";
 
 /** Sent to the process first; its arguments would show the key to others. */
 export interface Crowd {
@@ -24,17 +24,8 @@ let events = 0;
 let lost = 0;
 
 async function join({ url, key, repo }: Crowd): Promise<void> {
-  const socket: Socket = io(url, {
-    auth: { apiKey: key },
-    transports: ["websocket"],
-    forceNew: true,
-    reconnection: false,
-  });
+  const socket = await openSocket(url, key);
   socket.on("svc", () => events++);
-  await new Promise<void>((resolve, reject) => {
-    socket.once("connect", resolve);
-    socket.once("connect_error", reject);
-  });
   socket.on("disconnect", () => lost++);
   await socket.timeout(60_000).emitWithAck("svc", "config", "watch", { ...(repo !== undefined && { repo }) });
 }

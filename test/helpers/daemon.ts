@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { io, type Socket } from "socket.io-client";
+import type { Socket } from "socket.io-client";
 import { createDaemon, type Daemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
+import { openSocket } from "./open-socket.ts";
 
 /** A real daemon on a free port and a temporary home, and real clients of it. `await using` takes all of it away. */
 export interface TestDaemon extends AsyncDisposable {
@@ -116,23 +117,11 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   };
 }
 
-/** Rejects with the handshake's error (its `data` holds the code) if the daemon refuses. */
+/** As `openSocket`. */
 export async function connectClient(url: string, key: string | undefined): Promise<TestClient> {
-  const socket = io(url, {
-    auth: key === undefined ? {} : { apiKey: key },
-    reconnection: false,
-    forceNew: true,
-    transports: ["websocket"],
-  });
+  const socket = await openSocket(url, key);
   const events: EventMessage[] = [];
   socket.on("svc", (...message: EventMessage) => void events.push(message));
-  await new Promise<void>((resolve, reject) => {
-    socket.once("connect", resolve);
-    socket.once("connect_error", error => {
-      socket.close();
-      reject(error);
-    });
-  });
   let taken = 0;
   return {
     socket,

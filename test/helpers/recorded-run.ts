@@ -165,7 +165,8 @@ class Run {
         if (resource !== "config") return;
         events.push({ revision: payload.revision, changes: valuesOf(payload), seen: ++this.#time });
       });
-      await client.call("config/watch", { repo, since: current }).catch(() => undefined);
+      const reply = await client.call("config/watch", { repo, since: current }).catch(() => undefined);
+      if (reply !== undefined && reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       sessions.push({ since: current, events });
       const most = 20 + random(400);
       await until(

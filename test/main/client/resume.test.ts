@@ -7,21 +7,11 @@ import { expect, test } from "vitest";
 import { connect, type WatchMessage } from "../../../main/client/client.ts";
 import type { ConfigChanged } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { randomNumbers } from "../../helpers/random.ts";
 
 /** How many changes; 5,000 in full. */
 const count = Number(process.env["REPOCONF_CHANGES"] ?? (process.env["REPOCONF_TORTURE"] === "1" ? 5_000 : 600));
 const seed = Number(process.env["REPOCONF_SEED"] ?? 4);
-
-/** Numbers that are the same for the same seed (mulberry32). */
-function randomNumbers(start: number): (below: number) => number {
-  let state = start;
-  return below => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 
 /** A watcher whose client is thrown away now and then, a new one going on from the last change that it saw. */
 class Watcher {

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { expect, test } from "vitest";
+import { RepoconfClient } from "../../shared/client/client.ts";
+import { startTestDaemon } from "../helpers/daemon.ts";
+
+/** Takes websockets and dies before Engine.IO's first packet, as a daemon does that is killed at that moment. */
+async function startDyingServer() {
+  let connections = 0;
+  const server = createServer();
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
+    connections++;
+    const accept = createHash("sha1")
+      .update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest("base64");
+    const head = `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}`;
+    socket.end(`${head}\r\n\r\n`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    get connections() {
+      return connections;
+    },
+    [Symbol.dispose]: () => void server.close(),
+  };
+}
+
+// Longer than a test may take: none of these waits for it to run out.
+const timeout = 3_600_000;
+
+test("a first connect that is lost in the handshake fails at once", async () => {
+  using dying = await startDyingServer();
+  using client = new RepoconfClient({ timeout, locate: async () => ({ url: dying.url, apiKey: "any" }) });
+  await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
+});
+
+test("a reconnect that is lost in the handshake is made again at once", async () => {
+  await using t = await startTestDaemon();
+  using dying = await startDyingServer();
+  const repo = await t.addRepository();
+  const urls = [t.url, dying.url, dying.url];
+  const locate = async () => ({ url: urls.shift() ?? t.url, apiKey: t.ownerKey });
+  using client = new RepoconfClient({ timeout, locate });
+  await client.connect();
+  await t.restart();
+  await client.get(repo, "svc.timeout");
+  expect(dying.connections).toBe(2);
+});
