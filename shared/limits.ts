@@ -16,6 +16,8 @@ export const limits = {
   valueBytes: 256 * 1024,
   repositoryFileBytes: 4 * 1024 * 1024,
   sockets: 1_000,
+  /** Entries of one page of a long list. */
+  pageLength: 1_000,
   /** Bytes of events that may wait for a client which does not read; beyond it the client is disconnected. */
   waitingEventBytes: 16 * 1024 * 1024,
 } as const;

@@ -60,7 +60,7 @@ export interface OperationArgumentsByName {
   };
   "history/forget": { readonly repo?: string | null; readonly field?: string | null };
   "scope/list": object;
-  "repo/list": PageArguments & { readonly path?: string | null };
+  "repo/list": PageArguments & { readonly repo?: string | null; readonly path?: string | null };
   "repo/add": {
     readonly name: string;
     readonly path?: string | null;

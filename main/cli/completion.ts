@@ -145,9 +145,8 @@ async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]
 
 /** A name that several have says nothing: of those the ids. */
 async function repositoryNames(values: ReadonlyMap<string, string>) {
-  const { listRepositories } = await import("./repositories.ts");
   using client = await connectToRunning(values);
-  const entries = await listRepositories(client);
+  const entries = await client.repositories();
   const byName = Map.groupBy(entries, ({ name }) => name);
   const names = entries.map(({ id, name }) => (byName.get(name)?.length === 1 ? name : id));
   return { names, ids: entries.map(({ id }) => id) };

@@ -1,7 +1,8 @@
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
-import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { maskValue } from "../../shared/scopes/value-text.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
@@ -22,22 +23,13 @@ const mask = "••••••";
 
 /** A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. */
 export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
-  if (!reveal && schema?.["x-masked"]) return showValue(masked(value), undefined, true);
+  if (!reveal && schema?.["x-masked"]) return showValue(maskValue(value, mask), undefined, true);
   return value === "" ? '""' : rawValue(value);
 }
 
 /** A value as programs take it: a text as it is, anything else as JSON. */
 export function rawValue(value: JsonValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-/** The names of things stay; what they hold does not show. */
-function masked(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(masked);
-  if (!isJsonObject(value)) return mask;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, name === "name" ? inner : masked(inner)]),
-  );
 }
 
 /**

@@ -6,7 +6,7 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { findWorkTree } from "../git.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 import { CommandError } from "./exit-codes.ts";
-import { chooseRepository, listRepositories } from "./repositories.ts";
+import { chooseRepository } from "./repositories.ts";
 import { confirm, print, printJson, printNote, printTable } from "./terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {
@@ -50,7 +50,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
     const path =
       folder === undefined ? await workTreeHere() : await realpath(resolve(folder)).catch(() => resolve(folder));
-    const known = (await listRepositories(client)).find(entry => entry.path === path);
+    const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
     const entry = await addOne(client, path, options);
     if (options.json) printJson(entry);
@@ -75,7 +75,7 @@ function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddO
 
 async function addBelow(client: RepoconfClient, folder: string, options: AddOptions): Promise<void> {
   const { findWorkTreesBelow } = await import("../git.ts");
-  const known = new Set((await listRepositories(client)).map(entry => entry.path));
+  const known = new Set((await client.repositories()).map(entry => entry.path));
   const found: string[] = [];
   const root = await realpath(resolve(folder)).catch(() => {
     throw new CommandError(`${folder} is no folder that can be read.`);
@@ -105,7 +105,7 @@ function progress(text: string): void {
 async function list(options: SessionOptions & OutputOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client }) => {
-    const entries = await listRepositories(client);
+    const entries = await client.repositories();
     if (options.json) return printJson(entries);
     if (entries.length === 0) printNote("There is no repository yet. Add one with: repoconf repo add");
     const rows = entries.map(({ id, name, path, modified, health }) => [

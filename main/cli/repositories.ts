@@ -5,27 +5,15 @@ import { findWorkTree } from "../git.ts";
 import { CommandError } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
-/** Every repository that the key may read. */
-export async function listRepositories(client: RepoconfClient): Promise<RepositoryEntry[]> {
-  const entries: RepositoryEntry[] = [];
-  let after: string | undefined;
-  do {
-    const page = await client.request("repo/list", { limit: 1_000, ...(after !== undefined && { after }) });
-    entries.push(...page.result);
-    after = page.next;
-  } while (after !== undefined);
-  return entries;
-}
-
 /** The repository that a command is about: the one named by id or name, else the one that holds the current folder. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
   return named === undefined ? repositoryHere(client) : repositoryNamed(client, named);
 }
 
 async function repositoryNamed(client: RepoconfClient, named: string): Promise<RepositoryEntry> {
-  const entries = await listRepositories(client);
-  const byId = entries.find(entry => entry.id === named);
+  const [byId] = await client.run("repo/list", { repo: named });
   if (byId !== undefined) return byId;
+  const entries = await client.repositories();
   const [first, second] = entries.filter(entry => entry.name === named);
   if (first !== undefined && second === undefined) return first;
   if (first !== undefined) {

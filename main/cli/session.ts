@@ -3,6 +3,7 @@ import { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
+import { isOlder } from "../version.ts";
 import type { SessionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { printNote } from "./terminal.ts";
@@ -24,7 +25,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     locate: async () => {
       const where = { home: home.folder, ...(options.keyFile !== undefined && { keyFile: options.keyFile }) };
       const address = await locateDaemon(where);
-      if (!told && isNewer(packageJson.version, address.endpoint.version)) {
+      if (!told && isOlder(address.endpoint.version, packageJson.version)) {
         printNote(
           `The daemon has version ${address.endpoint.version}, this is ${packageJson.version}. To run the new one: repoconf restart`,
         );
@@ -73,15 +74,6 @@ export function usesOwnerKey({ keyFile }: { readonly keyFile?: string }): boolea
 export async function withSession(options: SessionOptions, work: (session: Session) => Promise<void>): Promise<void> {
   using session = await openSession(options);
   await work(session);
-}
-
-function isNewer(one: string, other: string): boolean {
-  const [left, right] = [one, other].map(version => version.split(/[.-]/).map(Number));
-  for (const index of [0, 1, 2]) {
-    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
-    if (difference !== 0) return difference > 0;
-  }
-  return false;
 }
 
 /** The home that a command's options name. */

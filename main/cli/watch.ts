@@ -33,11 +33,11 @@ export function addWatchCommand(program: Command): void {
 
 async function watch(options: WatchOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
-  const { chooseRepository, listRepositories } = await import("./repositories.ts");
+  const { chooseRepository } = await import("./repositories.ts");
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
     const fields = await listFields(client);
-    const names = new Map((await listRepositories(client)).map(({ id, name }) => [id, name]));
+    const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // Whoever reads our output may leave first, as head does.

@@ -1,3 +1,4 @@
+import { limits } from "../../shared/limits.ts";
 import type { OperationArguments, OperationName } from "../../shared/protocol.ts";
 
 /*
@@ -19,7 +20,7 @@ interface ArgumentSchema<Arguments> {
 const optionalString = { type: ["string", "null"] } as const;
 const optionalBoolean = { type: ["boolean", "null"] } as const;
 const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
-const limit = { type: ["integer", "null"], minimum: 1, maximum: 1000 } as const;
+const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
 
 /** What `set`, `unset` and their like take beside their fields. None has a dot, so none can be taken for a field. */
 const changeOptions = {
@@ -123,7 +124,10 @@ export const argumentSchemas = {
   },
   "history/forget": { type: "object", properties: { repo: optionalString, field: optionalString } },
   "scope/list": { type: "object", properties: {} },
-  "repo/list": { type: "object", properties: { path: optionalString, limit, after: optionalString } },
+  "repo/list": {
+    type: "object",
+    properties: { repo: optionalString, path: optionalString, limit, after: optionalString },
+  },
   "repo/add": {
     type: "object",
     properties: {

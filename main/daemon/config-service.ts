@@ -116,10 +116,11 @@ export class ConfigService {
     return undefined;
   }
 
-  /** The repositories in which the caller may read something, by id. */
-  async repositories(caller: Caller): Promise<RepositoryEntry[]> {
+  /** The repositories in which the caller may read something, by id; of one alone if `repo` is given. */
+  async repositories(caller: Caller, repo?: string): Promise<RepositoryEntry[]> {
     const summaries = await this.#store.summaries();
-    const entries = await Promise.all(summaries.map(summary => this.#entry(caller, summary)));
+    const wanted = repo === undefined ? summaries : summaries.filter(({ id }) => id === repo);
+    const entries = await Promise.all(wanted.map(summary => this.#entry(caller, summary)));
     return entries.filter(entry => entry !== undefined).sort((one, other) => (one.id < other.id ? -1 : 1));
   }
 

@@ -1,14 +1,14 @@
 import { dialog } from "electron";
 import { findDaemon } from "../client/locate.ts";
 import { type AppDaemon, type AppDaemonOptions, attach, ownDaemon, stopDaemon } from "../desktop/app-daemon.ts";
+import { isOlder } from "../version.ts";
 
 /** Starts the daemon in this process, or attaches to the one that has the home. Undefined: the person rather quits. */
 export async function openDaemon(options: AppDaemonOptions): Promise<AppDaemon | undefined> {
   const { home, version } = options;
   const running = await findDaemon(home);
   if (running === undefined) return ownDaemon(options);
-  const isOlder = running.version.localeCompare(version, undefined, { numeric: true }) < 0;
-  if (!isOlder) return attach(home, running.url);
+  if (!isOlder(running.version, version)) return attach(home, running.url);
   const { response } = await dialog.showMessageBox({
     type: "question",
     message: `An older Repoconf (${running.version}) is running on this home.`,

@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import type { FoundWorkTree } from "../../shared/protocol.ts";
+import { Failure } from "../fields/problems.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { select } from "../state/navigation.ts";
@@ -103,11 +104,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
             ))}
           </fieldset>
         )}
-        {problem !== undefined && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back

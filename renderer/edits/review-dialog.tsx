@@ -1,5 +1,7 @@
 import { type FormEvent, useState } from "react";
 import { Modal } from "../dialogs/modal.tsx";
+import { ReasonField } from "../dialogs/reason-field.tsx";
+import { Failure } from "../fields/problems.tsx";
 import { DiffTable } from "../history/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
 import { saveEdits } from "../state/saving.ts";
@@ -55,15 +57,8 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           </section>
         ))}
         {pending.size === 0 && <p>There is nothing to save.</p>}
-        <label className="labelled">
-          Reason <span className="hint">(optional; it stays in the history)</span>
-          <input className="input" maxLength={1000} value={reason} onChange={event => setReason(event.target.value)} />
-        </label>
-        {problem !== undefined && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <ReasonField value={reason} onChange={setReason} />
+        <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back

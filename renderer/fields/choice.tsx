@@ -1,6 +1,7 @@
 import { useId } from "react";
 import { Button, ListBox, ListBoxItem, Popover, Select, SelectValue } from "react-aria-components";
 import type { JsonValue } from "../../shared/json.ts";
+import { numberLabels } from "../../shared/scopes/value-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -55,11 +56,8 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
 function optionsOf(schema: EditorProps["schema"], keys: readonly string[] | undefined): Option[] {
   const optionOf = (value: JsonValue, text: string) => ({ id: JSON.stringify(value), value, text });
   if (keys !== undefined) return [optionOf("", "none"), ...keys.map(key => optionOf(key, key))];
-  const labels = schema["x-labels"];
-  if (labels !== undefined) {
-    const first = typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
-    return labels.map((text, index) => optionOf(first + index, text));
-  }
+  const labels = numberLabels(schema);
+  if (labels !== undefined) return [...labels].map(([number, text]) => optionOf(number, text));
   const values = Array.isArray(schema["enum"]) ? (schema["enum"] as readonly JsonValue[]) : [];
   return values.map(value => optionOf(value, value === "" ? "none" : String(value)));
 }

@@ -1,5 +1,6 @@
 import type { RefObject } from "react";
 import type { JsonValue } from "../../shared/json.ts";
+import { AddEntry } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
@@ -57,16 +58,13 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
           </li>
         ))}
       </ol>
-      <button
-        type="button"
-        className="button"
-        onClick={() => {
+      <AddEntry
+        label={label}
+        onPress={() => {
           added();
           onChange([...items, emptyValue(inner)]);
         }}
-      >
-        Add an entry<span className="visually-hidden"> to {label}</span>
-      </button>
+      />
       <Problems problems={ownProblems(problems)} />
     </div>
   );

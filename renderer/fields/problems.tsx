@@ -10,3 +10,13 @@ export function Problems({ id, problems }: { readonly id?: string; readonly prob
     </p>
   );
 }
+
+/** What went wrong with a request, in the dialog that made it. */
+export function Failure({ text }: { readonly text: string | undefined }) {
+  if (text === undefined) return undefined;
+  return (
+    <p className="problem" role="alert">
+      {text}
+    </p>
+  );
+}

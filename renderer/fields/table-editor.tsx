@@ -1,6 +1,7 @@
 import type { RefObject } from "react";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { AddEntry } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
@@ -66,16 +67,13 @@ export function TableEditor({ value, schema, label, problems, revealed, onChange
           </tbody>
         </table>
       )}
-      <button
-        type="button"
-        className="button"
-        onClick={() => {
+      <AddEntry
+        label={label}
+        onPress={() => {
           added();
           onChange([...items, emptyValue(inner)]);
         }}
-      >
-        Add an entry<span className="visually-hidden"> to {label}</span>
-      </button>
+      />
       <Problems problems={ownProblems(problems)} />
     </div>
   );

@@ -1,6 +1,8 @@
 import { type FormEvent, useEffect, useState } from "react";
 import type { Config } from "../../shared/config.ts";
 import { Modal } from "../dialogs/modal.tsx";
+import { ReasonField } from "../dialogs/reason-field.tsx";
+import { Failure } from "../fields/problems.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
@@ -78,15 +80,8 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
             }))}
           />
         )}
-        <label className="labelled">
-          Reason <span className="hint">(optional; it stays in the history)</span>
-          <input className="input" maxLength={1000} value={reason} onChange={event => setReason(event.target.value)} />
-        </label>
-        {problem !== undefined && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <ReasonField value={reason} onChange={setReason} />
+        <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back

@@ -10,7 +10,6 @@ import { editKey, type LastChange, type OpenRepository, type ScreenState, screen
 
 /** Milliseconds that a field stays marked after it changed elsewhere. */
 const flashTime = 2_500;
-const pageSize = 1_000;
 /** Milliseconds in which changes of repositories that are not open are counted together. */
 const countDelay = 300;
 
@@ -56,14 +55,7 @@ async function loadScopes(): Promise<void> {
 }
 
 async function loadRepositories(): Promise<void> {
-  const entries: RepositoryEntry[] = [];
-  let after: string | undefined;
-  do {
-    const reply = await daemon().request("repo/list", { limit: pageSize, ...(after !== undefined && { after }) });
-    entries.push(...(reply.result ?? []));
-    after = reply.next;
-  } while (after !== undefined);
-  screenStore.setState({ repositories: inOrder(entries) });
+  screenStore.setState({ repositories: inOrder(await daemon().repositories()) });
 }
 
 function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {

@@ -2,6 +2,7 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { mask, showNumber } from "../page/show-json.ts";
 import { editKey, type ScreenState, type Selection } from "../state/store.ts";
 
 interface RowPlace {
@@ -142,12 +143,7 @@ export function shortValue(value: unknown, schema: FieldSchema): string {
     const names = Object.keys(value);
     return names.length === 0 ? "none" : names.join(", ");
   }
-  if (schema["x-masked"]) return "••••";
+  if (schema["x-masked"]) return mask;
   if (typeof value === "boolean") return value ? "on" : "off";
-  const labels = schema["x-labels"];
-  if (typeof value === "number" && labels !== undefined) {
-    const first = typeof schema["minimum"] === "number" ? schema["minimum"] : 0;
-    return labels[value - first] ?? String(value);
-  }
-  return schema["x-unit"] === undefined ? String(value) : `${String(value)} ${schema["x-unit"]}`;
+  return typeof value === "number" ? showNumber(value, schema) : String(value);
 }

@@ -21,6 +21,7 @@ export function SearchBox() {
     <search className="search">
       <input
         ref={box}
+        className="input"
         type="search"
         aria-label="Search repositories, fields and values"
         placeholder="Search  (press /)"

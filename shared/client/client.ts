@@ -2,6 +2,7 @@ import { io, type Socket } from "socket.io-client";
 import { configValue } from "../config.ts";
 import { splitConfigPath } from "../config-path.ts";
 import { type ErrorCode, type ErrorEntry, errorNames, RepoconfError } from "../errors.ts";
+import { limits } from "../limits.ts";
 import type {
   ChangedRepository,
   ConfigChanged,
@@ -11,6 +12,7 @@ import type {
   OperationName,
   OperationResults,
   Reply,
+  RepositoryEntry,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
@@ -149,6 +151,21 @@ export class RepoconfClient {
   async list(repo: string, options: { readonly revision?: number } = {}): Promise<ConfigScopes> {
     const config = await this.run("config/list", { repo, ...options });
     return config as unknown as ConfigScopes;
+  }
+
+  /** Every repository that the key may read. Throws RequestError. */
+  async repositories(): Promise<RepositoryEntry[]> {
+    const entries: RepositoryEntry[] = [];
+    let after: string | undefined;
+    do {
+      const args = { limit: limits.pageLength, ...(after !== undefined && { after }) };
+      const { result, errors, next } = await this.request("repo/list", args);
+      const [first] = errors;
+      if (first !== undefined) throw new RequestError(first, { result, errors });
+      entries.push(...result);
+      after = next;
+    } while (after !== undefined);
+    return entries;
   }
 
   /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */

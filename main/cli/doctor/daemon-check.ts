@@ -46,9 +46,8 @@ export interface Served {
 /** What the daemon that runs says. Throws RepoconfError, such as 1100 if the owner's key is no longer good. */
 export async function askDaemon(home: Home): Promise<Served> {
   const { connect } = await import("../../client/client.ts");
-  const { listRepositories } = await import("../repositories.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
-  const ids = (await listRepositories(client)).map(({ id }) => id);
+  const ids = (await client.repositories()).map(({ id }) => id);
   const { refusals = {} } = await client.run("daemon/status", {});
   return { ids, refusals };
 }

@@ -23,8 +23,8 @@ export function repositoryOperations(
   assertRunning: () => void,
 ): RepositoryOperations {
   return {
-    "repo/list": async ({ path, limit, after }, { caller }) => {
-      const entries = await service.repositories(caller);
+    "repo/list": async ({ repo, path, limit, after }, { caller }) => {
+      const entries = await service.repositories(caller, repo || undefined);
       return path ? { result: await nearestAbove(entries, absolutePath(path)) } : page(entries, limit, after);
     },
 

@@ -253,32 +253,54 @@ export async function moveFile(from: string, to: string, fileSystem: FileSystem 
   return true;
 }
 
+/** How often a file is copied anew because it was changed meanwhile. */
+const mostCopies = 20;
+
 /**
- * Copies a file as it is, durably, to where nothing is. A link is copied as a link: what it leads to is not ours. False if
- * there is no file; throws the system's error.
+ * Copies a file as it is, durably, and as it still is when the copy is on the disk. A link is copied as a link: what it
+ * leads to is not ours. False if there is no file; throws the system's error, and Error for a file that does not stay the
+ * same.
  */
 export async function keepFile(from: string, to: string, fileSystem: FileSystem = realFileSystem): Promise<boolean> {
+  for (let copies = 0; copies < mostCopies; copies++) {
+    await fileSystem.unlink(to).catch(error => {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+    });
+    const before = await readAsItIs(from, fileSystem);
+    if (before === undefined) return false;
+    if (typeof before === "string") await symlink(before, to);
+    else await writeCopy(to, before, fileSystem);
+    await syncFolder(dirname(to), fileSystem);
+    const after = await readAsItIs(from, fileSystem);
+    if (typeof before === "string" ? after === before : Buffer.isBuffer(after) && after.equals(before)) return true;
+  }
+  throw new Error(`${from} is being changed again and again; nothing was replaced`);
+}
+
+async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Promise<void> {
+  const copy = await fileSystem.open(to, "wx", 0o600);
   try {
-    const bytes = await readBytes(from, fileSystem);
-    const copy = await fileSystem.open(to, "wx", 0o600);
-    try {
-      await copy.writeFile(bytes);
-      await copy.sync();
-    } catch (error) {
-      // Half of it would be taken for the whole.
-      await fileSystem.unlink(to).catch(() => {});
-      throw error;
-    } finally {
-      await copy.close();
-    }
+    await copy.writeFile(bytes);
+    await copy.sync();
+  } catch (error) {
+    // Half of it would be taken for the whole.
+    await fileSystem.unlink(to).catch(() => {});
+    throw error;
+  } finally {
+    await copy.close();
+  }
+}
+
+/** What a file holds, or what a link says; undefined if there is neither. */
+async function readAsItIs(path: string, fileSystem: FileSystem): Promise<Buffer | string | undefined> {
+  try {
+    return await readBytes(path, fileSystem);
   } catch (error) {
     const code = systemErrorCode(error);
-    if (code === "ENOENT") return false;
+    if (code === "ENOENT") return undefined;
     if (code !== "ELOOP" && code !== "EMLINK") throw error;
-    await symlink(await readlink(from), to);
+    return readlink(path);
   }
-  await syncFolder(dirname(to), fileSystem);
-  return true;
 }
 
 async function readBytes(path: string, fileSystem: FileSystem): Promise<Buffer> {

@@ -146,9 +146,9 @@ export class JsonDocument {
     await this.#file.write(text, () => this.#assertUntouched());
   }
 
-  /** As `replaceText`, whatever the file is now, if it can be replaced. */
-  async overwriteText(text: string): Promise<void> {
-    await this.#file.write(text);
+  /** As `replaceText`, whatever the file is now; `keep` is called right before it is replaced. */
+  async overwriteText(text: string, keep: () => Promise<void>): Promise<void> {
+    await this.#file.write(text, keep);
   }
 
   async #assertUntouched(): Promise<void> {

@@ -228,8 +228,8 @@ export class Repository {
   }
 
   /**
-   * Inside `exclusive`: writes the file that people edit anew from what is in service; `keep` puts what is there aside
-   * before. Throws RepoconfError 1102, 1106 or 1108.
+   * Inside `exclusive`: writes the file that people edit anew from what is in service; `keep` puts aside what is
+   * there right before. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restoreText(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
     if (this.#removed) throw this.#notWritable();
@@ -242,8 +242,7 @@ export class Repository {
     const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
     const value = document === this.files.tree ? { config } : whole;
     try {
-      await keep(document.path);
-      await document.overwriteText(formatJsonText(value));
+      await document.overwriteText(formatJsonText(value), () => keep(document.path));
     } catch (error) {
       throw storageFailure(this.id, error);
     }

@@ -105,7 +105,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   ],
   "history/forget": [["repo", "field"]],
   "scope/list": [[]],
-  "repo/list": [[], ["path", "limit", "after"]],
+  "repo/list": [[], ["repo", "path", "limit", "after"]],
   "repo/add": [["name"], ["path", "id", "inTree"]],
   "repo/update": [["repo", "name"], ["path"]],
   "repo/remove": [["repo"]],

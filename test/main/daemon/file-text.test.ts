@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { breakFile, halfAFile, untilHealth } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { watchFileSystem } from "../../helpers/file-system.ts";
 import { type Shop, shopText, startShop } from "../../helpers/shop.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -284,6 +285,37 @@ describe("file/restore", () => {
     expect(await readFile(result.movedTo ?? "", "utf8")).toBe(text);
     expect(await shop.health()).toEqual([]);
     expect(JSON.parse(await shop.read()).config).toEqual({ svc: { timeout: 30, refresh_day: 2 } });
+  });
+
+  test.each([1, 3])("keeps what is saved while it copies, %i times", async times => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(shopText, { fileSystem });
+    await breakFile(shop.t, "shop");
+    let saved = 0;
+    fileSystem.before = async ({ operation, path }) => {
+      // The copy is written and not yet on the disk.
+      if (operation !== "sync" || !path.includes("/removed/") || saved === times) return;
+      saved++;
+      await writeFile(shop.file, `${halfAFile} ${saved}`);
+    };
+    const { result, errors } = await shop.t.owner.call("file/restore", { repo: "shop" });
+    expect(errors).toEqual([]);
+    expect(await readFile(result.movedTo ?? "", "utf8")).toBe(`${halfAFile} ${times}`);
+    expect(await removedFiles(shop.t)).toHaveLength(1);
+    expect(await shop.value("timeout")).toBe(30);
+  });
+
+  test("replaces nothing that a program changes again and again", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(shopText, { fileSystem });
+    await breakFile(shop.t, "shop");
+    let saved = 0;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation === "sync" && path.includes("/removed/")) await writeFile(shop.file, `${halfAFile} ${++saved}`);
+    };
+    const { errors } = await shop.t.owner.call("file/restore", { repo: "shop" });
+    expect(errors).toMatchObject([{ code: 1108 }]);
+    expect(await shop.read()).toBe(`${halfAFile} ${saved}`);
   });
 
   test("writes a file that is gone, and then there is nothing to keep", async () => {

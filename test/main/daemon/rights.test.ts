@@ -142,6 +142,16 @@ describe("what a limited key sees of a repository", () => {
     ]);
   });
 
+  test("repo/list by id answers that one alone, if it may be seen", async () => {
+    await using t = await startTestDaemon();
+    for (const id of ["here", "hidden"]) await t.addRepository(id);
+    const tool = await t.connectWith([{ repos: ["here"], fields: ["svc.timeout"], right: "read" }]);
+    const idsOf = async (repo: string) => (await tool.call("repo/list", { repo })).result.map(({ id }) => id);
+    expect(await idsOf("here")).toEqual(["here"]);
+    expect(await idsOf("hidden")).toEqual([]);
+    expect(await idsOf("nowhere")).toEqual([]);
+  });
+
   test("repo/list by path finds the nearest repository that it may see", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("repo/add", { name: "outer", id: "outer", path: "/work-tree" });

@@ -1,0 +1,9 @@
+/** Whether a version ("1.2.3") comes before another; what follows the three numbers does not count. */
+export function isOlder(version: string, other: string): boolean {
+  const [left, right] = [version, other].map(one => one.split(/[.-]/).map(Number));
+  for (const index of [0, 1, 2]) {
+    const difference = (left?.[index] ?? 0) - (right?.[index] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

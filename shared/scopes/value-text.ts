@@ -1,0 +1,18 @@
+import { isJsonObject, type JsonValue } from "../json.ts";
+import type { ValueSchema } from "./scope-schema.ts";
+
+/** The names of a schema's whole numbers (`x-labels`), by number; undefined if they have none. */
+export function numberLabels(schema: ValueSchema): ReadonlyMap<number, string> | undefined {
+  const { "x-labels": labels, minimum } = schema;
+  const first = typeof minimum === "number" ? minimum : 0;
+  return labels && new Map(labels.map((text, index) => [first + index, text]));
+}
+
+/** A masked value: the names of things stay, and `mask` stands for all that they hold. */
+export function maskValue(value: JsonValue, mask: string): JsonValue {
+  if (Array.isArray(value)) return value.map(inner => maskValue(inner, mask));
+  if (!isJsonObject(value)) return mask;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, name === "name" ? inner : maskValue(inner, mask)]),
+  );
+}
