@@ -53,9 +53,13 @@ export function runProcess(command: string, args: readonly string[], options: Ru
 }
 
 /** Starts `repoconf daemon` and waits for its greeting. An existing home is not taken away at the end. */
-export async function spawnDaemon(args: readonly string[] = ["--port", "0"], home?: string): Promise<SpawnedDaemon> {
+export async function spawnDaemon(
+  args: readonly string[] = ["--port", "0"],
+  home?: string,
+  nodeArguments: readonly string[] = [],
+): Promise<SpawnedDaemon> {
   const homeFolder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-e2e-")));
-  const child = spawn(process.execPath, [repoconfCommand, "daemon", "--home", homeFolder, ...args], {
+  const child = spawn(process.execPath, [...nodeArguments, repoconfCommand, "daemon", "--home", homeFolder, ...args], {
     env: cleanEnvironment(),
   });
   const output = collect(child.stdout);

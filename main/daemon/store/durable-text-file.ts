@@ -102,7 +102,7 @@ export class DurableTextFile implements Adapter<string> {
       if (stats.size > maximumBytes) {
         throw new UnreadableFileError(`it has ${stats.size} bytes; at most ${maximumBytes} are read`);
       }
-      const bytes = await handle.readFile();
+      const bytes = await readWhole(handle, stats.size);
       this.#stamp = { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
       this.#fileMode = stats.mode & 0o777;
       try {
@@ -233,6 +233,14 @@ export class DurableTextFile implements Adapter<string> {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     }
   }
+}
+
+/** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */
+async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
+  // With room for one byte more: filling that, the file has grown meanwhile.
+  const buffer = Buffer.allocUnsafe(size + 1);
+  const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
+  return bytesRead <= size ? buffer.subarray(0, bytesRead) : handle.readFile();
 }
 
 /** Moves a file to another folder of the same file system, durably. False if there is no such file. */
