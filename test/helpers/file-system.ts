@@ -8,7 +8,6 @@ const handleOperations = [
   "writeFile",
   "truncate",
   "chmod",
-  "stat",
   "sync",
   "datasync",
   "close",
@@ -17,7 +16,7 @@ type HandleOperation = (typeof handleOperations)[number];
 
 /** One call under a durable write. */
 export interface FileCall {
-  readonly operation: "open" | "rename" | "unlink" | HandleOperation;
+  readonly operation: "open" | "rename" | "unlink" | "readNow" | HandleOperation;
   /** The file's path, of a rename the one it has before; of a temporary file in the home without its random ending. */
   readonly path: string;
 }
@@ -26,7 +25,7 @@ export interface FileCall {
 export interface WatchedFileSystem extends FileSystem {
   /** Every call so far, in the order in which they began. */
   readonly calls: FileCall[];
-  /** Runs before each call, which waits for it; what it throws becomes the call's failure. */
+  /** Runs before each call, which waits for it (but for readNow, which waits for nothing); what it throws becomes the call's failure. */
   before: (call: FileCall) => void | Promise<void>;
   /** Runs when a call has succeeded. */
   after: (call: FileCall) => void;
@@ -71,6 +70,14 @@ export function watchFileSystem(): WatchedFileSystem {
       ),
     rename: (from, to) => run({ operation: "rename", path: String(from) }, () => realFileSystem.rename(from, to)),
     unlink: path => run({ operation: "unlink", path: String(path) }, () => realFileSystem.unlink(path)),
+    readNow: (path, length) => {
+      const call = { operation: "readNow", path } as const;
+      calls.push(call);
+      void watched.before(call);
+      const bytes = realFileSystem.readNow(path, length);
+      watched.after(call);
+      return bytes;
+    },
   };
   return watched;
 }

@@ -54,6 +54,7 @@ export class PowerLoss {
   constructor(home: string) {
     this.#home = home;
     this.fileSystem = {
+      readNow: realFileSystem.readNow,
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
         const inode = this.#names.get(name) ?? this.#nextInode;

@@ -6,13 +6,11 @@ import { reportPromise } from "../helpers/promise.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 import { waysOfSaving } from "../helpers/ways-of-saving.ts";
 
-/** The file calls of one set so far, each with its place in the write; the last look is the one with the new text on the disk. */
+/** The file calls of one set so far, each with its place in the write. */
 function stepsOf(calls: readonly FileCall[], file: string, homeFolder: string): string[] {
-  let part = "";
   return calls.map(({ operation, path }) => {
-    if (operation === "close" && path.endsWith("/tmp/shop.json")) part = "last look: ";
-    const step = path === file ? `${part}${operation}` : `${operation} ${path.slice(homeFolder.length)}`;
-    return step;
+    if (operation === "readNow") return "last look";
+    return path === file ? operation : `${operation} ${path.slice(homeFolder.length)}`;
   });
 }
 
@@ -37,9 +35,7 @@ test.each(waysOfSaving)(
         "sync /tmp/shop.json",
         "write /journal/shop.0-0.jsonl",
         "datasync /journal/shop.0-0.jsonl",
-        "last look: open",
-        "last look: readFile",
-        "last look: close",
+        "last look",
         "rename /tmp/shop.json",
         "sync /repos",
       ]),
@@ -54,7 +50,7 @@ test.each(waysOfSaving)(
       const begin = fileSystem.calls.length;
       let reached: string | undefined;
       fileSystem.before = () => {
-        if (reached !== undefined || fileSystem.calls.length - begin <= round % 26) return;
+        if (reached !== undefined || fileSystem.calls.length - begin <= round % 22) return;
         reached = stepsOf(fileSystem.calls.slice(begin), file, shop.t.homeFolder).at(-1);
         save(file, edited);
       };
@@ -62,7 +58,7 @@ test.each(waysOfSaving)(
       fileSystem.before = () => {};
       if (reached === undefined) continue;
       missing.delete(reached);
-      const inGap = /^last look: (?!open)|^rename/.test(reached);
+      const inGap = reached.startsWith("rename");
       if (inGap && readFileSync(file, "utf8") === withSet(text)) {
         lost.add(reached);
         expect(await shop.value("domain")).toBe(/hand.*test/.exec(text)?.[0]);
@@ -78,7 +74,7 @@ test.each(waysOfSaving)(
     const note = `${name}: an edit at each step of a write; lost only at ${[...lost].join(", ")}`;
     reportPromise({ row: "R6", tried: new Set(steps).size, failed: 0, note });
     // The gap: nothing but a look or a lock that the editor would have to share could close it.
-    expect([...lost]).toEqual(expect.arrayContaining(["last look: close", "rename /tmp/shop.json"]));
+    expect([...lost]).toEqual(["rename /tmp/shop.json"]);
     expect(new Set(shop.sources())).toEqual(new Set(["file", "merge", "set"]));
   },
 );

@@ -20,17 +20,14 @@ function start(script: string, ...args: readonly string[]): ChildProcess {
 type Span = readonly [from: number, to: number];
 
 /** Notes when a write was between its last look at the file and the rename, in microseconds of `hrtime`. */
-function recordGaps(fileSystem: WatchedFileSystem, file: string): readonly Span[] {
+function recordGaps(fileSystem: WatchedFileSystem): readonly Span[] {
   const gaps: Span[] = [];
   const now = () => Number(process.hrtime.bigint() / 1_000n);
-  let written = false;
   let begin: number | undefined;
-  fileSystem.before = ({ operation, path }) => {
-    if (written && operation === "open" && path === file) begin = now();
+  fileSystem.before = ({ operation }) => {
+    if (operation === "readNow") begin = now();
   };
-  fileSystem.after = ({ operation, path }) => {
-    if (!path.endsWith("/tmp/shop.json")) return;
-    written = operation === "close";
+  fileSystem.after = ({ operation }) => {
     if (operation === "rename" && begin !== undefined) gaps.push([begin, now()]);
   };
   return gaps;
@@ -80,7 +77,7 @@ test(`R6 no lost update: ${processes} processes x ${setsEach} sets of different 
   const repo = await t.addRepository("shop");
   await t.owner.call("config/watch", { repo });
 
-  const gaps = recordGaps(fileSystem, t.repositoryFile(repo));
+  const gaps = recordGaps(fileSystem);
   const editor = start("hand-editing-process.ts", t.repositoryFile(repo), "load", String(handFields));
   const handEditing = sentBy<HandEditing>(editor);
   const acknowledged = await Promise.all(

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
+import { fstatSync } from "node:fs";
 import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
-import { type FileSystem, realFileSystem, systemErrorCode } from "./file-system.ts";
+import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 
 /** A file that is there but cannot be taken as text: not a regular file, too large, not UTF-8, not readable. */
 export class UnreadableFileError extends Error {
@@ -39,8 +39,6 @@ const writers = pLimit(64);
 /** How long a call that another process blocks (antivirus, indexer, an editor on Windows) is tried again, in milliseconds. */
 const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-// A link is reported, never followed, and a pipe must not block. Windows knows neither flag.
-const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
  * lowdb's lowest layer: a file's text, read whole and replaced whole. After `write` the text is on the disk: neither
@@ -96,7 +94,8 @@ export class DurableTextFile implements Adapter<string> {
       }
     }
     try {
-      const stats = await handle.stat();
+      // Of an open file the system knows this at once, and a thread of the pool would take longer to wake up.
+      const stats = fstatSync(handle.fd);
       if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
       const { maximumBytes } = this.#options;
       if (stats.size > maximumBytes) {
@@ -113,6 +112,23 @@ export class DurableTextFile implements Adapter<string> {
       }
     } finally {
       await handle.close();
+    }
+  }
+
+  /**
+   * Whether the file holds exactly this text at this moment; null: whether there is none. Throws the system's error when
+   * the process has no file handle left.
+   */
+  holds(text: string | null): boolean {
+    const expected = Buffer.from(text ?? "");
+    try {
+      // With room for one byte more, so that a longer text shows.
+      const bytes = this.#fileSystem.readNow(this.path, expected.length + 1);
+      return text !== null && bytes.equals(expected);
+    } catch (error) {
+      const code = systemErrorCode(error);
+      if (code === undefined || code === "EMFILE" || code === "ENFILE") throw error;
+      return text === null && code === "ENOENT";
     }
   }
 
@@ -196,15 +212,16 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   async #writeTemporary(text: string): Promise<FileStamp> {
-    const { mode } = this.#options;
+    const mode = this.#fileMode ?? this.#options.mode;
     try {
       const handle = await this.#openTemporary(mode);
       try {
-        if (this.#fileMode !== undefined && this.#fileMode !== mode) await handle.chmod(this.#fileMode);
+        // The process's umask may have taken something of it.
+        if ((fstatSync(handle.fd).mode & 0o777) !== mode && this.#fileMode !== undefined) await handle.chmod(mode);
         await handle.writeFile(text);
         await handle.sync();
-        const stats = await handle.stat();
-        return { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
+        const { size, mtimeMs, ino } = fstatSync(handle.fd);
+        return { size, mtimeMs, ino };
       } finally {
         await handle.close();
       }

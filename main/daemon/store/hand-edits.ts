@@ -1,6 +1,7 @@
 import * as callbacks from "node:fs";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
@@ -21,6 +22,11 @@ export interface HandEditsOptions {
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
+/**
+ * Milliseconds after a write of ours in which a hint is mostly that write's own echo. The look waits until they are over,
+ * so that a repository set again and again is not read again after each set, with the next one waiting for that.
+ */
+const echoTime = 30;
 /** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
 const sweepWidth = 32;
 /** Costs half of what the one of node:fs/promises does, which with 10,000 files every ten seconds is worth a line. */
@@ -37,6 +43,7 @@ export class HandEdits {
   readonly #treeFolders = new Map<string, string>();
   readonly #inFolder = new Map<string, Set<string>>();
   readonly #inodes = new Map<string, number>();
+  readonly #delayed = new Map<Repository, NodeJS.Timeout>();
   #firstSweep: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -79,7 +86,7 @@ export class HandEdits {
     this.#inFolder.set(wanted, inside);
     this.#watcher.add(wanted, name => {
       if (name !== undefined && name !== inTreeFileName) return;
-      for (const one of inside) void this.#options.repositories.get(one)?.look();
+      for (const one of inside) this.#lookSoon(this.#options.repositories.get(one));
     });
   }
 
@@ -95,6 +102,7 @@ export class HandEdits {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    for (const timer of this.#delayed.values()) clearTimeout(timer);
     await this.#watcher.close();
     await this.#firstSweep;
   }
@@ -108,8 +116,23 @@ export class HandEdits {
     const id = repositoryOfFile(name);
     if (id === undefined) return;
     const repository = this.#options.repositories.get(id);
-    if (repository !== undefined) void repository.look();
+    if (repository !== undefined) this.#lookSoon(repository);
     else void this.#options.adopt(id);
+  }
+
+  /** At once, but for what is probably our own write. */
+  #lookSoon(repository: Repository | undefined): void {
+    if (repository === undefined || this.#delayed.has(repository)) return;
+    const wait = repository.wroteAt + echoTime - performance.now();
+    if (wait <= 0) {
+      void repository.look();
+      return;
+    }
+    const look = () => {
+      this.#delayed.delete(repository);
+      void repository.look();
+    };
+    this.#delayed.set(repository, setTimeout(look, wait));
   }
 
   #scheduleSweep(): void {

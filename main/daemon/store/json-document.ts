@@ -128,10 +128,10 @@ export class JsonDocument {
    */
   async restore(text: string | null): Promise<void> {
     if (text === null) {
-      await this.#assertUntouched();
+      this.#assertUntouched();
       await this.#file.remove();
     } else {
-      await this.#file.write(text, () => this.#assertUntouched());
+      await this.#file.write(text, async () => this.#assertUntouched());
     }
     this.#text = text;
     this.#status = text === null ? { kind: "gone" } : { kind: "good", json: parseJsonText(text) };
@@ -143,7 +143,7 @@ export class JsonDocument {
    * system's error.
    */
   async replaceText(text: string): Promise<void> {
-    await this.#file.write(text, () => this.#assertUntouched());
+    await this.#file.write(text, async () => this.#assertUntouched());
   }
 
   /** As `replaceText`, whatever the file is now; `keep` is called right before it is replaced. */
@@ -151,8 +151,8 @@ export class JsonDocument {
     await this.#file.write(text, keep);
   }
 
-  async #assertUntouched(): Promise<void> {
-    if ((await this.#readText()) !== this.text) throw new ForeignEditError();
+  #assertUntouched(): void {
+    if (!this.#file.holds(this.text)) throw new ForeignEditError();
   }
 
   async #replace(value: JsonObject): Promise<void> {
@@ -165,7 +165,7 @@ export class JsonDocument {
     try {
       await this.#file.write(text, async () => {
         await recorded;
-        await this.#assertUntouched();
+        this.#assertUntouched();
       });
     } finally {
       await recorded?.catch(() => {});

@@ -82,6 +82,7 @@ export class Repository {
   #hashed = { text: "", hash: hashText("") };
   /** Of the files that `state` was made from. */
   #stamps: FileStamps = {};
+  #wroteAt = Number.NEGATIVE_INFINITY;
   #loaded = false;
   #interpretAnew = false;
   #removed = false;
@@ -114,6 +115,11 @@ export class Repository {
   /** The versions of the files that `state` was made from. */
   get stamps(): FileStamps {
     return this.#stamps;
+  }
+
+  /** When it last wrote its values itself, by `performance.now()`. */
+  get wroteAt(): number {
+    return this.#wroteAt;
   }
 
   /** Whether the files have been read. */
@@ -543,9 +549,10 @@ export class Repository {
       await this.journal.cutBack(head);
       throw error;
     }
+    this.#wroteAt = performance.now();
     this.#dropOldWrites();
     const paths = diffConfigs(before.config, config).map(({ scope, field }) => ({ scope, field }));
-    this.#recentWrites.push({ at: performance.now(), before, after: { textHash, config }, paths });
+    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config }, paths });
     return head;
   }
 

@@ -1,5 +1,6 @@
-import { open, rename, unlink } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { realFileSystem } from "../../../main/daemon/store/file-system.ts";
 import type { Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 
@@ -119,8 +120,7 @@ describe("daemon/stop", () => {
     let holding = false;
     await using t = await startTestDaemon({
       fileSystem: {
-        open,
-        unlink,
+        ...realFileSystem,
         rename: async (from, to) => {
           if (holding) {
             held = true;

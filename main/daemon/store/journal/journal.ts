@@ -1,3 +1,4 @@
+import { fstatSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
@@ -288,7 +289,7 @@ export class Journal {
       return undefined;
     }
     try {
-      const { size } = await handle.stat();
+      const { size } = fstatSync(handle.fd);
       if (size < head.bytes) {
         this.tellDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
         return undefined;

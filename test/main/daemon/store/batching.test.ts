@@ -1,8 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
-import { startShop } from "../../../helpers/shop.ts";
+import { shopText, startShop } from "../../../helpers/shop.ts";
 
 function count(calls: readonly FileCall[], operation: FileCall["operation"]): number {
   return calls.filter(call => call.operation === operation).length;
@@ -63,12 +64,11 @@ test("a set makes no more calls to the file system than it needs", async () => {
   // Behind it the watcher's hint makes the daemon look at the file.
   const own = fileSystem.calls.slice(0, fileSystem.calls.findIndex(isFolderClose) + 1);
   const ofJournal = own.filter(({ path }) => path.endsWith(".jsonl"));
-  expect(ofJournal.map(({ operation }) => operation)).toEqual(["open", "stat", "write", "datasync", "close"]);
-  // The new text with the mode of the old one, a last look at that before it is replaced, its folder.
+  expect(ofJournal.map(({ operation }) => operation)).toEqual(["open", "write", "datasync", "close"]);
+  // The new text, a last look at the old one before it is replaced, its folder.
   expect(own.filter(call => !ofJournal.includes(call)).map(({ operation }) => operation)).toEqual([
-    ...["open", "chmod", "writeFile", "sync", "stat", "close"],
-    ...["open", "stat", "readFile", "close"],
-    "rename",
+    ...["open", "writeFile", "sync", "close"],
+    ...["readNow", "rename"],
     ...["open", "sync", "close"],
   ]);
 });
@@ -125,4 +125,20 @@ test("a list reads no file", async () => {
   for (const args of [{}, { scope: "svc" }, { field: "svc.timeout" }, { stored: true }, { scope: "svc", field: "x" }])
     await shop.t.owner.call("config/list", { repo: "shop", ...args });
   expect(fileSystem.calls.slice(before)).toEqual([]);
+});
+
+test("a repository that is set again and again is not read again after each set, but once in a while", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.calls.splice(0);
+  const begin = performance.now();
+  for (let timeout = 1; timeout <= 60; timeout++) await shop.set({ "svc.timeout": timeout });
+  const looks = () =>
+    fileSystem.calls.filter(({ operation, path }) => operation === "read" && path === shop.file).length;
+  await until(() => looks() > 0, "a look at the file");
+  // A hint waits until 30 ms have passed since the last write.
+  expect(looks()).toBeLessThanOrEqual(2 + (performance.now() - begin) / 25);
+  // What somebody writes meanwhile is seen all the same.
+  await writeFile(shop.file, shopText.replace("30", "77"));
+  await until(async () => (await shop.value("timeout")) === 77, "the edit");
 });

@@ -160,9 +160,13 @@ class Real implements AsyncDisposable {
       freezing ??= this.#freeze();
       return freezing;
     };
-    this.#fileSystem.before = async () => {
+    this.#fileSystem.before = ({ operation }) => {
       if (!this.#dead && this.#fileSystem.calls.length - begin <= call) return;
-      await die();
+      const dead = die().then(() => {
+        throw systemError("EIO");
+      });
+      if (operation !== "readNow") return dead;
+      dead.catch(() => {});
       throw systemError("EIO");
     };
     await task();
