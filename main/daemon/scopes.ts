@@ -146,7 +146,7 @@ export function compileScope(name: string, schema: unknown, isOwn = false): Scop
   }
   const fields = new Map<string, Field>();
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    fields.set(field, compileField(ajv, field, fieldSchema));
+    fields.set(field, compileField(ajv, field, fieldSchema, isOwn));
   }
   for (const [field, { schema: fieldSchema }] of fields) {
     const target = fieldSchema["x-keyOf"];
@@ -190,7 +190,7 @@ function isScopeSchema(schema: unknown): schema is ScopeSchema {
   return isJsonObject(schema) && schema["type"] === "object" && isJsonObject(schema["properties"]);
 }
 
-function compileField(ajv: Ajv2020, name: string, schema: FieldSchema): Field {
+function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: boolean): Field {
   if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" cannot be a field's name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
   if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
@@ -204,6 +204,8 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema): Field {
     if (compiled(value)) return undefined;
     return refusalOf(value, compiled.errors?.[0]);
   };
+  // What is a part of the program is right, and is compiled when it is first needed: each start would wait for it.
+  if (isOwn) return { schema, validate };
   try {
     const problem = validate(schema.default);
     if (problem !== undefined)

@@ -301,26 +301,12 @@ export class FileStore implements RepositoryStore {
     return repository;
   }
 
-  #open(
-    id: string,
-    files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem),
-    addedBy?: Actor,
-  ): Repository {
-    const { scopes, folders, retention, onProblem } = this.#options;
-    const journal = new Journal(
-      {
-        id,
-        folder: folders.journal,
-        fileSystem: this.#fileSystem,
-        retention,
-        onDamage: message => onProblem("a journal is damaged", { repo: id, damage: message }),
-      },
-      this.#segments.get(id) ?? [],
-    );
+  #open(id: string, files?: RepositoryFiles, addedBy?: Actor): Repository {
+    const { scopes, folders, onProblem } = this.#options;
     const repository = new Repository({
       id,
-      files,
-      journal,
+      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem),
+      journal: () => this.#openJournal(id),
       scopes,
       indexed: this.#indexed.get(id),
       addedBy,
@@ -328,9 +314,24 @@ export class FileStore implements RepositoryStore {
       onHead: state => this.#handEdits.follow(state),
       onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),
     });
-    this.#segments.delete(id);
     this.#repositories.set(id, repository);
     return repository;
+  }
+
+  #openJournal(id: string): Journal {
+    const { folders, retention, onProblem } = this.#options;
+    const segments = this.#segments.get(id) ?? [];
+    this.#segments.delete(id);
+    return new Journal(
+      {
+        id,
+        folder: folders.journal,
+        fileSystem: this.#fileSystem,
+        retention,
+        onDamage: message => onProblem("a journal is damaged", { repo: id, damage: message }),
+      },
+      segments,
+    );
   }
 
   #publish(event: StoreEvent): void {

@@ -168,11 +168,11 @@ export class HandEdits {
 
   async #compare(repository: Repository): Promise<void> {
     if (this.#closed) return;
-    const { id, files, loaded } = repository;
+    const { id, loaded } = repository;
     const indexed = this.#options.indexed.get(id);
     const indexedTree = indexed?.inTree && indexed.path !== undefined ? join(indexed.path, inTreeFileName) : undefined;
-    const treePath = loaded ? files.tree?.path : indexedTree;
-    const home = await stampOf(files.home.path);
+    const treePath = loaded ? repository.files.tree?.path : indexedTree;
+    const home = await stampOf(join(this.#options.folder, `${id}.json`));
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
     const known = loaded ? repository.stamps : indexed?.stamps;
     // One that cannot be read has no stamp known, and so is tried again at every sweep.

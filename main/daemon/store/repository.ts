@@ -45,8 +45,9 @@ export interface IndexedRepository extends RepositorySummary {
 
 export interface RepositoryOptions {
   readonly id: string;
-  readonly files: RepositoryFiles;
-  readonly journal: Journal;
+  /** Asked for when first needed, as is the journal: of ten thousand repositories most are never opened. */
+  files(): RepositoryFiles;
+  journal(): Journal;
   readonly scopes: Scopes;
   readonly indexed: IndexedRepository | undefined;
   /** Who has just added it; undefined: it was there. */
@@ -58,6 +59,7 @@ export interface RepositoryOptions {
   onProblem(message: string, error: unknown): void;
 }
 
+const noText = { text: "", hash: hashText("") };
 /** How long, in milliseconds, a write is tried again while another program keeps changing the file. */
 const foreignEditTime = 7_500;
 
@@ -68,8 +70,8 @@ const foreignEditTime = 7_500;
  */
 export class Repository {
   readonly id: string;
-  readonly files: RepositoryFiles;
-  readonly journal: Journal;
+  #files: RepositoryFiles | undefined;
+  #journal: Journal | undefined;
   readonly #options: RepositoryOptions;
   readonly #queue: Waiting[] = [];
   #looks: (() => void)[] = [];
@@ -79,7 +81,7 @@ export class Repository {
   /** What the files hold could not be recorded yet. */
   #unrecorded: unknown;
   #recentWrites: RecentWrite[] = [];
-  #hashed = { text: "", hash: hashText("") };
+  #hashed = noText;
   /** Of the files that `state` was made from. */
   #stamps: FileStamps = {};
   #wroteAt = Number.NEGATIVE_INFINITY;
@@ -89,17 +91,21 @@ export class Repository {
   #running: Promise<void> | undefined;
 
   constructor(options: RepositoryOptions) {
-    const { id, files, journal, indexed } = options;
+    const { id, indexed } = options;
     this.id = id;
-    this.files = files;
-    this.journal = journal;
     this.#options = options;
-    const {
-      stamps: _,
-      modified: __,
-      ...info
-    } = indexed ?? { id, name: id, inTree: false, revision: 0, health: [], stamps: {}, modified: 0 };
-    this.#state = { ...info, stored: undefined };
+    const { name = id, path, inTree = false, revision = 0, health = [] } = indexed ?? {};
+    this.#state = { id, name, ...(path !== undefined && { path }), inTree, revision, health, stored: undefined };
+  }
+
+  get files(): RepositoryFiles {
+    this.#files ??= this.#options.files();
+    return this.#files;
+  }
+
+  get journal(): Journal {
+    this.#journal ??= this.#options.journal();
+    return this.#journal;
   }
 
   /** The newest durable state; before `loaded` only what the index knew. */
