@@ -1,7 +1,7 @@
 import type { JsonValue } from "./json.ts";
 
 /** The fields of one scope: field name to value. */
-export type ScopeConfig = { readonly [field: string]: JsonValue };
+type ScopeConfig = { readonly [field: string]: JsonValue };
 /** A configuration: scope name to its fields (spec 2.1). */
 export type Config = { readonly [scope: string]: ScopeConfig };
 

@@ -6,7 +6,7 @@ import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.
 import { svcSchema } from "../../shared/scopes/svc.ts";
 
 /** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
-export interface ValueProblem {
+interface ValueProblem {
   readonly message: string;
   /** JSON pointer into the value; "" is the value itself. */
   readonly path: string;
@@ -281,7 +281,7 @@ function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
   return current;
 }
 
-export function jsonType(value: unknown): string {
+function jsonType(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return typeof value;

@@ -33,7 +33,7 @@ export interface Door {
 }
 
 /** The port that was insisted on is taken. */
-export class PortTakenError extends Error {
+class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }
 

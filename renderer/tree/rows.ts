@@ -135,7 +135,7 @@ function matchesOf({ query, found, repositories }: RowsState): Map<string, Set<s
 }
 
 /** A value in a few words. */
-export function shortValue(value: unknown, schema: FieldSchema): string {
+function shortValue(value: unknown, schema: FieldSchema): string {
   if (value === undefined || value === "") return "";
   if (Array.isArray(value))
     return value.length === 0 ? "none" : `${value.length} ${value.length === 1 ? "entry" : "entries"}`;

@@ -10,7 +10,7 @@ import { openSocket } from "../helpers/open-socket.ts";
 import { projectFolder, repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 /** Which of the two cores something runs on: what asks, or what answers. */
-export type Side = "asking" | "answering";
+type Side = "asking" | "answering";
 
 export interface Started extends AsyncDisposable {
   readonly process: ChildProcess;
@@ -21,7 +21,7 @@ export interface Started extends AsyncDisposable {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly side?: Side;
   /** Ready when standard output matches this. */
   readonly ready: RegExp;

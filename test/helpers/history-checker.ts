@@ -35,7 +35,7 @@ export interface RecordedRead {
   readonly values: Values;
 }
 
-export interface RecordedRevision {
+interface RecordedRevision {
   readonly revision: number;
   readonly changes: Values;
 }

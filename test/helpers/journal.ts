@@ -5,7 +5,7 @@ import { Journal, listSegments, type Retention } from "../../main/daemon/store/j
 import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
 
 /** What is kept where a test does not say: all of it, in one segment. */
-export const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
+const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface OpenedJournal {
   readonly journal: Journal;
