@@ -3,9 +3,12 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { describe, expect, test } from "vitest";
+import { svcSchema } from "../../shared/scopes/svc.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+
+const fieldCount = Object.keys(svcSchema.properties).length;
 
 /** A home with the repository `shop`. */
 async function makeHome(): Promise<CommandHome> {
@@ -26,7 +29,7 @@ describe.concurrent("repoconf export", () => {
     const stored = { svc: { timeout: 30, envvars: [{ name: "A", value: "s3cret" }] } };
     expect(JSON.parse(await home.succeed(["export", "--repo", "shop"]))).toEqual(stored);
     const all = JSON.parse(await home.succeed(["export", "--repo", "shop", "--all-fields"]));
-    expect(Object.keys(all.svc)).toHaveLength(20);
+    expect(Object.keys(all.svc)).toHaveLength(fieldCount);
     expect(all.svc).toMatchObject({ timeout: 30, refresh_hour: 4 });
   });
 

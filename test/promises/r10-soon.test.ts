@@ -36,12 +36,12 @@ test("R10 changes arrive soon: set to event, hand edit to event", async () => {
   const times = amount(100, 1_000);
   await using shop = await startShop();
   const sets = await latencies(shop, times, timeout => shop.set({ "svc.timeout": timeout }));
-  reportPromise({ row: "R10", tried: times, failed: 0, note: `set to event ${figures(sets)}` });
+  reportPromise({ row: "R10", tried: times, failed: 0, note: `set to event ${figures(sets)}; wanted: 10 ms` });
   await using other = await startShop();
   const edits = await latencies(other, times, timeout =>
     saveByRename(other.file, shopText.replace("30", `${timeout}`)),
   );
-  reportPromise({ row: "R10", tried: times, failed: 0, note: `hand edit to event ${figures(edits)}` });
+  reportPromise({ row: "R10", tried: times, failed: 0, note: `hand edit to event ${figures(edits)}; wanted: 250 ms` });
   await until(() => other.sources().length === times, "the last event");
   expect(sets).toHaveLength(times);
   expect(new Set(other.sources())).toEqual(new Set(["file"]));
