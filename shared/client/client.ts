@@ -155,16 +155,9 @@ export class RepoconfClient {
 
   /** Every repository that the key may read. Throws RequestError. */
   async repositories(): Promise<RepositoryEntry[]> {
+    const pages = this.#pages<RepositoryEntry>(page => this.request("repo/list", page), limits.pageLength);
     const entries: RepositoryEntry[] = [];
-    let after: string | undefined;
-    do {
-      const args = { limit: limits.pageLength, ...(after !== undefined && { after }) };
-      const { result, errors, next } = await this.request("repo/list", args);
-      const [first] = errors;
-      if (first !== undefined) throw new RequestError(first, { result, errors });
-      entries.push(...result);
-      after = next;
-    } while (after !== undefined);
+    for await (const entry of pages) entries.push(entry);
     return entries;
   }
 
@@ -197,10 +190,19 @@ export class RepoconfClient {
 
   /** What changed in the past, the newest first; of one field if `field` is given. Asks the daemon for more as it is read. Throws RequestError. */
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
+    const args = { repo, ...(field !== undefined && { field }) };
+    yield* this.#pages<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
+  }
+
+  /** The entries of a long list, page by page as they are read. Throws RequestError. */
+  async *#pages<Entry>(
+    ask: (page: { limit?: number; after?: string }) => Promise<Reply<readonly Entry[]>>,
+    limit?: number,
+  ): AsyncGenerator<Entry, void> {
     let after: string | undefined;
     do {
-      const args = { repo, ...(field !== undefined && { field }), ...(after !== undefined && { after }) };
-      const { result, errors, next } = await this.request("history/list", args);
+      const page = { ...(limit !== undefined && { limit }), ...(after !== undefined && { after }) };
+      const { result, errors, next } = await ask(page);
       yield* result ?? [];
       const [first] = errors;
       if (first !== undefined) throw new RequestError(first, { result, errors });

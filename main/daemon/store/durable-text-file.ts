@@ -217,7 +217,7 @@ export class DurableTextFile implements Adapter<string> {
       const handle = await this.#openTemporary(mode);
       try {
         // The process's umask may have taken something of it.
-        if ((fstatSync(handle.fd).mode & 0o777) !== mode && this.#fileMode !== undefined) await handle.chmod(mode);
+        if (this.#fileMode !== undefined && (fstatSync(handle.fd).mode & 0o777) !== mode) await handle.chmod(mode);
         await handle.writeFile(text);
         await handle.sync();
         const { size, mtimeMs, ino } = fstatSync(handle.fd);
