@@ -6,6 +6,7 @@ import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
 import { readEndpoint } from "../endpoint-file.ts";
 import { type Home, homeAt } from "../home.ts";
 import { identityProof } from "../identity.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
@@ -53,6 +54,8 @@ export interface DaemonOptions {
   readonly screenFolder?: string;
   /** The calls under durable writes; tests hand in ones that fail. */
   readonly fileSystem?: FileSystem;
+  /** Left out: the system's. */
+  readonly clock?: Clock;
   /** Milliseconds between two comparisons of the home with what is known. */
   readonly sweepInterval?: number;
 }
@@ -99,17 +102,17 @@ async function startDaemon(
   home: Home,
   resources: AsyncDisposableStack,
 ): Promise<Pick<Daemon, "url" | "otherPort" | "createLink"> & { finish(): Promise<void> }> {
-  const { logger, version } = options;
-  const startedAt = new Date();
+  const { logger, version, clock = systemClock } = options;
+  const startedAt = new Date(clock.now());
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
   await prepareHome(home);
 
   const scopes = new Scopes();
-  const scopeFiles = new ScopeFiles(home, scopes, problem);
+  const scopeFiles = new ScopeFiles(home, scopes, problem, clock);
   await scopeFiles.reload();
   await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
-  const keys = await Keys.open(home);
+  const keys = await Keys.open(home, clock);
   resources.defer(() => keys.idle());
   const store = await FileStore.open({
     folders: home,
@@ -117,6 +120,7 @@ async function startDaemon(
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
     scopes,
     retention: () => ({ ...defaultRetention, ...settings.values.history }),
+    clock,
     onProblem: problem,
     ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
     ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
@@ -128,7 +132,7 @@ async function startDaemon(
   });
   const service = new ConfigService(store, scopes);
   const changes = new ConfigChanges(store, scopes);
-  const codes = new SessionCodes();
+  const codes = new SessionCodes(clock);
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
@@ -251,14 +255,14 @@ async function startDaemon(
   // What changed before the watch began.
   void watcher.ready().then(() => Promise.all([reloadSettings(), reloadScopes()]));
 
-  let idleTimer: NodeJS.Timeout | undefined;
+  let callOffIdleEnd: (() => void) | undefined;
   function watchIdleness(clients: number): void {
-    clearTimeout(idleTimer);
+    callOffIdleEnd?.();
     if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
-    idleTimer = setTimeout(() => {
+    callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
       logger.info("nobody has been connected for a while");
       options.onStop?.();
-    }, options.idleTimeout);
+    });
   }
 
   function assertRunning(): void {
@@ -292,7 +296,7 @@ async function startDaemon(
 
   async function finish(): Promise<void> {
     state = "stopping";
-    clearTimeout(idleTimer);
+    callOffIdleEnd?.();
     logger.info("stopping: finishing what is being written");
     while (running.size > 0) await Promise.allSettled(running);
     connections.disconnectAll();

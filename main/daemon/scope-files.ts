@@ -1,8 +1,8 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { type JsonObject, sameJson } from "../../shared/json.ts";
 import type { Home } from "../home.ts";
+import type { Clock } from "./clock.ts";
 import { privateFile } from "./home.ts";
 import { compileScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
@@ -16,10 +16,12 @@ export class ScopeFiles {
   readonly #home: Home;
   readonly #scopes: Scopes;
   readonly #onProblem: (message: string) => void;
+  readonly #clock: Clock;
   #problems: readonly string[] = [];
 
-  constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void) {
+  constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void, clock: Clock) {
     this.#home = home;
+    this.#clock = clock;
     this.#scopes = scopes;
     this.#onProblem = onProblem;
   }
@@ -73,7 +75,7 @@ export class ScopeFiles {
       const missing = [...this.#scopes.all()].some(({ name }) => name !== "svc" && !names.includes(`${name}${ending}`));
       const pause = settleDelays[attempt];
       if (!missing || pause === undefined) return names;
-      await delay(pause);
+      await this.#clock.delay(pause);
     }
   }
 
@@ -88,7 +90,7 @@ export class ScopeFiles {
       } catch (error) {
         if (pause === undefined) throw error;
       }
-      await delay(pause);
+      await this.#clock.delay(pause);
     }
   }
 

@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { systemClock } from "../../main/daemon/clock.ts";
 import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
 import { Journal, listSegments, type Retention } from "../../main/daemon/store/journal/journal.ts";
 import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
@@ -22,7 +23,10 @@ export async function openJournal(
   const damage: string[] = [];
   const segments = (await listSegments(folder)).get("shop") ?? [];
   const onDamage = (message: string) => void damage.push(message);
-  const journal = new Journal({ id: "shop", folder, fileSystem, retention: () => retention, onDamage }, segments);
+  const journal = new Journal(
+    { id: "shop", folder, fileSystem, clock: systemClock, retention: () => retention, onDamage },
+    segments,
+  );
   await journal.open(undefined, known);
   return { journal, damage };
 }

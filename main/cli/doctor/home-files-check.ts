@@ -1,4 +1,5 @@
 import { readdir } from "node:fs/promises";
+import { systemClock } from "../../daemon/clock.ts";
 import { privateFile } from "../../daemon/home.ts";
 import { ScopeFiles } from "../../daemon/scope-files.ts";
 import { Scopes } from "../../daemon/scopes.ts";
@@ -30,7 +31,7 @@ export async function checkSettings(home: Home): Promise<{ readonly finding: Fin
 export async function checkScopes(home: Home): Promise<{ readonly findings: Finding[]; readonly scopes: Scopes }> {
   const check = "scopes";
   const scopes = new Scopes();
-  const files = new ScopeFiles(home, scopes, () => {});
+  const files = new ScopeFiles(home, scopes, () => {}, systemClock);
   const there = await readdir(home.scopes).then(
     () => true,
     error => systemErrorCode(error) !== "ENOENT",

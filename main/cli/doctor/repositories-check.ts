@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import { systemClock } from "../../daemon/clock.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
 import { realFileSystem, systemErrorCode } from "../../daemon/store/file-system.ts";
 import type { IndexedRepository } from "../../daemon/store/repository.ts";
@@ -94,7 +95,7 @@ async function checkIndex(
 ): Promise<{ readonly indexed: ReadonlyMap<string, IndexedRepository>; readonly finding: Finding }> {
   const action = "Nothing: the next start of the daemon makes it anew.";
   const place = { file: home.indexFile };
-  const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem);
+  const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem, systemClock);
   const { data, damaged } = await index.read();
   const indexed = new Map(Object.entries(data.repositories));
   if (damaged) return { indexed, finding: note("index", "it is damaged", action, place) };

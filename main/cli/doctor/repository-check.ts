@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { basename, isAbsolute } from "node:path";
+import { systemClock } from "../../daemon/clock.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
 import { realFileSystem } from "../../daemon/store/file-system.ts";
 import { interpretConfig } from "../../daemon/store/interpret.ts";
@@ -73,14 +74,19 @@ interface ReadFiles {
  * holds the lock, as it tidies up in the work tree.
  */
 async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
-  const files = new RepositoryFiles(id, folders, realFileSystem);
+  const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);
   const { home } = files;
   await home.look();
   const { content } = files;
   if (content.kind === "broken" || !content.head.inTree || content.head.path === undefined) return { home, content };
   const { head } = content;
   const treeId = basename(inTreeFileName, ".json");
-  const treeFiles = new RepositoryFiles(treeId, { ...folders, repositories: content.head.path }, realFileSystem);
+  const treeFiles = new RepositoryFiles(
+    treeId,
+    { ...folders, repositories: content.head.path },
+    realFileSystem,
+    systemClock,
+  );
   const tree = treeFiles.home;
   await tree.look();
   // A branch without the file has no stored values.

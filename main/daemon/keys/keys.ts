@@ -6,6 +6,7 @@ import { isJsonObject } from "../../../shared/json.ts";
 import type { Home } from "../../home.ts";
 import { grantsSchema } from "../argument-schemas.ts";
 import type { Caller } from "../caller.ts";
+import { type Clock, timeText } from "../clock.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
 import { JsonFile } from "../store/json-file.ts";
@@ -52,17 +53,17 @@ export class Keys {
   /** When each session was last used, in milliseconds since 1970. */
   readonly #used = new Map<string, number>();
   readonly #writing = pLimit(1);
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now">;
 
-  private constructor(low: Low<KeysData>, ownerKey: string, now: () => number) {
+  private constructor(low: Low<KeysData>, ownerKey: string, clock: Pick<Clock, "now">) {
     this.#low = low;
     this.#ownerHash = hashKey(ownerKey);
     this.#ownerId = keyIdOf(ownerKey) ?? "";
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
-  static async open(home: Home, now: () => number = Date.now): Promise<Keys> {
+  static async open(home: Home, clock: Pick<Clock, "now">): Promise<Keys> {
     const file = privateFile(home, home.keysFile);
     const low = new Low<KeysData>(new JsonFile(file, parseKeys), { keys: [] });
     try {
@@ -75,7 +76,7 @@ export class Keys {
       );
     }
     const owner = await ownerKey(home);
-    const keys = new Keys(low, owner.key, now);
+    const keys = new Keys(low, owner.key, clock);
     // Whoever takes the owner's key away means all that had its rights.
     if (owner.isNew && low.data.keys.some(({ kind }) => kind === "session"))
       await keys.#save(low.data.keys.filter(({ kind }) => kind !== "session"));
@@ -106,7 +107,7 @@ export class Keys {
     if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
     const used = this.#used.get(caller.keyId);
     if (used !== undefined && !this.#lasts(used)) return false;
-    return caller.expires === undefined || Date.parse(caller.expires) > this.#now();
+    return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();
   }
 
   /** Sessions that have ended are not among them. */
@@ -132,7 +133,7 @@ export class Keys {
       }
       const expiry = expires === undefined ? undefined : this.#parseExpiry(expires);
       const { id, key } = newKeyText();
-      const createdAt = new Date(this.#now()).toISOString();
+      const createdAt = timeText(this.#clock);
       const stored: StoredKey = {
         id,
         name,
@@ -151,7 +152,7 @@ export class Keys {
   createSession(label: string): Promise<{ readonly id: string; readonly key: string }> {
     return this.#writing(async () => {
       const { id, key } = newKeyText();
-      const createdAt = new Date(this.#now()).toISOString();
+      const createdAt = timeText(this.#clock);
       const stored: StoredKey = {
         id,
         name: `owner (${label})`,
@@ -192,7 +193,7 @@ export class Keys {
     if (!isDay || Number.isNaN(time)) {
       throw new RepoconfError(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`);
     }
-    if (time <= this.#now())
+    if (time <= this.#clock.now())
       throw new RepoconfError(1101, `${text} is in the past: the key would have expired already.`);
     return new Date(time).toISOString();
   }
@@ -220,12 +221,12 @@ export class Keys {
 
   /** Whether a session that was used then, in milliseconds since 1970, has not ended. No time at all is long ago. */
   #lasts(used: number): boolean {
-    return used + sessionIdle >= this.#now();
+    return used + sessionIdle >= this.#clock.now();
   }
 
   /** A session is in use. That it is may be forgotten by a crash, for at most an hour. */
   #touch(id: string): void {
-    const now = this.#now();
+    const now = this.#clock.now();
     if (now - (this.#used.get(id) ?? 0) < useStep) return;
     this.#used.set(id, now);
     const usedAt = new Date(now).toISOString();

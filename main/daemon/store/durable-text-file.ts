@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { fstatSync } from "node:fs";
 import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
+import { type Clock, systemClock } from "../clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 
 /** A file that is there but cannot be taken as text: not a regular file, too large, not UTF-8, not readable. */
@@ -32,6 +32,7 @@ export interface DurableTextFileOptions {
   readonly mode: number;
   readonly maximumBytes: number;
   readonly fileSystem?: FileSystem;
+  readonly clock?: Clock;
 }
 
 /** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
@@ -48,6 +49,7 @@ export class DurableTextFile implements Adapter<string> {
   readonly path: string;
   readonly #options: DurableTextFileOptions;
   readonly #fileSystem: FileSystem;
+  readonly #clock: Clock;
   /** Made when first needed, as is the next: most of ten thousand files are never written. */
   #temporary: string | undefined;
   #turns: LimitFunction | undefined;
@@ -60,6 +62,7 @@ export class DurableTextFile implements Adapter<string> {
     this.path = options.path;
     this.#options = options;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
+    this.#clock = options.clock ?? systemClock;
   }
 
   /** Of the version last read or written; undefined if there was no file. */
@@ -152,7 +155,7 @@ export class DurableTextFile implements Adapter<string> {
     const stamp = await writers(() => this.#writeTemporary(text));
     try {
       // A rename that was blocked may have been so by an editor that was saving.
-      await retryBlocked(async () => {
+      await retryBlocked(this.#clock, async () => {
         await lastLook?.();
         await this.#fileSystem.rename(this.#temporaryPath, this.path);
       });
@@ -161,7 +164,7 @@ export class DurableTextFile implements Adapter<string> {
       throw error;
     }
     try {
-      await syncFolder(dirname(this.path), this.#fileSystem);
+      await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
     } catch (error) {
       // It is not sure to stay, so it may not be taken as written; and what is told as not written may not be there.
       await this.#putBack(text);
@@ -173,8 +176,8 @@ export class DurableTextFile implements Adapter<string> {
 
   /** Removes the file, durably. */
   async remove(): Promise<void> {
-    await retryBlocked(() => this.#fileSystem.unlink(this.path));
-    await syncFolder(dirname(this.path), this.#fileSystem);
+    await retryBlocked(this.#clock, () => this.#fileSystem.unlink(this.path));
+    await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
     this.#stamp = undefined;
     this.#text = null;
   }
@@ -245,7 +248,7 @@ export class DurableTextFile implements Adapter<string> {
 
   async #removeTemporary(): Promise<void> {
     try {
-      await retryBlocked(() => this.#fileSystem.unlink(this.#temporaryPath));
+      await retryBlocked(this.#clock, () => this.#fileSystem.unlink(this.#temporaryPath));
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     }
@@ -261,15 +264,20 @@ async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
 }
 
 /** Moves a file to another folder of the same file system, durably. False if there is no such file. */
-export async function moveFile(from: string, to: string, fileSystem: FileSystem = realFileSystem): Promise<boolean> {
+export async function moveFile(
+  from: string,
+  to: string,
+  fileSystem: FileSystem = realFileSystem,
+  clock: Clock = systemClock,
+): Promise<boolean> {
   try {
-    await retryBlocked(() => fileSystem.rename(from, to));
+    await retryBlocked(clock, () => fileSystem.rename(from, to));
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return false;
     throw error;
   }
   try {
-    for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem);
+    for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem, clock);
   } catch (error) {
     // It is not sure to stay there, so it goes back.
     await fileSystem.rename(to, from).catch(() => {});
@@ -286,7 +294,12 @@ const mostCopies = 20;
  * leads to is not ours. False if there is no file; throws the system's error, and Error for a file that does not stay the
  * same.
  */
-export async function keepFile(from: string, to: string, fileSystem: FileSystem = realFileSystem): Promise<boolean> {
+export async function keepFile(
+  from: string,
+  to: string,
+  fileSystem: FileSystem = realFileSystem,
+  clock: Clock = systemClock,
+): Promise<boolean> {
   for (let copies = 0; copies < mostCopies; copies++) {
     await fileSystem.unlink(to).catch(error => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
@@ -295,7 +308,7 @@ export async function keepFile(from: string, to: string, fileSystem: FileSystem 
     if (before === undefined) return false;
     if (typeof before === "string") await symlink(before, to);
     else await writeCopy(to, before, fileSystem);
-    await syncFolder(dirname(to), fileSystem);
+    await syncFolder(dirname(to), fileSystem, clock);
     const after = await readAsItIs(from, fileSystem);
     if (typeof before === "string" ? after === before : Buffer.isBuffer(after) && after.equals(before)) return true;
   }
@@ -345,13 +358,13 @@ interface FolderSync {
 const folderSyncs = new WeakMap<FileSystem, Map<string, FolderSync>>();
 
 /** Puts a folder's entries on the disk: all that were made before the call. Calls at the same time share one sync. */
-export function syncFolder(folder: string, fileSystem: FileSystem): Promise<void> {
+export function syncFolder(folder: string, fileSystem: FileSystem, clock: Clock = systemClock): Promise<void> {
   // Windows has no handle on a folder; NTFS journals the rename itself.
   if (process.platform === "win32") return Promise.resolve();
   const ofThis = folderSyncs.get(fileSystem) ?? new Map<string, FolderSync>();
   folderSyncs.set(fileSystem, ofThis);
   const begin = (): Promise<void> => {
-    const running = syncFolderOnce(folder, fileSystem);
+    const running = syncFolderOnce(folder, fileSystem, clock);
     const sync: FolderSync = { running };
     ofThis.set(folder, sync);
     const end = () => {
@@ -367,8 +380,8 @@ export function syncFolder(folder: string, fileSystem: FileSystem): Promise<void
   return sync.next;
 }
 
-async function syncFolderOnce(folder: string, fileSystem: FileSystem): Promise<void> {
-  await retryBlocked(async () => {
+async function syncFolderOnce(folder: string, fileSystem: FileSystem, clock: Clock): Promise<void> {
+  await retryBlocked(clock, async () => {
     const handle = await fileSystem.open(folder, "r");
     try {
       await handle.sync();
@@ -378,14 +391,14 @@ async function syncFolderOnce(folder: string, fileSystem: FileSystem): Promise<v
   });
 }
 
-async function retryBlocked(call: () => Promise<void>): Promise<void> {
+async function retryBlocked(clock: Clock, call: () => Promise<void>): Promise<void> {
   for (const milliseconds of retryDelays) {
     try {
       return await call();
     } catch (error) {
       const code = systemErrorCode(error);
       if (code !== "EPERM" && code !== "EBUSY") throw error;
-      await delay(milliseconds);
+      await clock.delay(milliseconds);
     }
   }
   return call();

@@ -6,6 +6,7 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { FileText } from "../../../shared/protocol.ts";
+import { type Clock, timeText } from "../clock.ts";
 import type { Scopes } from "../scopes.ts";
 import { keepFile, moveFile } from "./durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "./file-system.ts";
@@ -43,6 +44,7 @@ export interface FileStoreOptions {
   /** How much of each repository's history is kept. */
   retention(): Retention;
   readonly fileSystem?: FileSystem;
+  readonly clock: Clock;
   /** Milliseconds between two comparisons of the folder with what is known. */
   readonly sweepInterval?: number;
   /** Something worth a log line happened that no caller is told of. */
@@ -65,20 +67,22 @@ export class FileStore implements RepositoryStore {
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
   /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
   readonly #roster = pLimit(1);
-  #indexTimer: NodeJS.Timeout | undefined;
+  /** Calls the next saving of the index off. */
+  #callOffIndex: (() => void) | undefined;
   #closed = false;
 
   private constructor(options: FileStoreOptions, segments: Map<string, readonly Segment[]>) {
     this.#options = options;
     this.#segments = segments;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
-    this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem);
+    this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem, options.clock);
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
       sweepInterval: options.sweepInterval ?? defaultSweepInterval,
       repositories: this.#repositories,
       indexed: this.#indexed,
       adopt: id => this.#roster(() => this.#adopt(id)),
+      clock: options.clock,
       onProblem: options.onProblem,
     });
   }
@@ -149,11 +153,18 @@ export class FileStore implements RepositoryStore {
       // It may have been removed while this waited.
       if (this.#repositories.get(id) !== repository) this.#require(id);
       const { journal, state, recorded } = repository;
-      const time = new Date().toISOString();
+      const { clock } = this.#options;
+      const time = timeText(clock);
       const record = { kind: "forget", revision: state.revision, time, actor, scope, field } as const;
       const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
       try {
-        await forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem: this.#fileSystem });
+        await forgetValues(journal, record, recorded, {
+          id,
+          folder,
+          temporaryFolder,
+          fileSystem: this.#fileSystem,
+          clock,
+        });
       } catch (error) {
         throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
       }
@@ -195,7 +206,7 @@ export class FileStore implements RepositoryStore {
       const kept = this.#placeForRemoved(`${id}.broken`);
       let copied = false;
       await repository.restoreText(this.#options.schemaReference, async path => {
-        copied = await keepFile(path, kept, this.#fileSystem);
+        copied = await keepFile(path, kept, this.#fileSystem, this.#options.clock);
       });
       return copied ? kept : undefined;
     });
@@ -213,7 +224,7 @@ export class FileStore implements RepositoryStore {
       const head: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
         : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
-      const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem);
+      const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.look();
       if (files.home.status.kind !== "gone") {
         throw new RepoconfError(
@@ -251,7 +262,7 @@ export class FileStore implements RepositoryStore {
         const movedTo = this.#placeForRemoved(id);
         let moved: boolean;
         try {
-          moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem);
+          moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem, this.#options.clock);
         } catch (error) {
           throw storageFailure(id, error);
         }
@@ -279,7 +290,7 @@ export class FileStore implements RepositoryStore {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#indexTimer);
+    this.#callOffIndex?.();
     await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
     await this.#saveIndex();
@@ -292,7 +303,7 @@ export class FileStore implements RepositoryStore {
   }
 
   #placeForRemoved(name: string): string {
-    return join(this.#options.folders.removed, `${name}.${new Date().toISOString().replaceAll(":", "-")}.json`);
+    return join(this.#options.folders.removed, `${name}.${timeText(this.#options.clock).replaceAll(":", "-")}.json`);
   }
 
   #require(id: string): Repository {
@@ -302,12 +313,13 @@ export class FileStore implements RepositoryStore {
   }
 
   #open(id: string, files?: RepositoryFiles, addedBy?: Actor): Repository {
-    const { scopes, folders, onProblem } = this.#options;
+    const { scopes, folders, clock, onProblem } = this.#options;
     const repository = new Repository({
       id,
-      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem),
+      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock),
       journal: () => this.#openJournal(id),
       scopes,
+      clock,
       indexed: this.#indexed.get(id),
       addedBy,
       publish: event => this.#publish(event),
@@ -319,7 +331,7 @@ export class FileStore implements RepositoryStore {
   }
 
   #openJournal(id: string): Journal {
-    const { folders, retention, onProblem } = this.#options;
+    const { folders, retention, clock, onProblem } = this.#options;
     const segments = this.#segments.get(id) ?? [];
     this.#segments.delete(id);
     return new Journal(
@@ -327,6 +339,7 @@ export class FileStore implements RepositoryStore {
         id,
         folder: folders.journal,
         fileSystem: this.#fileSystem,
+        clock,
         retention,
         onDamage: message => onProblem("a journal is damaged", { repo: id, damage: message }),
       },
@@ -357,7 +370,7 @@ export class FileStore implements RepositoryStore {
   /** A file nobody knew: a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
     if (this.#closed || this.#repositories.has(id)) return;
-    const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem);
+    const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
     await files.home.look();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
     const repository = this.#open(id, files);
@@ -382,12 +395,11 @@ export class FileStore implements RepositoryStore {
   }
 
   #scheduleIndex(): void {
-    if (this.#closed || this.#indexTimer !== undefined) return;
-    this.#indexTimer = setTimeout(() => {
-      this.#indexTimer = undefined;
+    if (this.#closed || this.#callOffIndex !== undefined) return;
+    this.#callOffIndex = this.#options.clock.schedule(indexDelay, () => {
+      this.#callOffIndex = undefined;
       void this.#saveIndex();
-    }, indexDelay);
-    this.#indexTimer.unref();
+    });
   }
 
   async #saveIndex(): Promise<void> {

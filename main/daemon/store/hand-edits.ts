@@ -1,9 +1,9 @@
 import * as callbacks from "node:fs";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { performance } from "node:perf_hooks";
 import { promisify } from "node:util";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import type { Clock } from "../clock.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import { type FileStamp, sameStamp } from "./durable-text-file.ts";
 import type { IndexedRepository, Repository } from "./repository.ts";
@@ -14,6 +14,7 @@ export interface HandEditsOptions {
   readonly folder: string;
   /** Milliseconds between two sweeps. */
   readonly sweepInterval: number;
+  readonly clock: Clock;
   readonly repositories: ReadonlyMap<string, Repository>;
   /** What the index knew, for repositories that have not been read yet. */
   readonly indexed: ReadonlyMap<string, IndexedRepository>;
@@ -43,9 +44,10 @@ export class HandEdits {
   readonly #treeFolders = new Map<string, string>();
   readonly #inFolder = new Map<string, Set<string>>();
   readonly #inodes = new Map<string, number>();
-  readonly #delayed = new Map<Repository, NodeJS.Timeout>();
+  /** What calls each delayed look off. */
+  readonly #delayed = new Map<Repository, () => void>();
   #firstSweep: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  #callOffSweep: (() => void) | undefined;
   #closed = false;
 
   constructor(options: HandEditsOptions) {
@@ -101,8 +103,8 @@ export class HandEdits {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
-    for (const timer of this.#delayed.values()) clearTimeout(timer);
+    this.#callOffSweep?.();
+    for (const callOff of this.#delayed.values()) callOff();
     await this.#watcher.close();
     await this.#firstSweep;
   }
@@ -123,7 +125,7 @@ export class HandEdits {
   /** At once, but for what is probably our own write. */
   #lookSoon(repository: Repository | undefined): void {
     if (repository === undefined || this.#delayed.has(repository)) return;
-    const wait = repository.wroteAt + echoTime - performance.now();
+    const wait = repository.wroteAt + echoTime - this.#options.clock.monotonic();
     if (wait <= 0) {
       void repository.look();
       return;
@@ -132,16 +134,16 @@ export class HandEdits {
       this.#delayed.delete(repository);
       void repository.look();
     };
-    this.#delayed.set(repository, setTimeout(look, wait));
+    this.#delayed.set(repository, this.#options.clock.schedule(wait, look));
   }
 
   #scheduleSweep(): void {
-    this.#timer = setTimeout(() => {
+    const { clock, sweepInterval } = this.#options;
+    this.#callOffSweep = clock.schedule(sweepInterval, () => {
       void this.#sweepNow().then(() => {
         if (!this.#closed) this.#scheduleSweep();
       });
-    }, this.#options.sweepInterval);
-    this.#timer.unref();
+    });
   }
 
   async #sweepNow(): Promise<void> {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { type Adapter, Low } from "lowdb";
 import type { JsonObject } from "../../../shared/json.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import {
   DurableTextFile,
   type DurableTextFileOptions,
@@ -44,6 +44,7 @@ const settleDelays = [5, 15, 40, 90, 100];
 export class JsonDocument {
   readonly #file: DurableTextFile;
   readonly #maximumBytes: number;
+  readonly #clock: Clock;
   readonly #low: Low<JsonObject>;
   #looked = false;
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
@@ -55,6 +56,7 @@ export class JsonDocument {
   constructor(options: DurableTextFileOptions) {
     this.#file = new DurableTextFile(options);
     this.#maximumBytes = options.maximumBytes;
+    this.#clock = options.clock ?? systemClock;
     const adapter: Adapter<JsonObject> = {
       read: async () => (this.#status.kind === "good" ? this.#status.json.value : null),
       write: value => this.#replace(value),
@@ -87,7 +89,7 @@ export class JsonDocument {
     let found = await this.#lookOnce(undefined);
     for (const milliseconds of this.#looked ? settleDelays : []) {
       if (found === undefined || found.status.kind === "good") break;
-      await delay(milliseconds);
+      await this.#clock.delay(milliseconds);
       found = await this.#lookOnce(found);
     }
     if (found === undefined) return false;

@@ -4,7 +4,7 @@ import { sameJson } from "../../../shared/json.ts";
 
 /** A write of ours that went by a moment ago: what the file held before and after, and which fields that changed. */
 export interface RecentWrite {
-  /** Milliseconds, as `performance.now()` has them. */
+  /** Milliseconds, by the clock's `monotonic()`. */
   readonly at: number;
   readonly before: { readonly textHash: string; readonly config: Config };
   readonly after: { readonly textHash: string; readonly config: Config };

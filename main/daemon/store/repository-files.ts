@@ -4,6 +4,7 @@ import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
+import type { Clock } from "../clock.ts";
 import { type FileStamp, sameStamp } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonDocument } from "./json-document.ts";
@@ -50,16 +51,19 @@ export class RepositoryFiles {
   #folderGone = false;
   readonly #id: string;
   readonly #fileSystem: FileSystem;
+  readonly #clock: Clock;
 
-  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem) {
+  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem, clock: Clock) {
     this.#id = id;
     this.#fileSystem = fileSystem;
+    this.#clock = clock;
     this.home = new JsonDocument({
       path: join(folders.repositories, `${id}.json`),
       temporaryFolder: folders.temporary,
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
       fileSystem,
+      clock,
     });
   }
 
@@ -134,6 +138,7 @@ export class RepositoryFiles {
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
             fileSystem: this.#fileSystem,
+            clock: this.#clock,
           });
   }
 }

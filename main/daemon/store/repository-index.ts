@@ -3,6 +3,7 @@ import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { isJsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
+import type { Clock } from "../clock.ts";
 import { homeFormat } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
 import { DurableTextFile } from "./durable-text-file.ts";
@@ -68,8 +69,15 @@ export class RepositoryIndex {
   readonly #low: Low<IndexData>;
   readonly #inTurn = pLimit(1);
 
-  constructor(path: string, temporaryFolder: string, fileSystem: FileSystem) {
-    const file = new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes: 1024 ** 3, fileSystem });
+  constructor(path: string, temporaryFolder: string, fileSystem: FileSystem, clock: Clock) {
+    const file = new DurableTextFile({
+      path,
+      temporaryFolder,
+      mode: 0o600,
+      maximumBytes: 1024 ** 3,
+      fileSystem,
+      clock,
+    });
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 

@@ -1,10 +1,10 @@
-import { performance } from "node:perf_hooks";
 import { type Config, filterConfig } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
+import { type Clock, timeText } from "../clock.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { systemErrorCode } from "./file-system.ts";
@@ -49,6 +49,7 @@ export interface RepositoryOptions {
   files(): RepositoryFiles;
   journal(): Journal;
   readonly scopes: Scopes;
+  readonly clock: Clock;
   readonly indexed: IndexedRepository | undefined;
   /** Who has just added it; undefined: it was there. */
   readonly addedBy: Actor | undefined;
@@ -123,7 +124,7 @@ export class Repository {
     return this.#stamps;
   }
 
-  /** When it last wrote its values itself, by `performance.now()`. */
+  /** When it last wrote its values itself, by the clock's `monotonic()`. */
   get wroteAt(): number {
     return this.#wroteAt;
   }
@@ -201,14 +202,15 @@ export class Repository {
   /** Inside `exclusive`: rewrites name and path in the file of the home. */
   async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.files;
-    const end = performance.now() + foreignEditTime;
+    const end = this.#options.clock.monotonic() + foreignEditTime;
     for (;;) {
       this.#assertWritable();
       try {
         await home.write({ ...home.value, ...changes });
         break;
       } catch (error) {
-        if (!(error instanceof ForeignEditError) || performance.now() > end) throw storageFailure(this.id, error);
+        if (!(error instanceof ForeignEditError) || this.#options.clock.monotonic() > end)
+          throw storageFailure(this.id, error);
         await this.#look();
       }
     }
@@ -464,7 +466,7 @@ export class Repository {
     return {
       kind: "change",
       revision: (this.journal.head?.revision ?? 0) + 1,
-      time: new Date().toISOString(),
+      time: timeText(this.#options.clock),
       actor: addedBy ?? { kind: "file" },
       source: addedBy === undefined ? source : "set",
       changes,
@@ -487,7 +489,7 @@ export class Repository {
 
   /** Decides the batch in order, each change on the outcome of the one before, and puts the result on the disk. */
   async #write(batch: readonly WaitingChange[]): Promise<WrittenChanges> {
-    const end = performance.now() + foreignEditTime;
+    const end = this.#options.clock.monotonic() + foreignEditTime;
     for (;;) {
       // It may have been mended since, and nobody has said so yet.
       if (this.#unrecorded !== undefined || this.files.content.kind === "broken") await this.#look();
@@ -498,13 +500,14 @@ export class Repository {
       if (config === content.config) {
         // What is said to be there already has to be there: an edit that nobody has seen yet comes first.
         const isClaimed = decided.some(({ wanted }) => wanted);
-        if (isClaimed && performance.now() < end && (await this.files.look())) {
+        if (isClaimed && this.#options.clock.monotonic() < end && (await this.files.look())) {
           await this.#takeUp();
           continue;
         }
         return this.#written(decided, [], async () => {});
       }
-      const records = decided.flatMap(one => changeRecord(one) ?? []);
+      const time = timeText(this.#options.clock);
+      const records = decided.flatMap(one => changeRecord(one, time) ?? []);
       const { text } = this.files.values;
       try {
         const isWhole = decided.at(-1)?.after.health.length === 0;
@@ -518,7 +521,7 @@ export class Repository {
         // The text is another one, or the work tree may be gone.
         if (error instanceof ForeignEditError || systemErrorCode(error) === "ENOENT") await this.#look();
         const isElsewhere = error instanceof ForeignEditError || this.files.content.kind === "broken";
-        if (isElsewhere && performance.now() < end) continue;
+        if (isElsewhere && this.#options.clock.monotonic() < end) continue;
         if (error instanceof DocumentTooLargeError && batch.length > 1) {
           // Which of them is too much shows only one by one.
           for (const waiting of batch) (await this.#write([waiting])).finish();
@@ -555,7 +558,7 @@ export class Repository {
       await this.journal.cutBack(head);
       throw error;
     }
-    this.#wroteAt = performance.now();
+    this.#wroteAt = this.#options.clock.monotonic();
     this.#dropOldWrites();
     const paths = diffConfigs(before.config, config).map(({ scope, field }) => ({ scope, field }));
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config }, paths });
@@ -563,7 +566,7 @@ export class Repository {
   }
 
   #dropOldWrites(): void {
-    const since = performance.now() - staleEditAge;
+    const since = this.#options.clock.monotonic() - staleEditAge;
     const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
     this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
   }
@@ -649,13 +652,13 @@ export class Repository {
 }
 
 /** The record of a decided change; undefined if it changes nothing. Its text is known when it is written. */
-function changeRecord({ waiting, before, after }: Decided): ChangeRecord | undefined {
+function changeRecord({ waiting, before, after }: Decided, time: string): ChangeRecord | undefined {
   if (before.revision === after.revision) return undefined;
   const { actor, source, reason } = waiting.request;
   return {
     kind: "change",
     revision: after.revision,
-    time: new Date().toISOString(),
+    time,
     actor,
     source,
     ...(reason !== undefined && { reason }),

@@ -192,7 +192,7 @@ describe("POST /session", () => {
 describe("codes", () => {
   test("end with their time, by the clock", () => {
     let now = 1_000_000;
-    const codes = new SessionCodes(() => now);
+    const codes = new SessionCodes({ now: () => now });
     const [short, long] = [codes.create(60_000), codes.create(600_000)];
     now += 59_999;
     const other = codes.create(60_000);
@@ -358,7 +358,7 @@ describe("a session that is not used", () => {
     await makeHomeFolder(home);
     await prepareHome(home);
     const clock = { now: Date.parse("2027-01-01T00:00:00Z") };
-    const open = () => Keys.open(home, () => clock.now);
+    const open = () => Keys.open(home, { now: () => clock.now });
     return { clock, open, keys: await open(), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
   }
 

@@ -2,6 +2,7 @@ import { fstatSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
+import { type Clock, timeText } from "../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../durable-text-file.ts";
 import { type FileSystem, systemErrorCode } from "../file-system.ts";
 import {
@@ -26,6 +27,7 @@ export interface JournalOptions {
   readonly id: string;
   readonly folder: string;
   readonly fileSystem: FileSystem;
+  readonly clock: Clock;
   retention(): Retention;
   /** The journal is not as it was written. */
   onDamage(message: string): void;
@@ -317,11 +319,11 @@ export class Journal {
 
   /** Begins a segment with a checkpoint and the records. */
   async #begin(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
-    const { id, folder, fileSystem } = this.#options;
+    const { id, folder, fileSystem, clock } = this.#options;
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
-    const time = new Date().toISOString();
+    const time = timeText(clock);
     const { text, hash } = formatLines([{ kind: "checkpoint", revision, time, config }, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(error => {
@@ -335,7 +337,7 @@ export class Journal {
       } finally {
         await handle.close();
       }
-      await syncFolder(folder, fileSystem);
+      await syncFolder(folder, fileSystem, clock);
     } catch (error) {
       // Left there, the next start would take it for the journal's end.
       await fileSystem.unlink(segment.path).catch(() => {});

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, filterConfig } from "../../../../shared/config.ts";
+import { type Clock, timeText } from "../../clock.ts";
 import { syncFolder } from "../durable-text-file.ts";
 import { type FileSystem, systemErrorCode } from "../file-system.ts";
 import type { Journal } from "./journal.ts";
@@ -11,6 +12,7 @@ export interface RewritePlace {
   readonly folder: string;
   readonly temporaryFolder: string;
   readonly fileSystem: FileSystem;
+  readonly clock: Clock;
 }
 
 /**
@@ -23,9 +25,9 @@ export async function forgetValues(
   journal: Journal,
   forget: ForgetRecord,
   current: Config,
-  { id, folder, temporaryFolder, fileSystem }: RewritePlace,
+  { id, folder, temporaryFolder, fileSystem, clock }: RewritePlace,
 ): Promise<void> {
-  const records = await blankedRecords(journal, forget, current);
+  const records = await blankedRecords(journal, forget, current, clock);
   const generation = (journal.head?.segment?.generation ?? 0) + 1;
   const { revision } = records[0];
   const { text, hash } = formatLines([...records, forget], noHash);
@@ -45,7 +47,7 @@ export async function forgetValues(
     throw error;
   }
   try {
-    await syncFolder(folder, fileSystem);
+    await syncFolder(folder, fileSystem, clock);
   } catch (error) {
     // Left there, the next start would take it for the journal and drop the one that is appended to.
     const removed = await fileSystem.unlink(path).then(
@@ -65,7 +67,7 @@ export async function forgetValues(
     });
   }
   if (failure !== undefined) throw failure;
-  await syncFolder(folder, fileSystem);
+  await syncFolder(folder, fileSystem, clock);
 }
 
 /** A checkpoint and what came after it, without the old values of the field. */
@@ -73,6 +75,7 @@ async function blankedRecords(
   journal: Journal,
   { scope, field, revision: newest }: ForgetRecord,
   current: Config,
+  clock: Clock,
 ): Promise<[CheckpointRecord, ...JournalRecord[]]> {
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
@@ -92,7 +95,7 @@ async function blankedRecords(
       newestFirst.push({ ...record, changes });
     }
   }
-  const { revision, time, config } = checkpoint ?? { revision: 0, time: new Date().toISOString(), config: current };
+  const { revision, time, config } = checkpoint ?? { revision: 0, time: timeText(clock), config: current };
   // With no change since, what the checkpoint has is the present value.
   const kept = filterConfig(config, (otherScope, other) => !changedSince || otherScope !== scope || other !== field);
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
