@@ -1,9 +1,9 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { TestClock } from "../helpers/test-clock.ts";
 
 const schema = (defaultValue: string) =>
   JSON.stringify({ type: "object", properties: { keys: { type: "string", default: defaultValue } } });
@@ -46,34 +46,35 @@ describe("a scope file by the name of what every object has", () => {
   );
 });
 
-describe("a scope file saved by delete and create, 60 ms apart, never drops the scope", () => {
-  const beforehand: { readonly [when: string]: (file: string) => Promise<void> } = {
-    "when nothing reads it": () => delay(150),
-    // Being waited for, as half a file is, it is listed and then gone.
-    "while it is being read": async file => {
-      await delay(150);
-      await writeFile(file, schema("eu").slice(0, 20));
-      await delay(10);
-    },
-  };
-  test.each(Object.entries(beforehand))("%s", async (_when, prepare) => {
-    await using t = await startTestDaemon();
+describe("a scope file saved by delete and create, a moment apart, never drops the scope", () => {
+  test.each(["when nothing reads it", "while it is being read"])("%s", async when => {
+    const clock = new TestClock();
+    await using t = await startTestDaemon({ clock });
     const file = join(t.homeFolder, "scopes/deploy.schema.json");
     const scopeEvents = () => t.owner.events.filter(([resource]) => resource === "scope");
+    const lookAgain = async (pause: number) => {
+      await until(() => clock.waiting(pause) > 0, "the daemon to wait before it looks again");
+      clock.advance(pause);
+    };
+    const set = async (value: string) => {
+      expect((await t.owner.call("config/set", { repo: "shop", "deploy.keys": value })).errors).toEqual([]);
+    };
     await t.addRepository("shop");
     await t.owner.call("config/watch");
     await writeFile(file, schema("eu"));
     await until(() => scopeEvents().length === 1, "the scope to be taken up");
-    await prepare(file);
+    if (when === "while it is being read") {
+      // Being waited for, as half a file is, it is listed and then gone.
+      await writeFile(file, schema("eu").slice(0, 20));
+      await until(() => clock.waiting(20) > 0, "half a file to be read");
+    }
     await rm(file);
-    const end = Date.now() + 60;
-    do {
-      const { errors } = await t.owner.call("config/set", { repo: "shop", "deploy.keys": "during the save" });
-      expect(errors).toEqual([]);
-      await delay(5);
-    } while (Date.now() < end);
+    await lookAgain(20);
+    await until(() => clock.waiting(80) > 0, "the daemon to find the file gone once more");
+    await set("during the save");
     // The next thing told of the scope is what is really new.
     await writeFile(file, schema("us"));
+    await lookAgain(80);
     await until(() => scopeEvents().length > 1, "the change to be told");
     expect((await t.owner.call("config/list", { repo: "shop" })).result["deploy"]?.["keys"]).toBe("during the save");
     expect(scopeEvents()).toHaveLength(2);

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { TestClock } from "../helpers/test-clock.ts";
 
 describe("temporary names are never shared", () => {
   test("repositories called as the home's own files, keys made and the index saved side by side: no call fails, every file is whole", async () => {
@@ -57,15 +58,13 @@ describe("temporary names are never shared", () => {
 });
 
 describe("the index has one writer", () => {
-  afterEach(() => void vi.restoreAllMocks());
-
   test.each(["the end", "a removal"])(
     "a timer and %s save the index at the same moment: it holds the newest state",
     async other => {
-      hurryIndexTimer();
+      const clock = new TestClock();
       await using home = await temporaryFolder();
       const fileSystem = watchFileSystem();
-      const t = await startTestDaemon({ home: home.path, fileSystem, sweepInterval: 3_600_000 });
+      const t = await startTestDaemon({ home: home.path, fileSystem, clock });
       const held = Promise.withResolvers<void>();
       const release = Promise.withResolvers<void>();
       let calls = 0;
@@ -83,6 +82,8 @@ describe("the index has one writer", () => {
       };
       await t.addRepository("shop");
       await t.addRepository("old");
+      // The index is saved five seconds after a change.
+      clock.advance(5_000);
       await held.promise;
       await t.owner.call("config/set", { repo: "shop", "svc.timeout": 10 });
       const { result } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 20 });
@@ -100,11 +101,3 @@ describe("the index has one writer", () => {
     },
   );
 });
-
-/** The index is saved five seconds after a change; a test cannot wait for that. */
-function hurryIndexTimer(): void {
-  const real = globalThis.setTimeout;
-  const hurried = (callback: () => void, milliseconds?: number) =>
-    real(callback, milliseconds === 5_000 ? 30 : milliseconds);
-  vi.spyOn(globalThis, "setTimeout").mockImplementation(Object.assign(hurried, { __promisify__: real.__promisify__ }));
-}

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
 
 /** What the daemon says to a connection with this handshake: nothing if it lets it in. */
 async function knock(url: string, handshake: object, transport = "websocket"): Promise<unknown> {
@@ -156,21 +157,23 @@ describe("a key that ends", () => {
   });
 
   test("once expired, its next request gets 1100, it is sent no more events, and it cannot connect again", async () => {
-    await using t = await startTestDaemon();
+    const clock = new TestClock();
+    await using t = await startTestDaemon({ clock });
     const repo = await t.addRepository();
     const { result } = await t.owner.call("key/create", {
       name: "soon over",
       grants: [{ repos: "*", fields: ["*"], right: "read" }],
-      expires: new Date(Date.now() + 700).toISOString(),
+      expires: new Date(clock.now() + 700).toISOString(),
     });
     const [asking, watching] = [await t.connect(result.key), await t.connect(result.key)];
     await watching.call("config/watch");
-    let answer = await asking.call("key/self");
-    await until(async () => {
-      if (answer.errors.length === 0) answer = await asking.call("key/self");
-      return answer.errors.length > 0;
-    }, "the key to expire");
-    expect(answer).toMatchObject({ result: null, errors: [{ code: 1100, name: "Unauthorized" }] });
+    clock.advance(699);
+    expect((await asking.call("key/self")).errors).toEqual([]);
+    clock.advance(1);
+    expect(await asking.call("key/self")).toMatchObject({
+      result: null,
+      errors: [{ code: 1100, name: "Unauthorized" }],
+    });
     await until(() => !asking.socket.connected, "the connection that was told so to end");
     await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     await until(() => !watching.socket.connected, "the watching connection to end");

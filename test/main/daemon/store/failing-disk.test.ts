@@ -1,6 +1,5 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
@@ -98,8 +97,8 @@ test.each([
   await saveByRename(shop.file, shopText.replace("30", "31"));
   const isTold = async () => code === "EMFILE" || (await shop.health()).length > 0;
   await until(async () => tries >= 2 && (await isTold()), "the failure to be noticed");
-  // A few sweeps find the edit and cannot read it either.
-  await delay(100);
+  const noticed = tries;
+  await until(() => tries >= noticed + 3, "a few sweeps that find the edit and cannot read it either");
   expect(await shop.value("timeout")).toBe(30);
   failing = false;
   await until(async () => (await shop.value("timeout")) === 31, "the edit");

@@ -1,10 +1,10 @@
 import { lstat, mkdir, readFile, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../../helpers/daemon.ts";
 import { healthOf, placeIn, saveByRename } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+import { TestClock } from "../../../helpers/test-clock.ts";
 
 interface WorkTree extends AsyncDisposable {
   readonly t: TestDaemon;
@@ -86,11 +86,20 @@ describe("an in-tree repository", () => {
   });
 
   test("whose file is gone for less than 250 ms sees no event, and a set meanwhile keeps what comes back", async () => {
-    await using tree = await startWorkTree(treeText);
+    const clock = new TestClock();
+    await using tree = await startWorkTree(treeText, { clock });
     await rename(tree.file, `${tree.file}.away`);
-    await delay(100);
+    // It is looked for again and again before it is believed to be gone.
+    const lookAgain = async (pause: number) => {
+      await until(() => clock.waiting(pause) === 1, "the next look at the file");
+      clock.advance(pause);
+    };
+    for (const pause of [5, 15, 40, 90]) await lookAgain(pause);
+    const set = tree.set(31);
+    await until(() => clock.waiting(100) === 1, "the last look but one");
     await rename(`${tree.file}.away`, tree.file);
-    expect(await tree.set(31)).toEqual([]);
+    await lookAgain(100);
+    expect(await set).toEqual([]);
     expect(await tree.t.owner.nextChange()).toMatchObject({ source: "set", revision: 2 });
     expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));
   });

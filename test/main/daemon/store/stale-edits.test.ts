@@ -1,12 +1,17 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../../helpers/daemon.ts";
 import { watchFileSystem } from "../../../helpers/file-system.ts";
 import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+import { TestClock } from "../../../helpers/test-clock.ts";
 import { waysOfSaving } from "../../../helpers/ways-of-saving.ts";
+
+/** A shop whose time stands still: no set becomes too old to be merged because a machine is slow. */
+function startStillShop(clock = new TestClock({ timers: "run" })): Promise<Shop> {
+  return startShop(undefined, { clock });
+}
 
 /** Waits until an edit by hand has been noticed, and gives the change that came of it. */
 async function changeAfter(shop: Shop, revision: number) {
@@ -47,7 +52,7 @@ describe("(a) an edit found just before a write", () => {
 
 describe("(b) an edit after a write is taken as it stands", () => {
   test("when it knew of the set", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const text = staleText.replace("30", "31");
     await saveByRename(shop.file, text);
@@ -57,7 +62,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
   });
 
   test("when it touches a field that the set touched", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31, "svc.provider": "p" });
     const text = staleText.replace("30", "45");
     await saveByRename(shop.file, text);
@@ -75,7 +80,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
   });
 
   test("when its text is one that was there before, which makes it a revert", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const second = await shop.read();
     await shop.set({ "svc.provider": "p" });
@@ -93,16 +98,17 @@ describe("(b) an edit after a write is taken as it stands", () => {
   });
 
   test("when the sets that it did not know of are older than two seconds", async () => {
-    await using shop = await startShop();
+    const clock = new TestClock({ timers: "run" });
+    await using shop = await startStillShop(clock);
     await shop.set({ "svc.timeout": 31 });
-    await delay(2_100);
+    clock.advance(2_001);
     await saveByRename(shop.file, staleText);
     expect(await changeAfter(shop, 2)).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 30 } } } });
     expect(await shop.read()).toBe(staleText);
   });
 
   test("when what it takes back was changed by hand since the set, which the set's value must not undo", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.provider": "set" });
     await saveByRename(shop.file, (await shop.read()).replace(`"set"`, `"hand"`));
     expect(await changeAfter(shop, 2)).toMatchObject({
@@ -118,7 +124,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
   });
 
   test("when it breaks the file", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const broken = staleText.replace("{", "{{");
     await saveByRename(shop.file, broken);
@@ -155,7 +161,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   const merged = staleText.replace("30", "31");
 
   test.each(waysOfSaving)("keeps both, and revision, event and health say so (%s)", async (_name, save) => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     save(shop.file, staleText);
     const change = await changeAfter(shop, 2);
@@ -178,7 +184,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   });
 
   test("is taken back by a restore to the revision before, and the health is well again", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     await saveByRename(shop.file, staleText);
     expect(await changeAfter(shop, 2)).toMatchObject({ source: "merge" });
@@ -198,7 +204,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   });
 
   test("keeps several sets that it did not know of, and those that it knew", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.provider": "known" });
     const read = await shop.read();
     await shop.set({ "svc.timeout": 31 });
@@ -212,7 +218,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   });
 
   test("keeps an unset too, and the edit's comments", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"] });
     await saveByRename(shop.file, staleText);
     expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
@@ -222,7 +228,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   });
 
   test("keeps an edit of comments alone without a revision", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     const text = shopText.replace("// What people changed.", "// What people and tools changed.");
     await saveByRename(shop.file, text);
@@ -235,7 +241,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
   });
 
   test("and a value that is refused keeps the set, and the value where it was written", async () => {
-    await using shop = await startShop();
+    await using shop = await startStillShop();
     await shop.set({ "svc.timeout": 31 });
     await saveByRename(shop.file, shopText.replace(`"refresh_day": 2`, `"refresh_day": 9`));
     const wanted = shopText.replace("30", "31").replace(`"refresh_day": 2`, `"refresh_day": 9`);
