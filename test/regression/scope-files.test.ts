@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { saveByRename } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
@@ -61,7 +62,7 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
     };
     await t.addRepository("shop");
     await t.owner.call("config/watch");
-    await writeFile(file, schema("eu"));
+    await saveByRename(file, schema("eu"));
     await until(() => scopeEvents().length === 1, "the scope to be taken up");
     if (when === "while it is being read") {
       // Being waited for, as half a file is, it is listed and then gone.
@@ -73,7 +74,7 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
     await until(() => clock.waiting(80) > 0, "the daemon to find the file gone once more");
     await set("during the save");
     // The next thing told of the scope is what is really new.
-    await writeFile(file, schema("us"));
+    await saveByRename(file, schema("us"));
     await lookAgain(80);
     await until(() => scopeEvents().length > 1, "the change to be told");
     expect((await t.owner.call("config/list", { repo: "shop" })).result["deploy"]?.["keys"]).toBe("during the save");
