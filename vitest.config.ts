@@ -13,7 +13,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "quick",
-          include: ["test/{shared,main,regression,docs}/**/*.test.ts"],
+          include: ["test/{shared,main,regression,docs,scripts}/**/*.test.ts"],
           typecheck: { enabled: false },
         },
       },

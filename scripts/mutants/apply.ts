@@ -1,0 +1,33 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { editsOf, type Mutant } from "../../test/mutants/mutant.ts";
+
+/** The texts of the files that a mutant changes, with its edits made. Throws Error if one does not apply. */
+export async function mutate(root: string, mutant: Mutant): Promise<ReadonlyMap<string, string>> {
+  const texts = new Map<string, string>();
+  for (const { file, find, replace } of editsOf(mutant)) {
+    if (!/^(main|renderer|shared)\//.test(file)) throw new Error(`${file} is no part of the product`);
+    const text = texts.get(file) ?? (await readFile(join(root, file), "utf8").catch(() => undefined));
+    if (text === undefined) throw new Error(`there is no ${file}`);
+    const parts = text.split(find);
+    if (find === "" || parts.length !== 2) {
+      const times = parts.length === 1 ? "does not stand" : `stands ${parts.length - 1} times`;
+      throw new Error(`its text ${times} in ${file}: ${JSON.stringify(find)}`);
+    }
+    texts.set(file, parts.join(replace));
+  }
+  return texts;
+}
+
+/** Makes the edits in a copy of the project; what it returns takes them back. Throws Error if one does not apply. */
+export async function applyMutant(root: string, mutant: Mutant): Promise<() => Promise<void>> {
+  const mutated = await mutate(root, mutant);
+  const originals = await Promise.all(
+    [...mutated.keys()].map(async file => [file, await readFile(join(root, file), "utf8")] as const),
+  );
+  const write = async (texts: Iterable<readonly [string, string]>) => {
+    for (const [file, text] of texts) await writeFile(join(root, file), text);
+  };
+  await write(mutated);
+  return () => write(originals);
+}

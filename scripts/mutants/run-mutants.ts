@@ -1,0 +1,131 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Mutant } from "../../test/mutants/mutant.ts";
+import { applyMutant } from "./apply.ts";
+import { ProjectCopy } from "./project-copy.ts";
+import { runTests, type TestOutcome } from "./run-tests.ts";
+import { usesBuild } from "./uses-build.ts";
+
+/** What became of a mutant. Only the first two are a kill. */
+type Fate =
+  | "killed"
+  | "killed by timeout"
+  | "SURVIVED"
+  | "does not apply"
+  /** Its test fails, or cannot run, on the product as it is. */
+  | "red unmutated"
+  /** Nothing can be said: it does not build, its test does not load, or what fails is no test. */
+  | "error";
+
+export interface MutantResult {
+  readonly mutant: Mutant;
+  readonly fate: Fate;
+  /** What failed, or why nothing did. */
+  readonly why?: string;
+  readonly seconds: number;
+}
+
+export interface MutantsRun {
+  /** The project's folder, under git; it is only read. */
+  readonly project: string;
+  readonly mutants: readonly Mutant[];
+  /** How many copies of it work at the same time. */
+  readonly copies: number;
+  /** Milliseconds that a mutant's tests may take, by what they took unmutated. */
+  readonly ceiling?: (unmutated: number) => number;
+  readonly signal?: AbortSignal;
+  onUnmutated?(test: string, outcome: TestOutcome, seconds: number): void;
+  onResult?(result: MutantResult): void;
+}
+
+interface Unmutated {
+  readonly outcome: TestOutcome;
+  readonly milliseconds: number;
+  readonly needsBuild: boolean;
+}
+
+/** For what is not known yet. */
+const longest = 30 * 60_000;
+const tenTimes = (unmutated: number) => Math.max(5 * 60_000, 10 * unmutated);
+
+/** Tries each mutant on copies of the project, in a temporary folder: first its tests on the product as it is, then on the mutant. */
+export async function runMutants(run: MutantsRun): Promise<readonly MutantResult[]> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-mutants-")));
+  try {
+    const names = Array.from({ length: run.copies }, (_, index) => join(folder, String(index)));
+    const copies = await Promise.all(names.map(name => ProjectCopy.make(run.project, name, run.signal)));
+    const unmutated = new Map<string, Unmutated>();
+    const tests = new Map(run.mutants.map(mutant => [testOf(mutant), mutant]));
+    const built = new Set<ProjectCopy>();
+    await share(copies, [...tests], async (copy, [test, mutant]) => {
+      const needsBuild = await usesBuild(copy.root, mutant.test);
+      const { result: outcome, milliseconds } = await timed(() =>
+        runTests(copy, mutant, { build: needsBuild && !built.has(copy), ceiling: longest }),
+      );
+      if (needsBuild) built.add(copy);
+      unmutated.set(test, { outcome, milliseconds, needsBuild });
+      run.onUnmutated?.(test, outcome, Math.round(milliseconds / 1000));
+    });
+    const results = new Map<Mutant, MutantResult>();
+    await share(copies, run.mutants, async (copy, mutant) => {
+      const { result, milliseconds } = await timed(() => tryMutant(copy, mutant, unmutated.get(testOf(mutant)), run));
+      const told = { mutant, ...result, seconds: Math.round(milliseconds / 1000) };
+      results.set(mutant, told);
+      run.onResult?.(told);
+    });
+    return run.mutants.flatMap(mutant => results.get(mutant) ?? []);
+  } finally {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+async function tryMutant(
+  copy: ProjectCopy,
+  mutant: Mutant,
+  before: Unmutated | undefined,
+  { ceiling = tenTimes }: MutantsRun,
+): Promise<Pick<MutantResult, "fate" | "why">> {
+  if (before === undefined || before.outcome.kind !== "passed")
+    return { fate: "red unmutated", ...(before && "why" in before.outcome && { why: before.outcome.why }) };
+  let takeBack: () => Promise<void>;
+  try {
+    takeBack = await applyMutant(copy.root, mutant);
+  } catch (error) {
+    return { fate: "does not apply", why: error instanceof Error ? error.message : String(error) };
+  }
+  try {
+    const build = before.needsBuild;
+    const outcome = await runTests(copy, mutant, { build, ceiling: ceiling(before.milliseconds) });
+    if (outcome.kind === "passed") return { fate: "SURVIVED" };
+    const fate = { failed: "killed", "timed out": "killed by timeout", error: "error" } as const;
+    return { fate: fate[outcome.kind], why: outcome.why };
+  } finally {
+    await takeBack();
+  }
+}
+
+/** What has to be green on the product as it is, once for all mutants that have it. */
+function testOf({ test, name }: Mutant): string {
+  return name === undefined ? test : `${test}: ${name}`;
+}
+
+/** Hands out the work, one piece at a time for each of the copies. */
+async function share<Item>(
+  copies: readonly ProjectCopy[],
+  items: readonly Item[],
+  work: (copy: ProjectCopy, item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  await Promise.all(
+    copies.map(async copy => {
+      for (const item of waiting) await work(copy, item);
+    }),
+  );
+}
+
+async function timed<Result>(task: () => Promise<Result>): Promise<{ result: Result; milliseconds: number }> {
+  const started = performance.now();
+  const result = await task();
+  return { result, milliseconds: performance.now() - started };
+}

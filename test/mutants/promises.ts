@@ -1,0 +1,76 @@
+import type { Mutant } from "./mutant.ts";
+
+const queue = {
+  takenOut: "the queue of each repository: what is asked for is written beside what is being written",
+  file: "main/daemon/store/repository.ts",
+  find: "          (await this.#write(changes)).finish();",
+  replace: "          void this.#write(changes).then(written => written.finish());",
+};
+
+export const mutants: readonly Mutant[] = [
+  {
+    promise: "R3",
+    takenOut: "the sync of the file",
+    file: "main/daemon/store/durable-text-file.ts",
+    find: `        await handle.writeFile(text);
+        await handle.sync();
+        const { size`,
+    replace: `        await handle.writeFile(text);
+        const { size`,
+    test: "test/promises/r3-power-loss.test.ts",
+  },
+  {
+    promise: "R6",
+    ...queue,
+    test: "test/promises/r6-lost-updates.test.ts",
+  },
+  {
+    promise: "R6",
+    takenOut: "the look at the file right before the rename",
+    file: "main/daemon/store/json-document.ts",
+    find: `        await recorded;
+        this.#assertUntouched();`,
+    replace: "        await recorded;",
+    test: "test/promises/r6-edits-beside-a-write.test.ts",
+  },
+  {
+    promise: "R12",
+    ...queue,
+    test: "test/promises/r12-own-writes.test.ts",
+  },
+  {
+    promise: "R12",
+    takenOut:
+      "both comparisons that tell own writes from edits by hand, of the text and of the values (either alone suffices)",
+    edits: [
+      {
+        file: "main/daemon/store/json-document.ts",
+        find: "    if (this.#looked && text === this.#text) return undefined;\n",
+        replace: "",
+      },
+      {
+        file: "main/daemon/store/repository.ts",
+        find: "const change = changes.length > 0 || begins ?",
+        replace: "const change = changes.length > -1 || begins ?",
+      },
+    ],
+    test: "test/promises/r12-own-writes.test.ts",
+  },
+  {
+    promise: "S3",
+    takenOut: "the origin check",
+    file: "main/daemon/guard.ts",
+    find: "originHeaders.find(origin => !ownOrigins.has(origin) && !allowedOrigins().includes(origin))",
+    replace: "originHeaders.find(() => false)",
+    test: "test/promises/s3-foreign-pages.test.ts",
+  },
+  {
+    promise: "S6",
+    takenOut: "the grant check on events",
+    file: "main/daemon/connections.ts",
+    find: "const change = service.viewChange(caller, event.state.id, event.change);",
+    replace:
+      'const owner: Caller = { ...caller, owner: true, grants: [{ repos: "*", fields: ["*"], right: "write" }] };\n          const change = service.viewChange(owner, event.state.id, event.change);',
+    test: "test/promises/s6-rights.test.ts",
+  },
+];

@@ -1,0 +1,25 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { allMutants } from "../../scripts/mutants/all-mutants.ts";
+import { mutate } from "../../scripts/mutants/apply.ts";
+
+const project = join(import.meta.dirname, "../..");
+const mutants = await allMutants();
+
+describe.each(mutants)("the mutant of $promise, $takenOut", mutant => {
+  test("applies: each text stands exactly once in its file", async () => {
+    await mutate(project, mutant);
+  });
+
+  test("has a test to kill it, of the title that it names", async () => {
+    const text = await readFile(join(project, mutant.test), "utf8");
+    expect(mutant.test).toMatch(/\.test\.ts$/);
+    if (mutant.name !== undefined) expect(text).toContain(mutant.name);
+  });
+});
+
+test("no mutant is there twice", () => {
+  const rows = mutants.map(({ promise, takenOut, test, name }) => [promise, takenOut, test, name].join(" | "));
+  expect(rows).toEqual([...new Set(rows)]);
+});

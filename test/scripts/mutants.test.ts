@@ -1,0 +1,97 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { type MutantsRun, runMutants } from "../../scripts/mutants/run-mutants.ts";
+import { usesBuild } from "../../scripts/mutants/uses-build.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import type { Edit, Mutant } from "../mutants/mutant.ts";
+
+const files = {
+  ".gitignore": "node_modules\n",
+  "package.json": `{ "type": "module", "scripts": { "build": "node build.js" } }`,
+  // Copies what is bundled elsewhere.
+  "build.js": `import { cpSync } from "node:fs"; cpSync("main/sum.js", "dist/repoconf.js");`,
+  "main/sum.js": "export const sum = (one, other) => one + other;\nexport const unused = 1;\n",
+  "test/sum.test.js": `import { expect, test } from "vitest";
+import { sum } from "../main/sum.js";
+test("adds (two)", () => expect(sum(1, 2)).toBe(3));
+test("is red anyway", () => expect(sum(1, 2)).toBe(4));`,
+  "test/built.test.js": `import { expect, test } from "vitest";
+test("adds when built", async () => expect((await import("../dist/repoconf.js")).sum(1, 2)).toBe(3));`,
+};
+
+/** A project of one function, whose mutants this makes. */
+async function sampleProject(): Promise<AsyncDisposable & { readonly path: string }> {
+  const folder = await temporaryFolder();
+  for (const [file, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder.path, file)), { recursive: true });
+    await writeFile(join(folder.path, file), text);
+  }
+  execFileSync("git", ["init", "-q", folder.path]);
+  await symlink(join(import.meta.dirname, "../../node_modules"), join(folder.path, "node_modules"), "junction");
+  return folder;
+}
+
+function mutant(takenOut: string, edit: Partial<Edit>, kill: Partial<Pick<Mutant, "test" | "name">> = {}): Mutant {
+  const [file, test, name] = ["main/sum.js", "test/sum.test.js", "adds (two)"];
+  return { promise: "R1", takenOut, file, find: "one + other", replace: "one - other", test, name, ...edit, ...kill };
+}
+
+async function fates(run: Omit<MutantsRun, "copies">): Promise<Record<string, string>> {
+  const results = await runMutants({ copies: 2, ...run });
+  return Object.fromEntries(results.map(({ mutant, fate }) => [mutant.takenOut, fate]));
+}
+
+test("a mutant is killed by its own test alone, which has to be green without it", async () => {
+  await using project = await sampleProject();
+  const unmutated: string[] = [];
+  const mutants = [
+    mutant("the sum", {}),
+    mutant("nothing that counts", { find: "unused = 1", replace: "unused = 2" }),
+    mutant("what is not there", { find: "one * other" }),
+    mutant("what is there twice", { find: "export const" }),
+    mutant("what a red test looks at", {}, { name: "is red anyway" }),
+    mutant("what no test looks at", {}, { name: "subtracts" }),
+    mutant("what lets it load", { replace: "one +" }),
+    mutant("the built sum", {}, { test: "test/built.test.js", name: "adds when built" }),
+  ];
+  const onUnmutated = (name: string, { kind }: { readonly kind: string }) => unmutated.push(`${name}: ${kind}`);
+  expect(await fates({ project: project.path, mutants, onUnmutated })).toEqual({
+    "the sum": "killed",
+    "nothing that counts": "SURVIVED",
+    "what is not there": "does not apply",
+    "what is there twice": "does not apply",
+    "what a red test looks at": "red unmutated",
+    "what no test looks at": "red unmutated",
+    "what lets it load": "error",
+    "the built sum": "killed",
+  });
+  // Once each, however many mutants have it.
+  expect(unmutated.sort()).toEqual([
+    "test/built.test.js: adds when built: passed",
+    "test/sum.test.js: adds (two): passed",
+    "test/sum.test.js: is red anyway: failed",
+    "test/sum.test.js: subtracts: error",
+  ]);
+  expect(await readFile(join(project.path, "main/sum.js"), "utf8")).toBe(files["main/sum.js"]);
+});
+
+test("a mutant that hangs is ended, and told apart from what a test found wrong", async () => {
+  await using project = await sampleProject();
+  const mutants = [mutant("the end", { find: "=> one + other", replace: "=> { for (;;); }" })];
+  expect(await fates({ project: project.path, mutants, ceiling: () => 1_000 })).toEqual({
+    "the end": "killed by timeout",
+  });
+});
+
+test.each([
+  ["test/e2e/status.test.ts", true],
+  ["test/screen/edits.test.ts", true],
+  ["test/promises/s3-foreign-pages.test.ts", true],
+  ["test/promises/s11-desktop-shell.test.ts", true],
+  ["test/promises/r3-power-loss.test.ts", false],
+  ["test/main/daemon/set.test.ts", false],
+])("whether a test needs dist/ is read from what it imports: %s, %s", async (file, wanted) => {
+  expect(await usesBuild(join(import.meta.dirname, "../.."), file)).toBe(wanted);
+});
