@@ -1,5 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { resolve } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import type { Mutant } from "../../test/mutants/mutant.ts";
 import type { ProjectCopy } from "./project-copy.ts";
 
@@ -50,7 +51,7 @@ export async function runTests(copy: ProjectCopy, { test, name }: Mutant, run: T
   const failed = tests.find(({ status }) => status === "failed");
   if (failed !== undefined) {
     const message = failed.failureMessages?.[0] ?? "";
-    const why = `${failed.title}: ${message.split("\n", 1)[0]}`;
+    const why = `${failed.title}: ${stripVTControlCharacters(message).split("\n", 1)[0]}`;
     return /^(Error: )?(Test|Hook) timed out in /.test(message) ? { kind: "timed out", why } : { kind: "failed", why };
   }
   if (!tests.some(({ status }) => status === "passed")) {
@@ -62,5 +63,5 @@ export async function runTests(copy: ProjectCopy, { test, name }: Mutant, run: T
 }
 
 function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-15).join("\n");
+  return stripVTControlCharacters(text).trim().split("\n").slice(-15).join("\n");
 }
