@@ -42,7 +42,7 @@ export function repositoryOperations(
         name,
         ...(path && { path: absolutePath(path) }),
         inTree: inTree ?? false,
-        actor: { kind: "key", id: caller.keyId, name: caller.name },
+        actor: caller.actor,
       });
       return { result };
     },
