@@ -199,12 +199,15 @@ export class Repository {
     return { ...written, refused: decided.refused, applied };
   }
 
-  /** Inside `exclusive`: rewrites name and path in the file of the home. */
+  /**
+   * Inside `exclusive`: rewrites name and path in the file of the home. That file alone has to be good: of an in-tree
+   * repository whose folder has moved, the path is what is to be mended. Throws RepoconfError 1102, 1106 or 1108.
+   */
   async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.files;
     const end = this.#options.clock.monotonic() + foreignEditTime;
     for (;;) {
-      this.#assertWritable();
+      if (this.#removed || home.status.kind !== "good") throw this.#notWritable();
       try {
         await home.write({ ...home.value, ...changes });
         break;
