@@ -16,6 +16,7 @@ const documents = resolve(import.meta.dirname, "../docs");
 const [begin, end] = ["<!-- svc fields begin -->", "<!-- svc fields end -->"];
 const events = [
   "config/changed",
+  "config/progress",
   "repo/added",
   "repo/updated",
   "repo/removed",

@@ -47,6 +47,8 @@ export interface OperationArgumentsByName {
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
+    /** Tell now and then how far a repository has come whose changes the key cannot see. */
+    readonly progress?: boolean | null;
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
@@ -310,10 +312,17 @@ export type EventMessage =
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
   | [resource: "key", event: "changed", payload: Record<string, never>];
 
+/** For those who asked for it: up to this revision there was nothing else that the key could see. Watch again from there. */
+export type ProgressMessage = [
+  resource: "config",
+  event: "progress",
+  payload: { readonly repo: string; readonly revision: number },
+];
+
 export interface ClientToServerEvents {
   svc: (...message: OperationMessage) => void;
 }
 
 export interface ServerToClientEvents {
-  svc: (...message: EventMessage) => void;
+  svc: (...message: EventMessage | ProgressMessage) => void;
 }

@@ -104,6 +104,7 @@ export const argumentSchemas = {
           { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
         ],
       },
+      progress: { type: ["boolean", "null"] },
     },
   },
   "config/unwatch": { type: "object", properties: { repo: repositories } },

@@ -9,6 +9,17 @@ export interface CatchUpOptions {
   isValid(caller: Caller): boolean;
 }
 
+/** A watcher that sees nothing of what changes is told how far that has come this many times in what is kept of the past. */
+const timesInWindow = 10;
+
+/**
+ * Whether a watcher that has seen nothing of so many changes is to be told how far the repository has come. If it never
+ * were, what it has seen last would some day be no longer kept, and it could not go on from there after a lost connection.
+ */
+export function isProgressDue(unseen: number, store: RepositoryStore, repo: string): boolean {
+  return unseen > 0 && unseen * timesInWindow >= store.revision(repo) - store.oldest(repo);
+}
+
 /**
  * Sends a watcher the changes of a repository out of the journal, until it has all that there are; from then on it takes
  * events as they happen. No change is left out, for the last step is made with no wait between seeing that there is
@@ -24,7 +35,10 @@ export async function catchUp(
   for (;;) {
     if (!connection.isCatchingUp(repo, run)) return;
     const newest = store.revision(repo);
-    if (newest === run.at || !store.has(repo)) return connection.caughtUp(repo);
+    if (newest === run.at || !store.has(repo)) {
+      if (store.has(repo) && connection.isBehind(repo)) sendProgress(connection, repo, run.at, options);
+      return connection.caughtUp(repo);
+    }
     const complete = await sendChanges(connection, repo, run, options);
     if (complete) run.at = Math.max(run.at, newest);
   }
@@ -35,8 +49,9 @@ async function sendChanges(
   connection: Connection,
   repo: string,
   run: CatchUp,
-  { store, service, isValid }: CatchUpOptions,
+  options: CatchUpOptions,
 ): Promise<boolean> {
+  const { store, service, isValid } = options;
   const { caller, socket } = connection;
   let { at } = run;
   for await (const change of store.changes(repo, at)) {
@@ -50,9 +65,19 @@ async function sendChanges(
     at = change.revision;
     run.at = at;
     const seen = service.viewChange(caller, repo, change);
-    if (seen === undefined) continue;
+    if (seen === undefined) {
+      if (isProgressDue(connection.passOver(repo), store, repo)) sendProgress(connection, repo, at, options);
+      continue;
+    }
+    connection.tell(repo);
     socket.send(["config", "changed", seen]);
     await socket.drained();
   }
   return run.at === at;
+}
+
+function sendProgress(connection: Connection, repo: string, at: number, { service }: CatchUpOptions): void {
+  const progress = service.viewProgress(connection.caller, repo, at);
+  connection.tell(repo);
+  if (progress !== undefined) connection.socket.send(progress);
 }

@@ -9,6 +9,7 @@ import type {
   Explanation,
   HealthProblem,
   HistoryEntry,
+  ProgressMessage,
   RepositoryEntry,
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
@@ -151,6 +152,11 @@ export class ConfigService {
   /** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
   viewChange(caller: Caller, repo: string, change: RecordedChange): ConfigChanged | undefined {
     return viewChange(caller, repo, change, this.#scopes.defaults);
+  }
+
+  /** How far a repository has come, for a caller who sees nothing of how; undefined if it may not see the repository. */
+  viewProgress(caller: Caller, repo: string, revision: number): ProgressMessage | undefined {
+    return this.canSee(caller, repo) ? ["config", "progress", { repo, revision }] : undefined;
   }
 
   /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */

@@ -1,4 +1,4 @@
-import type { EventMessage } from "../../shared/protocol.ts";
+import type { EventMessage, ProgressMessage } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 
 /** The socket of a connection, as far as a connection needs it. */
@@ -8,7 +8,7 @@ export interface ConnectionSocket {
   takesMore(): boolean;
   /** Resolves when it has read most of what it was sent, or is gone. */
   drained(): Promise<void>;
-  send(message: EventMessage): void;
+  send(message: EventMessage | ProgressMessage): void;
   disconnect(): void;
 }
 
@@ -26,7 +26,10 @@ export class Connection {
   /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
   readonly #catchingUp = new Map<string, CatchUp>();
   readonly #onCatchUp: (connection: Connection, begun: ReadonlyMap<string, CatchUp>) => void;
+  /** Changes of repositories that came since it was last told of one, and of which it sees nothing. */
+  readonly #unseen = new Map<string, number>();
   #everything = false;
+  #progress = false;
 
   constructor(
     caller: Caller,
@@ -38,8 +41,12 @@ export class Connection {
     this.#onCatchUp = onCatchUp;
   }
 
-  /** No ids: everything. Of the repositories in `since` what comes after that revision is sent, when the reply is. */
-  watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>): void {
+  /**
+   * No ids: everything. Of the repositories in `since` what comes after that revision is sent, when the reply is. With
+   * `progress` this connection wants to know how far repositories have come that change where it cannot see it.
+   */
+  watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>, progress: boolean): void {
+    this.#progress ||= progress;
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
     const begun = new Map<string, CatchUp>();
@@ -62,9 +69,12 @@ export class Connection {
     if (ids !== undefined) {
       for (const id of ids) this.#repositories.delete(id);
       for (const id of ids) if (!this.#everything) this.#catchingUp.delete(id);
+      for (const id of ids) this.#unseen.delete(id);
       return;
     }
     this.#everything = false;
+    this.#progress = false;
+    this.#unseen.clear();
     this.#repositories.clear();
     this.#catchingUp.clear();
   }
@@ -76,6 +86,24 @@ export class Connection {
   /** Whether it takes the repository's events as they happen. */
   watches(repo: string): boolean {
     return (this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo);
+  }
+
+  /** It is told of a change, or how far the repository has come. */
+  tell(repo: string): void {
+    this.#unseen.delete(repo);
+  }
+
+  /** There is a change of which it sees nothing. Returns how many there are by now, 0 if it does not want to know. */
+  passOver(repo: string): number {
+    if (!this.#progress) return 0;
+    const count = (this.#unseen.get(repo) ?? 0) + 1;
+    this.#unseen.set(repo, count);
+    return count;
+  }
+
+  /** Whether there are changes that it does not know of, and wants to. */
+  isBehind(repo: string): boolean {
+    return this.#unseen.has(repo);
   }
 
   /** Whether this run of catching up is still wanted. */

@@ -6,11 +6,12 @@ import { limits } from "../../shared/limits.ts";
 import type {
   ClientToServerEvents,
   EventMessage,
+  ProgressMessage,
   RepositoryEntry,
   ServerToClientEvents,
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
-import { catchUp } from "./catch-up.ts";
+import { catchUp, isProgressDue } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
 import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
@@ -71,14 +72,20 @@ export class Connections {
   /** Sends a store's event to those who watch and may see it. */
   publish(event: StoreEvent): void {
     if (event.kind === "changed") {
-      const { service } = this.#options;
+      const { service, store } = this.#options;
+      const { id, revision } = event.state;
       this.#send(
-        connection => connection.watches(event.state.id),
+        connection => connection.watches(id),
         caller => {
-          const change = service.viewChange(caller, event.state.id, event.change);
-          return change && ["config", "changed", change];
+          const change = service.viewChange(caller, id, event.change);
+          return change === undefined ? service.viewProgress(caller, id, revision) : ["config", "changed", change];
         },
         event.change.actor,
+        (connection, made) => {
+          if (made[1] === "progress" && !isProgressDue(connection.passOver(id), store, id)) return false;
+          connection.tell(id);
+          return true;
+        },
       );
     } else {
       this.#publishEntry(event.kind, caller => this.#options.service.viewEntry(caller, event));
@@ -114,14 +121,15 @@ export class Connections {
 
   /**
    * Makes and encodes the message once for all whose rights are the same, and who see the same actor, and sends it to those
-   * that are interested.
+   * that are interested and whom `isDue` does not spare.
    */
   #send(
     interested: (connection: Connection) => boolean,
-    message: (caller: Caller) => EventMessage | undefined,
+    message: (caller: Caller) => EventMessage | ProgressMessage | undefined,
     actor?: Actor,
+    isDue: (connection: Connection, made: EventMessage | ProgressMessage) => boolean = () => true,
   ): void {
-    const groups = new Map<string, { readonly made: EventMessage | undefined; readonly sockets: string[] }>();
+    const groups = new Map<string, { readonly made: ReturnType<typeof message>; readonly sockets: string[] }>();
     for (const connection of [...this.#connections]) {
       if (!interested(connection)) continue;
       const { caller, socket } = connection;
@@ -135,7 +143,8 @@ export class Connections {
         group = { made: message(caller), sockets: [] };
         groups.set(rights, group);
       }
-      if (group.made !== undefined && socket.takesMore()) group.sockets.push(socket.id);
+      const { made } = group;
+      if (made !== undefined && isDue(connection, made) && socket.takesMore()) group.sockets.push(socket.id);
     }
     for (const { made, sockets } of groups.values())
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);

@@ -11,6 +11,7 @@ import type {
   OperationArguments,
   OperationName,
   OperationResults,
+  ProgressMessage,
   Reply,
   RepositoryEntry,
 } from "../protocol.ts";
@@ -269,7 +270,7 @@ export class RepoconfClient {
     repos: readonly string[] | undefined,
     onRevisions: (revisions: Revisions) => void,
   ): Promise<void> {
-    const args = repos === undefined ? {} : { repo: repos, since: watch.seen(repos) };
+    const args = { progress: true, ...(repos !== undefined && { repo: repos, since: watch.seen(repos) }) };
     const reply = await this.#request("config/watch", args, ({ result, errors }) => {
       if (errors.length === 0) onRevisions(result.revisions);
     });
@@ -352,7 +353,7 @@ export class RepoconfClient {
       forceNew: true,
       timeout: this.#timeout,
     });
-    socket.on("svc", (...message: EventMessage) => {
+    socket.on("svc", (...message: EventMessage | ProgressMessage) => {
       for (const watch of [...this.#watches]) watch.take(message);
     });
     const { promise, resolve, reject } = Promise.withResolvers<void>();

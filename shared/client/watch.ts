@@ -1,4 +1,4 @@
-import type { ConfigChanged, EventMessage } from "../protocol.ts";
+import type { ConfigChanged, EventMessage, ProgressMessage } from "../protocol.ts";
 
 /** What a watch of everything tells beside the daemon's own events. */
 export type WatchMessage =
@@ -32,7 +32,7 @@ export class Watch {
    * Repositories whose past is still to be asked for (undefined: what comes of them until then will come again), or has
    * been (what came of it waits until all is known).
    */
-  readonly #held = new Map<string, EventMessage[] | undefined>();
+  readonly #held = new Map<string, (EventMessage | ProgressMessage)[] | undefined>();
   readonly #lost = new Set<string>();
   #wake = Promise.withResolvers<void>();
   #begun = false;
@@ -101,7 +101,7 @@ export class Watch {
     for (const message of kept) this.take(message);
   }
 
-  take(message: EventMessage): void {
+  take(message: EventMessage | ProgressMessage): void {
     if (!this.#begun) return;
     if (message[0] === "config") {
       const { repo, revision } = message[2];
@@ -113,6 +113,8 @@ export class Watch {
       // Another watch of this client may have asked for the past of this repository.
       if (revision <= (this.#seen.get(repo) ?? 0)) return;
       this.#seen.set(repo, revision);
+      // How far it has come is for the next connection alone.
+      if (message[1] === "progress") return;
     } else if (this.repos !== undefined) {
       return;
     } else if (message[0] === "repo") {

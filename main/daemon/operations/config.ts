@@ -77,7 +77,7 @@ export function configOperations(
       return { result: hits };
     },
 
-    "config/watch": async ({ repo, since }, { caller, connection }) => {
+    "config/watch": async ({ repo, since, progress }, { caller, connection }) => {
       const ids = watchedRepositories(repo);
       for (const id of ids ?? []) {
         if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
@@ -98,7 +98,7 @@ export function configOperations(
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
       // From the revision that is told on, so that nothing gets lost between here and the reply.
       for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
-      connection.watch(ids, from);
+      connection.watch(ids, from, progress ?? false);
       return { result: { revisions } };
     },
 

@@ -130,6 +130,10 @@ export class FileStore implements RepositoryStore {
     return this.#repositories.get(id)?.state.revision ?? 0;
   }
 
+  oldest(id: string): number {
+    return this.#repositories.get(id)?.journal.oldest ?? 0;
+  }
+
   async summaries(): Promise<readonly RepositorySummary[]> {
     await this.#handEdits.reconciled;
     return [...this.#repositories.values()].map(repository => this.#summarise(repository));

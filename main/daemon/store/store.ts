@@ -22,6 +22,8 @@ export interface RepositoryStore {
   source(id: string, scope: string, field: string): ValueSource | undefined;
   /** The newest revision, as far as known now; 0 if there is no such repository. */
   revision(id: string): number;
+  /** The oldest revision whose successors are all kept; 0 if there is no such repository. */
+  oldest(id: string): number;
   /**
    * The changes after revision `after` up to the newest, the oldest first. Throws RepoconfError 1102, 1110 if they are no
    * longer kept, 1112 if there is no such revision yet.

@@ -1,0 +1,165 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { writeFile } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connect, type WatchMessage } from "../../main/client/client.ts";
+import type { Grants } from "../../shared/grants.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "../helpers/daemon.ts";
+
+const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
+const noSweeps = { sweepInterval: 3_600_000 };
+
+/** A daemon that keeps few revisions, with the repositories "shop" and "other". */
+async function startWithWindow(revisions: number): Promise<TestDaemon> {
+  const t = await startTestDaemon(noSweeps);
+  await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions } }));
+  await t.restart();
+  for (const id of ["shop", "other"]) await t.addRepository(id);
+  return t;
+}
+
+async function setTimeouts(t: TestDaemon, repo: string, count: number): Promise<void> {
+  for (let timeout = 1; timeout <= count; timeout++) {
+    const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": timeout });
+    expect(errors).toEqual([]);
+  }
+}
+
+/** Everything that this client was told of, when all that was sent has come. */
+async function told(client: TestClient): Promise<readonly (readonly unknown[])[]> {
+  // Events come in order: this reply is behind all of them.
+  await client.call("key/self");
+  return client.events;
+}
+
+/** The daemon's sides of connections, so that they can be cut as a broken network does. */
+function watchConnections() {
+  const sockets = new Set<Socket>();
+  const note = (message: unknown) => {
+    sockets.add((message as { readonly socket: Socket }).socket);
+  };
+  subscribe("net.server.socket", note);
+  return {
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
+      sockets.clear();
+    },
+    [Symbol.dispose]: () => void unsubscribe("net.server.socket", note),
+  };
+}
+
+describe("a key that sees none of the changes of a whole window", () => {
+  test("goes on where it was after its connection is lost, with the client alone and with a watch of everything", async () => {
+    await using t = await startWithWindow(20);
+    const { result: key } = await t.owner.call("key/create", { name: "limited", grants });
+    using connections = watchConnections();
+    using client = await connect({ home: t.homeFolder, apiKey: key.key });
+    const changes: string[] = [];
+    const messages: WatchMessage[] = [];
+    const ended = Promise.all([
+      (async () => {
+        for await (const { changes: told } of client.watch({ repo: "shop" }))
+          changes.push(String(told["svc"]?.["domain"]?.value));
+      })(),
+      (async () => {
+        for await (const message of client.watchEverything()) messages.push(message);
+      })(),
+    ]);
+    let before = 0;
+    await until(async () => {
+      await t.owner.call("config/set", { repo: "shop", "svc.domain": `before-${++before}.test` });
+      return changes.length > 0 && messages.length > 0;
+    }, "both watches to begin");
+    await setTimeouts(t, "shop", 60);
+    // Behind all events that were sent before.
+    await client.run("key/self", {});
+    const begin = messages.length;
+    connections.cut();
+    await t.owner.call("config/set", { repo: "shop", "svc.domain": "after.test" });
+    await Promise.race([
+      until(() => changes.at(-1) === "after.test" && messages.length >= begin + 3, "what came after"),
+      ended,
+    ]);
+    expect(messages.slice(begin)).toMatchObject([
+      ["connection", "lost", {}],
+      ["connection", "resumed", { lost: [] }],
+      ["config", "changed", { repo: "shop", changes: { svc: { domain: { value: "after.test" } } } }],
+    ]);
+    client.close();
+    await ended;
+  });
+
+  test("and that was away is told how far the repository has come when it catches up", async () => {
+    await using t = await startWithWindow(100);
+    await setTimeouts(t, "shop", 50);
+    const tool = await t.connectWith(grants);
+    const { errors } = await tool.call("config/watch", { repo: "shop", since: 1, progress: true });
+    expect(errors).toEqual([]);
+    const newest = ["config", "progress", { repo: "shop", revision: 51 }];
+    await until(() => JSON.stringify(tool.events.at(-1)) === JSON.stringify(newest), "the newest revision");
+    expect(tool.events.length).toBeLessThanOrEqual(11);
+  });
+});
+
+describe("progress", () => {
+  test("comes a few times in a window, and never for what a key was told of anyway", async () => {
+    await using t = await startWithWindow(100);
+    await setTimeouts(t, "shop", 150);
+    const tool = await t.connectWith(grants);
+    await tool.call("config/watch", { repo: "shop", progress: true });
+    await setTimeouts(t, "shop", 100);
+    const events = await told(tool);
+    expect(events.length).toBeGreaterThanOrEqual(5);
+    expect(events.length).toBeLessThanOrEqual(11);
+    const revisions = events.map(([, event, payload]) => {
+      expect(event).toBe("progress");
+      return (payload as { readonly revision: number }).revision;
+    });
+    expect(revisions).toEqual(revisions.toSorted((one, other) => one - other));
+    // At most a tenth of the window is behind.
+    expect(revisions.at(-1)).toBeGreaterThan(251 - 11);
+
+    await t.owner.call("config/watch", { repo: "shop", progress: true });
+    await setTimeouts(t, "shop", 20);
+    await t.owner.call("key/self");
+    expect(t.owner.events).toHaveLength(20);
+    expect(t.owner.events.every(([, event]) => event === "changed")).toBe(true);
+  });
+
+  test("is sent to those alone who ask for it, and a watch that ends asks no more", async () => {
+    await using t = await startWithWindow(100);
+    const [silent, asking] = [await t.connectWith(grants), await t.connectWith(grants)];
+    await silent.call("config/watch", { repo: "shop" });
+    await asking.call("config/watch", { repo: "shop", progress: true });
+    await setTimeouts(t, "shop", 20);
+    expect(await told(silent)).toEqual([]);
+    const count = (await told(asking)).length;
+    expect(count).toBeGreaterThan(0);
+    await asking.call("config/unwatch");
+    await asking.call("config/watch", { repo: "shop" });
+    await setTimeouts(t, "shop", 20);
+    expect(await told(asking)).toHaveLength(count);
+  });
+
+  test("of a repository in which a key sees nothing is not told, under no watch", async () => {
+    await using t = await startWithWindow(100);
+    const tool = await t.connectWith(grants);
+    await tool.call("config/watch", { progress: true });
+    await setTimeouts(t, "other", 20);
+    expect(await told(tool)).toEqual([]);
+    const { errors } = await tool.call("config/watch", { repo: "other", since: 1, progress: true });
+    expect(errors).toMatchObject([{ code: 1102 }]);
+    await setTimeouts(t, "shop", 5);
+    const seen = await told(tool);
+    expect(seen.length).toBeGreaterThan(0);
+    // It tells the number of a revision, which repo/list tells too, and nothing else.
+    for (const event of seen)
+      expect(event).toEqual(["config", "progress", { repo: "shop", revision: expect.any(Number) }]);
+  });
+
+  test.each([{ progress: "yes" }, { progress: 1 }])("%o is refused: 1101", async args => {
+    await using t = await startTestDaemon();
+    expect((await t.owner.call("config/watch", args)).errors).toMatchObject([{ code: 1101 }]);
+  });
+});
