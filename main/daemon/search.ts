@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import { problemsIn } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { SearchHit } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
@@ -35,7 +36,7 @@ export async function* searchConfig(
   for (const entry of await service.repositories(caller)) {
     if (++looked % turn === 0) await setImmediate();
     if (after !== undefined && entry.id <= after) continue;
-    if (query.broken && entry.health.length === 0) continue;
+    if (query.broken && problemsIn(entry.health).length === 0) continue;
     if (query.modified && entry.modified === 0) continue;
     const repository = [entry.name, entry.path ?? "", entry.id].join("\n").toLowerCase();
     const left = query.words.filter(word => !repository.includes(word));

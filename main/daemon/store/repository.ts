@@ -449,7 +449,12 @@ export class Repository {
       return false;
     }
     for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
-    const message = `An edit by hand and a set at the same time were merged (revision ${this.journal.head?.revision}); undo takes the edit back.`;
+    // Without a record the newest revision is a tool's, and undo would take that back.
+    const told =
+      records.length > 0
+        ? ` (revision ${change.revision}); undo takes the edit back.`
+        : ": the file holds both. The edit changed no value in use, so it made no revision.";
+    const message = `An edit by hand and a set at the same time were merged${told}`;
     const merged = {
       ...before,
       ...content.head,
