@@ -104,6 +104,8 @@ export interface ChangedRepository {
   readonly repo: string;
   readonly revision: number;
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
+  /** Of a restore of all fields: those that are as they were before it, for their values of then were made to be forgotten. */
+  readonly forgotten?: readonly string[];
 }
 
 /** Where a field's value comes from. */

@@ -86,10 +86,10 @@ export class ConfigChanges {
     const { config: past, forgotten } = await this.#store.configAt(repo, to);
     const state = await this.#store.read(repo);
     const present = state?.stored ?? {};
-    const wanted = [...(fields ?? this.#scopes.paths())].filter(path => {
-      if (fields !== undefined) return true;
-      return !forgotten.has(path) && allows(caller.grants, "write", repo, path);
-    });
+    const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
+    // Named, such a field is an error; else it is passed over, and the answer says so.
+    const passedOver = fields === undefined ? all.filter(path => forgotten.has(path)) : [];
+    const wanted = fields ?? all.filter(path => !forgotten.has(path));
     const values = new Map<string, JsonValue | undefined>();
     const errors: RepoconfError[] = [];
     for (const path of wanted) {
@@ -108,7 +108,8 @@ export class ConfigChanges {
       source: "restore",
       mayBeEmpty: fields === undefined && values.size === 0,
     });
-    return { result: done.result, errors: [...errors, ...done.errors] };
+    const result = done.result.map(entry => ({ ...entry, ...(passedOver.length > 0 && { forgotten: passedOver }) }));
+    return { result, errors: [...errors, ...done.errors] };
   }
 
   async #changeOne(

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { startShop } from "../helpers/shop.ts";
+
+test("a restore of all fields says which it could not give back, as their values of then were made to be forgotten", async () => {
+  await using shop = await startShop();
+  const { owner } = shop.t;
+  await shop.set({ "svc.domain": "a.secret", "svc.provider": "p" });
+  await shop.set({ "svc.domain": "open.test" });
+  await owner.call("history/forget", { repo: "shop", field: "svc.domain" });
+  for (const dryRun of [true, false]) {
+    const reply = await owner.call("history/restore", { repo: "shop", to: 1, dryRun });
+    expect(reply.errors).toEqual([]);
+    expect(reply.result).toMatchObject([{ config: { svc: { provider: { value: "" } } }, forgotten: ["svc.domain"] }]);
+    expect(Object.keys(reply.result[0]?.config["svc"] ?? {})).toEqual(["provider"]);
+  }
+  expect(await shop.value("domain")).toBe("open.test");
+  // Nothing is left to give back but what cannot be.
+  const again = await owner.call("history/restore", { repo: "shop", to: 1 });
+  expect(again).toEqual({ result: [{ repo: "shop", revision: 4, config: {}, forgotten: ["svc.domain"] }], errors: [] });
+  // Since the last change of the field its values are known.
+  expect((await owner.call("history/restore", { repo: "shop", to: 3 })).result[0]).not.toHaveProperty("forgotten");
+  // What a key may not write is none of its business.
+  const tool = await shop.t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "write" }]);
+  expect(JSON.stringify(await tool.call("history/restore", { repo: "shop", to: 1 }))).not.toContain("domain");
+});
