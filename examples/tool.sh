@@ -1,5 +1,5 @@
 #!/bin/sh
-# A local tool in the shell: reads a value, changes it only if nobody has changed anything since, and says what is now.
+# A local tool in the shell: changes a value because of what it was, loses no change of others, and says what is now.
 #
 #   examples/tool.sh [REPOSITORY]
 #
@@ -7,11 +7,21 @@
 set -eu
 repository=${1:+--repo=$1}
 
-timeout=$(repoconf get svc.timeout $repository)
-revision=$(repoconf history $repository --limit 1 --json | sed -n 's/.*"revision": \([0-9]*\).*/\1/p' | head -n 1)
-if repoconf set svc.timeout=$((timeout + 10)) $repository --if-revision "$revision" --reason "ten more seconds"; then
-  repoconf explain svc.timeout $repository
-else
-  echo "somebody else was faster (exit code $?)" >&2
-  exit 1
-fi
+seen=
+while :; do
+  # One command for both: a change between two of them would go unseen.
+  answer=$(repoconf get svc.timeout --with-revision $repository)
+  revision=${answer%% *}
+  timeout=${answer#* }
+  # Refused, although nobody has changed anything: it is the value.
+  if [ "$revision" = "$seen" ]; then exit 3; fi
+  seen=$revision
+  code=0
+  repoconf set svc.timeout=$((timeout + 10)) $repository --if-revision "$revision" --reason "ten more seconds" || code=$?
+  case $code in
+    0) break ;;
+    3) ;; # Somebody else was faster. Read what is there now, and decide again.
+    *) exit "$code" ;;
+  esac
+done
+repoconf explain svc.timeout $repository

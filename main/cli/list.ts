@@ -16,6 +16,7 @@ interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly revision?: number;
   readonly stored?: boolean;
   readonly reveal?: boolean;
+  readonly withRevision?: boolean;
 }
 
 /** `repoconf list [field|scope]`: effective values, those that are stored marked. */
@@ -28,13 +29,19 @@ export function addListCommand(program: Command): void {
     )
     .option("--stored", "only what is stored, without the defaults")
     .option("--reveal", "show masked values")
+    .addOption(
+      new Option("--with-revision", 'print JSON with the revision: {"revision": ..., "config": ...}').implies({
+        json: true,
+      }),
+    )
     .action(list);
 }
 
 async function list(wanted: string | undefined, options: ListOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
-  const { listFields, showValue, withSuggestion } = await import("./fields.ts");
+  const { listFields, showValue } = await import("./fields.ts");
+  const { readConfig } = await import("./read-config.ts");
   const { forgottenMark } = await import("./describe-change.ts");
   const { isTerminal, print, printJson, printTable, style, visible } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
@@ -42,12 +49,9 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
     const part = wanted === undefined ? {} : wanted.includes(".") ? { field: wanted } : { scope: wanted };
     const { revision } = options;
     const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
-    const config = await client
-      .run("config/list", { ...place, ...part, ...(options.stored && { stored: true }) })
-      .catch(async error => {
-        throw await withSuggestion(client, error);
-      });
-    if (options.json) return printJson(config);
+    const read = await readConfig(client, { ...place, ...part, ...(options.stored && { stored: true }) });
+    const { config } = read;
+    if (options.json) return printJson(options.withRevision ? { revision: read.revision, config } : config);
     const [fields, stored] = await Promise.all([
       listFields(client),
       client.run("config/list", { ...place, stored: true }),
@@ -63,7 +67,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
     const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
     for (const path of missing) rows.push([path, forgottenMark, ""]);
     const which =
-      revision === undefined ? `revision ${repository.revision}` : `revision ${revision} of ${repository.revision}`;
+      revision === undefined ? `revision ${read.revision}` : `revision ${revision} of ${repository.revision}`;
     if (isTerminal()) print(style("dim", `${visible(repository.name)} (${repository.id}), ${which}`));
     printTable(["FIELD", "VALUE", "FROM"], rows);
   });

@@ -37,6 +37,29 @@ describe("values on the command line", () => {
     expect(JSON.parse(await succeed(["get", "svc.services"]))).toEqual(JSON.parse(services));
   });
 
+  test("get and list give the revision with the values, for a change that is made only if nothing came between", async () => {
+    await succeed(["set", "svc.timeout=30", "svc.provider=two words"]);
+    const [revision, ...value] = (await succeed(["get", "svc.provider", "--with-revision"])).trimEnd().split(" ");
+    expect(value).toEqual(["two", "words"]);
+    const known = { revision: Number(revision) };
+    expect(known.revision).toBeGreaterThan(1);
+    expect(JSON.parse(await succeed(["get", "svc.timeout", "--with-revision", "--json"]))).toEqual({
+      ...known,
+      value: 30,
+    });
+    const config = { svc: { timeout: 30 } };
+    expect(JSON.parse(await succeed(["list", "svc.timeout", "--with-revision"]))).toEqual({ ...known, config });
+    expect(JSON.parse(await succeed(["list", "svc.timeout", "--with-revision", "--revision", "1"]))).toEqual({
+      revision: 1,
+      config: { svc: { timeout: 900 } },
+    });
+    await succeed(["set", "svc.timeout=31", "--if-revision", `${known.revision}`]);
+    expect((await inFolder(["set", "svc.timeout=32", "--if-revision", `${known.revision}`])).code).toBe(3);
+    expect(await succeed(["get", "svc.timeout"])).toBe("31\n");
+    await succeed(["set", "svc.timeout=30"]);
+    await succeed(["unset", "svc.provider"]);
+  });
+
   test("a value comes from a file, from standard input, or is an @ itself", async () => {
     await writeFile(join(folder, "src/value.txt"), "from a file\n");
     await succeed(["set", "svc.provider=@value.txt"]);

@@ -14,19 +14,61 @@ describe("the guide to a tool of your own", () => {
     },
   );
 
-  test.skipIf(process.platform === "win32")("the tool in the shell changes a value it has seen", async () => {
-    await using daemon = await spawnDaemon();
-    await using folder = await temporaryFolder();
-    const bin = join(folder.path, "repoconf");
-    await writeFile(bin, `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`, { mode: 0o755 });
-    const environment = { REPOCONF_HOME: daemon.homeFolder, PATH: `${folder.path}:${process.env["PATH"]}` };
-    await runRepoconf(["repo", "add", "--id", "shop", daemon.homeFolder], { environment });
-    const done = await runProcess("sh", ["examples/tool.sh", "shop"], { environment });
-    expect(done).toMatchObject({
-      code: 0,
-      output: expect.stringMatching(/^Set svc.timeout = 910\nsvc.timeout = 910\n/),
+  describe.skipIf(process.platform === "win32")("the tool in the shell", () => {
+    /** Runs the tool on "shop", which it adds; `repoconf` is the built command, or a script that ends with running it. */
+    async function prepare(before = "") {
+      const daemon = await spawnDaemon();
+      const folder = await temporaryFolder();
+      const script = `#!/bin/sh\n${before}\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`;
+      await writeFile(join(folder.path, "repoconf"), script, { mode: 0o755 });
+      const environment = { REPOCONF_HOME: daemon.homeFolder, PATH: `${folder.path}:${process.env["PATH"]}` };
+      const run = async (...args: readonly string[]) => (await runRepoconf(args, { environment })).output;
+      await run("repo", "add", "--id", "shop", daemon.homeFolder);
+      return {
+        run,
+        runTool: () => runProcess("sh", ["examples/tool.sh", "shop"], { environment }),
+        [Symbol.asyncDispose]: async () => {
+          await daemon[Symbol.asyncDispose]();
+          await folder[Symbol.asyncDispose]();
+        },
+      };
+    }
+
+    test("changes a value it has seen", async () => {
+      await using shop = await prepare();
+      const done = await shop.runTool();
+      expect(done).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^Set svc.timeout = 910\nsvc.timeout = 910\n/),
+      });
+      expect(done.output).toContain("ten more seconds");
     });
-    expect(done.output).toContain("ten more seconds");
+
+    test("four times at once loses no change", async () => {
+      await using shop = await prepare();
+      const done = await Promise.all(Array.from({ length: 4 }, () => shop.runTool()));
+      expect(done.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("940\n");
+    });
+
+    test("does not write over a change that comes right after it has read", async () => {
+      // The first command that reads the value lets another tool change it before it ends.
+      const race = `if [ "$1" = get ] && mkdir "$0.raced" 2>/dev/null; then
+  "${process.execPath}" "${repoconfCommand}" "$@"
+  "${process.execPath}" "${repoconfCommand}" set svc.timeout=500 --repo shop >/dev/null
+  exit
+fi`;
+      await using shop = await prepare(race);
+      expect(await shop.runTool()).toMatchObject({ code: 0 });
+      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("510\n");
+    });
+
+    test("ends where the value itself is refused", async () => {
+      await using shop = await prepare();
+      await shop.run("set", "svc.timeout=86395", "--repo", "shop");
+      expect(await shop.runTool()).toMatchObject({ code: 3, output: "" });
+      expect(await shop.run("get", "svc.timeout", "--repo", "shop")).toBe("86395\n");
+    });
   });
 
   test("the tool on the typed client sets, gets and lists", async () => {
