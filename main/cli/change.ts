@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { ChangedRepository, Reply } from "../../shared/protocol.ts";
 import {
@@ -49,17 +50,18 @@ export function changeArguments({ ifRevision, atomic, dryRun, reason }: ChangeCo
 
 /**
  * Says what a change did, and throws what was refused. For programs it is one object: that of the repository if anything
- * was done, with `errors` if anything was refused.
+ * was done, with `errors` if anything was refused. `from`: the revision whose values were given back.
  */
 export async function reportChange(
   client: RepoconfClient,
   reply: Reply<readonly ChangedRepository[]>,
   options: ChangeCommandOptions,
   done: string,
+  from?: number,
 ): Promise<void> {
   const [changed] = reply.result;
   if (options.json) printChangeJson(reply);
-  else if (changed !== undefined) await printChange(client, changed, options, done);
+  else if (changed !== undefined) await printChange(client, changed, options, done, from);
   await throwRefusal(client, reply);
 }
 
@@ -70,16 +72,21 @@ export function printChangeJson({ result: [changed], errors }: Reply<readonly Ch
 
 async function printChange(
   client: RepoconfClient,
-  { config }: ChangedRepository,
+  { repo, config }: ChangedRepository,
   { dryRun }: ChangeCommandOptions,
   done: string,
+  from: number | undefined,
 ): Promise<void> {
   const fields = await listFields(client);
+  // What was not stored then is not stored now.
+  const stored =
+    from === undefined ? undefined : await client.run("config/list", { repo, revision: from, stored: true });
   for (const [scope, values] of Object.entries(config)) {
     for (const [field, { value }] of Object.entries(values)) {
       const path = joinConfigPath(scope, field);
       const shown = visible(showValue(value, fields.get(path), false));
-      print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}`);
+      const mark = stored !== undefined && configValue(stored, scope, field) === undefined ? " (default)" : "";
+      print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}${mark}`);
     }
   }
 }

@@ -19,7 +19,7 @@ export function addRestoreCommand(program: Command): void {
 async function restore(to: number, fields: readonly string[], options: ChangeCommandOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
+    const { id, revision } = await chooseRepository(client, options.repo);
     const wanted = fields.length === 0 ? {} : { fields };
     const reply = await client.request("history/restore", {
       reason: `restore of revision ${to}`,
@@ -29,10 +29,16 @@ async function restore(to: number, fields: readonly string[], options: ChangeCom
       to,
     });
     const [restored] = reply.result;
-    const nothing = restored !== undefined && reply.errors.length === 0 && Object.keys(restored.config).length === 0;
-    if (nothing && !options.json) {
-      print(`Nothing to restore: every value is as it was at revision ${to}.`);
+    const { forgotten = [] } = restored ?? {};
+    // It made no revision, and would make none.
+    const nothing = restored?.revision === revision && reply.errors.length === 0;
+    if (!options.json) {
+      for (const field of forgotten)
+        print(`Not restored: ${field}, whose value at revision ${to} was made to be forgotten.`);
     }
-    await reportChange(client, reply, options, "Restored");
+    if (!nothing || options.json) return reportChange(client, reply, options, "Restored", to);
+    const all = forgotten.length === 0 ? "every value is" : "every other value is";
+    const what = fields.length === 0 ? all : `${fields.join(", ")} ${fields.length === 1 ? "is" : "are"}`;
+    print(`Nothing to restore: ${what} as ${fields.length > 1 ? "they were" : "it was"} at revision ${to}.`);
   });
 }

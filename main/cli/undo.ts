@@ -58,7 +58,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
         `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
       );
     }
-    await reportChange(client, reply, options, "Restored");
+    await reportChange(client, reply, options, "Restored", revision - 1);
     if (changed !== undefined && !options.dryRun) {
       print(`This is revision ${changed.revision}; to bring back what was undone: repoconf undo`);
     }
@@ -67,13 +67,22 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
 
 /** The newest revision that can be taken back. Throws CommandError if there is none. */
 async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<HistoryEntry> {
-  // Two revisions, to see whether the last is the first; what was made to be forgotten stands beside them.
-  const { result, errors } = await client.request("history/list", { repo: id, limit: 2 });
-  const [last, older] = result.filter(({ source }) => source !== "forget");
-  if (last === undefined && errors[0] !== undefined) throw new CommandError(`Nothing was undone. ${errors[0].message}`);
+  // Two revisions, to see whether the last is the first; what was made to be forgotten stands beside them, however often.
+  const changes: HistoryEntry[] = [];
+  let older: string | undefined;
+  let damage: string | undefined;
+  do {
+    const page = { limit: 2, ...(older !== undefined && { after: older }) };
+    const { result, errors, next } = await client.request("history/list", { repo: id, ...page });
+    changes.push(...(result ?? []).filter(({ source }) => source !== "forget"));
+    older = next;
+    damage = errors[0]?.message;
+  } while (changes.length < 2 && older !== undefined && damage === undefined);
+  const [last] = changes;
+  if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
   if (last === undefined) throw nothingToUndo(name, "its history tells of no change");
   // It holds what was there when the history began, and what came before that is not known.
-  if (older === undefined && last.source === "file") {
+  if (changes.length === 1 && damage === undefined && last.source === "file") {
     throw nothingToUndo(name, `its history begins with revision ${last.revision}`);
   }
   if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field`);

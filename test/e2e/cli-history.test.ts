@@ -166,12 +166,12 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(withoutTimes(await home.succeed(["undo", "--dry-run"]))).toEqual([
       "Would undo revision 3 of TIME, by owner (set).",
       "Would be: restored svc.timeout = 30",
-      `Would be: restored svc.domain = ""`,
+      `Would be: restored svc.domain = "" (default)`,
     ]);
     expect(withoutTimes(await home.succeed(["undo"]))).toEqual([
       "Undid revision 3 of TIME, by owner (set).",
       "Restored svc.timeout = 30",
-      `Restored svc.domain = ""`,
+      `Restored svc.domain = "" (default)`,
       "This is revision 4; to bring back what was undone: repoconf undo",
     ]);
     expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
@@ -217,7 +217,9 @@ describe.concurrent("undo and restore on the command line", () => {
       "Would be: restored svc.timeout = 30\n",
     );
     expect(await home.succeed(["restore", "2", "svc.timeout"])).toBe("Restored svc.timeout = 30\n");
-    expect(await home.succeed(["restore", "1"])).toBe(`Restored svc.timeout = 900\nRestored svc.domain = ""\n`);
+    expect(await home.succeed(["restore", "1"])).toBe(
+      `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
+    );
     expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is as it was at revision 1.\n");
     expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
       revision: 6,
@@ -241,6 +243,47 @@ describe.concurrent("undo and restore on the command line", () => {
       output: "",
       errorOutput: expect.stringContaining(`Did you mean "svc.timeout"?`),
     });
+  });
+
+  test("restore says so where a named field is already as it was, and that a default is one", async () => {
+    await using home = await makeShop(["svc.domain=a"]);
+    for (const more of [[], ["--dry-run"]])
+      expect(await home.succeed(["restore", "1", "svc.timeout", ...more])).toBe(
+        "Nothing to restore: svc.timeout is as it was at revision 1.\n",
+      );
+    expect(await home.succeed(["restore", "1", "svc.timeout", "svc.domain"])).toBe(
+      `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
+    );
+    // A value that is stored and equal to the default is no default.
+    await home.succeed(["set", "svc.timeout=900"]);
+    await home.succeed(["unset", "svc.timeout"]);
+    expect(await home.succeed(["restore", "4"])).toBe("Restored svc.timeout = 900\n");
+  });
+
+  test("restore names the fields that it cannot give back, as their values of then were made to be forgotten", async () => {
+    await using home = await makeShop(["svc.domain=a.secret"], ["svc.domain=open.test"]);
+    await home.succeed(["history", "forget", "svc.domain", "--yes"]);
+    const forgotten = "Not restored: svc.domain, whose value at revision 1 was made to be forgotten.\n";
+    expect(await home.succeed(["restore", "1"])).toBe(
+      `${forgotten}Nothing to restore: every other value is as it was at revision 1.\n`,
+    );
+    expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
+    await home.succeed(["set", "svc.timeout=30"]);
+    expect(await home.succeed(["restore", "1"])).toBe(`${forgotten}Restored svc.timeout = 900 (default)\n`);
+    expect(await home.succeed(["restore", "3"])).toBe("Nothing to restore: every value is as it was at revision 3.\n");
+  });
+
+  test("undo takes a hand edit back after older values of another field were forgotten", async () => {
+    await using home = await makeShop(["svc.timeout=30"], ["svc.domain=a.secret"], ["svc.domain=open.test"]);
+    const file = join(home.homeFolder, "repos/shop.json");
+    await home.succeed(["stop"]);
+    await writeFile(file, (await readFile(file, "utf8")).replace("30", "31"));
+    for (const field of ["svc.domain", "svc.provider"]) await home.succeed(["history", "forget", field, "--yes"]);
+    expect(withoutTimes(await home.succeed(["undo"]))).toEqual([
+      "Undid revision 5 of TIME, by hand.",
+      "Restored svc.timeout = 30",
+      "This is revision 6; to bring back what was undone: repoconf undo",
+    ]);
   });
 
   test("--if-revision sets only at that revision; a conflict says which it is, with 3", async () => {
