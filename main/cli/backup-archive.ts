@@ -3,7 +3,7 @@ import { open, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
-import { extract, Header, list, type ReadEntry } from "tar";
+import { extract, Header, list, Pax, type ReadEntry } from "tar";
 import packageJson from "../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../shared/repository-id.ts";
 import { homeFormat } from "../daemon/home.ts";
@@ -138,7 +138,8 @@ function isKnownName(folder: string | undefined, name: string): boolean {
   if (folder === "journal") return isRepositoryId(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? "");
   const id = /^(.+)\.json$/.exec(name)?.[1];
   if (id === undefined) return false;
-  return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,94}$/.test(id);
+  // In `removed`: the longest id, what became of it and when.
+  return folder === "repos" ? isRepositoryId(id) : /^[A-Za-z0-9][A-Za-z0-9._-]{0,126}$/.test(id);
 }
 
 /**
@@ -233,11 +234,13 @@ async function readRegularFile(path: string): Promise<SavedFile | undefined> {
   }
 }
 
-/** A file as tar has it: header, content, and zeros up to a whole number of blocks. */
+/** A file as tar has it: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. */
 function entryOf(path: string, { content, modified: mtime }: SavedFile): Buffer {
   const block = Buffer.alloc(512);
-  new Header({ path, type: "File", mode: 0o600, uid: 0, gid: 0, size: content.length, mtime }).encode(block);
-  return Buffer.concat([block, content, Buffer.alloc(-content.length & 511)]);
+  const header = new Header({ path, type: "File", mode: 0o600, uid: 0, gid: 0, size: content.length, mtime });
+  const isLong = header.encode(block);
+  const before = isLong ? [new Pax({ path }).encode()] : [];
+  return Buffer.concat([...before, block, content, Buffer.alloc(-content.length & 511)]);
 }
 
 function nameIfInTree(text: string): string | undefined {

@@ -1,9 +1,10 @@
 import { mkdir, readdir, readFile, rename as renameFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
 import { exchange } from "../../main/cli/backup-restore.ts";
+import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -102,6 +103,25 @@ describe.concurrent("repoconf backup", () => {
     expect(JSON.parse(await other.succeed(history))).toEqual(JSON.parse(await home.succeed(history)));
     expect(await other.succeed(["get", "extra.size", "--repo", "shop"])).toBe("1\n");
     expect(JSON.parse(await other.succeed(["key", "list", "--json"]))).toEqual([]);
+  });
+
+  test("what was put aside of a repository with the longest id is saved and restored too", async () => {
+    await using home = await makeCommandHome();
+    const id = "i".repeat(64);
+    await home.succeed(["repo", "add", home.workFolder, "--id", id, "--name", "shop"]);
+    await home.succeed(["set", "--repo", id, "svc.timeout=30"]);
+    using client = await connect({ home: home.homeFolder });
+    const { movedTo = "" } = await client.run("file/restore", { repo: id });
+    await home.succeed(["repo", "remove", id, "--yes"]);
+    const removed = (await filesBelow(join(home.homeFolder, "removed"))) ?? {};
+    expect(Object.keys(removed)).toHaveLength(2);
+    expect(Object.keys(removed)).toContain(basename(movedTo));
+    const saved = await home.succeed(["backup", "backup.tar.gz"]);
+    expect(saved).not.toContain("removed/");
+
+    await using other = await makeCommandHome();
+    await other.succeed(["backup", "--restore", join(home.workFolder, "backup.tar.gz"), "--yes"]);
+    expect(await filesBelow(join(other.homeFolder, "removed"))).toEqual(removed);
   });
 
   test("a journal is saved up to its last whole record, the newest generation alone, and what is damaged in it is left", async () => {
