@@ -76,8 +76,9 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   progress("");
   const watching = await checkWatching(home, treeFolders);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
+  const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
   const own = [finding, ...rights, ...keys, daemon.finding, port, ...refusals, settings.finding];
-  return [...own, ...scopeFindings, ...findings, ...journals, watching];
+  return [...own, ...scopeFindings, ...findings, ...merges, ...journals, watching];
 }
 
 function onProgress(done: number, all: number, what: string): void {

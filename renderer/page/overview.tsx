@@ -1,3 +1,4 @@
+import { problemsIn } from "../../shared/health.ts";
 import { select } from "../state/navigation.ts";
 import { useScreen } from "../state/store.ts";
 
@@ -5,7 +6,7 @@ import { useScreen } from "../state/store.ts";
 export function Overview({ onAdd }: { onAdd(): void }) {
   const repositories = useScreen(state => state.repositories);
   if (repositories === undefined) return <p className="waiting">Reading…</p>;
-  const broken = repositories.filter(({ health }) => health.length > 0);
+  const broken = repositories.filter(({ health }) => problemsIn(health).length > 0);
   const modified = repositories.filter(entry => entry.modified > 0).length;
   return (
     <article className="page overview" aria-labelledby="page-title">
@@ -35,7 +36,7 @@ export function Overview({ onAdd }: { onAdd(): void }) {
                 <button type="button" className="link" onClick={() => select({ repo: id })}>
                   {name}
                 </button>
-                <span> {health[0]?.message}</span>
+                <span> {problemsIn(health)[0]?.message}</span>
               </li>
             ))}
           </ul>

@@ -1,4 +1,5 @@
 import { memo } from "react";
+import { problemsIn } from "../../shared/health.ts";
 import type { TreeRow } from "./rows.ts";
 
 interface TreeRowProps {
@@ -54,11 +55,12 @@ function RowContent({ row }: { readonly row: TreeRow }) {
   switch (row.kind) {
     case "repository": {
       const { name, health, modified } = row.entry;
+      const [problem] = problemsIn(health);
       return (
         <>
           <span className="tree-name">{name}</span>
-          {health.length > 0 && (
-            <span className="mark mark-problem" title={health[0]?.message}>
+          {problem !== undefined && (
+            <span className="mark mark-problem" title={problem.message}>
               <span className="visually-hidden">has problems</span>
             </span>
           )}

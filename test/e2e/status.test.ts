@@ -1,6 +1,7 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { connect } from "../../main/client/client.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 
@@ -34,4 +35,27 @@ test("status and doctor tell what was turned away and which files want to be men
     /^note\trefusals\t.*1 from web pages elsewhere, 1 without a good key\t.*"origins" in settings\.json/m,
   );
   expect(output).toContain("bakery.json:1:");
+});
+
+test("after a merge, which is no problem, status tells of none, doctor notes it, and undo takes back what it names", async () => {
+  await using home = await makeCommandHome();
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
+  const file = join(home.homeFolder, "repos/shop.json");
+  const before = await readFile(file, "utf8");
+  // As an editor saves it that has read the file before a set of the last moments.
+  using client = await connect({ home: home.homeFolder });
+  await client.set("shop", { "svc.timeout": 30 });
+  await writeFile(`${file}.new`, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));
+  await rename(`${file}.new`, file);
+  const health = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].health;
+  await until(async () => (await health()).length > 0, "the merge");
+  expect(await health()).toMatchObject([{ code: 1104, message: expect.stringContaining("(revision 3); undo") }]);
+  expect(await home.succeed(["status"])).not.toContain("problem");
+  expect(await home.succeed(["repo", "list"])).toContain("\tgood\t");
+  const examined = await home.succeed(["doctor"]);
+  expect(examined).toMatch(/^note\trepositories\t.*shop\.json: .*merged \(revision 3\)/m);
+  expect(examined).toMatch(/^All is well \(1 note\)\.$/m);
+  await home.succeed(["undo"]);
+  expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
+  expect(await home.succeed(["doctor"])).not.toContain("merged");
 });

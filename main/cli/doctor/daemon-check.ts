@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import type { Endpoint } from "../../endpoint-file.ts";
 import type { Home } from "../../home.ts";
 import { describeHolder, settleHolding } from "../lock-holder.ts";
@@ -39,6 +40,8 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
 export interface Served {
   /** Of the repositories. */
   readonly ids: readonly string[];
+  /** Repositories whose file was merged last, each with what is told of it. */
+  readonly merges: readonly { readonly id: string; readonly message: string }[];
   /** Requests turned away since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
 }
@@ -47,9 +50,21 @@ export interface Served {
 export async function askDaemon(home: Home): Promise<Served> {
   const { connect } = await import("../../client/client.ts");
   using client = await connect({ home: home.folder, keyFile: home.ownerKeyFile });
-  const ids = (await client.repositories()).map(({ id }) => id);
+  const entries = await client.repositories();
   const { refusals = {} } = await client.run("daemon/status", {});
-  return { ids, refusals };
+  const merges = entries.flatMap(({ id, health }) => {
+    const found = health.find(({ code }) => code === 1104);
+    return found === undefined ? [] : [{ id, message: found.message }];
+  });
+  return { ids: entries.map(({ id }) => id), merges, refusals };
+}
+
+/** Files in which the daemon put an edit by hand and a set together: all is well with them, but a person may wonder. */
+export function checkMerges(home: Home, { merges }: Served): Finding[] {
+  return merges.map(({ id, message }) => {
+    const action = `Nothing, if both are as you want them. To look: repoconf history --repo ${id}`;
+    return note("repositories", message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
+  });
 }
 
 /** Requests that were turned away: a page or a tool of the person's own may be among them. Nothing to tell if there were none. */
