@@ -1,13 +1,14 @@
-import { realpath } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
+import { problemsIn } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { findWorkTree } from "../git.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 import { CommandError } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
-import { confirm, print, printJson, printNote, printTable } from "./terminal.ts";
+import { confirm, print, printJson, printNote, printTable, visible } from "./terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
@@ -17,7 +18,7 @@ interface AddOptions extends SessionOptions, OutputOptions {
   readonly yes?: boolean;
 }
 
-/** `repoconf repo add|list|rename|remove`. */
+/** `repoconf repo add|list|rename|move|remove`. */
 export function addRepoCommand(program: Command): void {
   const repo = program.command("repo").description("the repositories whose configuration is kept");
   addJsonOption(addSessionOptions(repo.command("add")))
@@ -37,6 +38,11 @@ export function addRepoCommand(program: Command): void {
     .argument("<name>", "the new name")
     .description("give a repository another name")
     .action(rename);
+  addJsonOption(addSessionOptions(repo.command("move")))
+    .argument("<repository>", "id or name")
+    .argument("[folder]", "where it is now (default: the git work tree that holds this folder)")
+    .description("tell where the folder of a repository has moved to")
+    .action(move);
   addJsonOption(addSessionOptions(repo.command("remove")))
     .argument("<repository>", "id or name")
     .description("take a repository out; its file is moved aside")
@@ -49,7 +55,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   await withSession(options, async ({ client }) => {
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
     const path =
-      folder === undefined ? await workTreeHere() : await realpath(resolve(folder)).catch(() => resolve(folder));
+      folder === undefined ? await workTreeHere("add") : await realpath(resolve(folder)).catch(() => resolve(folder));
     const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
     const entry = await addOne(client, path, options);
@@ -58,10 +64,10 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   });
 }
 
-async function workTreeHere(): Promise<string> {
+async function workTreeHere(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
-  throw new CommandError("No git work tree holds this folder. Name the folder to add: repoconf repo add FOLDER");
+  throw new CommandError(`No git work tree holds this folder. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
 function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<RepositoryEntry> {
@@ -108,13 +114,11 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
     const entries = await client.repositories();
     if (options.json) return printJson(entries);
     if (entries.length === 0) printNote("There is no repository yet. Add one with: repoconf repo add");
-    const rows = entries.map(({ id, name, path, modified, health }) => [
-      id,
-      name,
-      `${modified}`,
-      health.length === 0 ? "good" : `${health.length} ${health.length === 1 ? "problem" : "problems"}`,
-      path ?? "",
-    ]);
+    const rows = entries.map(({ id, name, path, modified, health }) => {
+      const problems = problemsIn(health).length;
+      const well = problems === 0 ? "good" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
+      return [id, name, `${modified}`, well, path ?? ""];
+    });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
   });
 }
@@ -127,6 +131,23 @@ async function rename(named: string, name: string, options: SessionOptions & Out
     if (options.json) printJson(entry);
     else print(`${id} is called ${entry.name} now.`);
   });
+}
+
+async function move(named: string, folder: string | undefined, options: SessionOptions & OutputOptions): Promise<void> {
+  const { withSession } = await import("./session.ts");
+  await withSession(options, async ({ client }) => {
+    const { id } = await chooseRepository(client, named);
+    const path = folder === undefined ? await workTreeHere(`move ${id}`) : await existingFolder(folder);
+    const entry = await client.run("repo/update", { repo: id, path });
+    if (options.json) printJson(entry);
+    else print(`${visible(entry.name)} (${id}) is in ${visible(path)} now.`);
+  });
+}
+
+async function existingFolder(folder: string): Promise<string> {
+  const path = await realpath(resolve(folder)).catch(() => undefined);
+  if (path !== undefined && (await stat(path)).isDirectory()) return path;
+  throw new CommandError(`${folder} is no folder.`);
 }
 
 async function remove(

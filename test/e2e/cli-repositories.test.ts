@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
@@ -125,5 +125,35 @@ describe("repositories on the command line", () => {
     await home.succeed(["key", "revoke", "ci"]);
     const revoked = await home.run(["get", "svc.timeout", "--repo", "shop"], { environment });
     expect(revoked).toMatchObject({ code: 5, errorOutput: expect.stringContaining("API key") });
+  });
+
+  test("repo move points a repository to the folder that it has moved to, here or named, in-tree or not", async () => {
+    await using home = await makeCommandHome();
+    const [old, moved] = [join(home.workFolder, "old"), join(home.workFolder, "new")];
+    await makeWorkTree(old);
+    await home.succeed(["repo", "add", old, "--id", "site", "--name", "site", "--in-tree"]);
+    await home.succeed(["set", "svc.timeout=5"], { folder: old });
+    await rename(old, moved);
+    const doctor = await home.run(["doctor"]);
+    expect(doctor.output).toContain(`there is no folder ${old}, so its values are out of reach`);
+    expect(doctor.output).toContain("repoconf repo move site FOLDER");
+    const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
+    expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is no folder") });
+    const outside = await home.run(["repo", "move", "site"]);
+    expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
+    expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is in ${moved} now.\n`);
+    expect(await home.succeed(["get", "svc.timeout"], { folder: moved })).toBe("5\n");
+    await home.succeed(["set", "svc.timeout=6"], { folder: moved });
+    expect(await readFile(join(moved, ".repoconf.json"), "utf8")).toContain("6");
+    expect(await home.succeed(["doctor"])).toContain("All is well");
+
+    const blog = await makeWorkTree(join(home.workFolder, "blog"));
+    await home.succeed(["repo", "add", blog, "--id", "blog"]);
+    const elsewhere = join(home.workFolder, "elsewhere");
+    await rename(blog, elsewhere);
+    expect(JSON.parse(await home.succeed(["repo", "move", "blog", "elsewhere", "--json"]))).toMatchObject({
+      id: "blog",
+      path: elsewhere,
+    });
   });
 });

@@ -125,7 +125,7 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   if (path === undefined || !isAbsolute(path)) return [];
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return [];
   const place = placeIn(id, home, locate(home, ["path"]));
-  const action = `If it has moved, mend "path" in an editor; or take the repository out: repoconf repo remove ${id}`;
+  const action = `If it has moved: repoconf repo move ${id} FOLDER; or take the repository out: repoconf repo remove ${id}`;
   const message = `there is no folder ${path}`;
   return [
     inTree

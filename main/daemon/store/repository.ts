@@ -201,7 +201,7 @@ export class Repository {
 
   /**
    * Inside `exclusive`: rewrites name and path in the file of the home. That file alone has to be good: of an in-tree
-   * repository whose folder has moved, the path is what is to be mended. Throws RepoconfError 1102, 1106 or 1108.
+   * repository whose folder has moved, the path is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
   async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.files;
