@@ -68,9 +68,9 @@ export const mutants: readonly Mutant[] = [
     promise: "S6",
     takenOut: "the grant check on events",
     file: "main/daemon/connections.ts",
-    find: "const change = service.viewChange(caller, event.state.id, event.change);",
+    find: "const change = service.viewChange(caller, id, event.change);",
     replace:
-      'const owner: Caller = { ...caller, owner: true, grants: [{ repos: "*", fields: ["*"], right: "write" }] };\n          const change = service.viewChange(owner, event.state.id, event.change);',
+      'const owner: Caller = { ...caller, owner: true, grants: [{ repos: "*", fields: ["*"], right: "write" }] };\n          const change = service.viewChange(owner, id, event.change);',
     test: "test/promises/s6-rights.test.ts",
   },
 ];
