@@ -5,6 +5,7 @@
 import { flushCompileCache } from "node:module";
 import { pino } from "pino";
 import { createDaemon } from "../../main/daemon/daemon.ts";
+import { CallOrder, last } from "./call-order.ts";
 import { watchFileSystem } from "./file-system.ts";
 
 /** Sent to the process. */
@@ -12,6 +13,8 @@ export interface Death {
   /** Counted from 1. */
   readonly call: number;
   readonly when: "before" | "after";
+  /** What comes last of what is done side by side: see `last` in call-order.ts. Undefined: as it happens. */
+  readonly last?: "journal" | "tmp";
 }
 
 /** Sent by the process. */
@@ -19,11 +22,14 @@ export type DyingDaemonMessage = { readonly kind: "ready"; readonly url: string 
 
 const fileSystem = watchFileSystem();
 const die = () => process.kill(process.pid, "SIGKILL");
-process.on("message", ({ call, when }: Death) => {
+process.on("message", ({ call, when, last: folder }: Death) => {
   const begin = fileSystem.calls.length;
-  fileSystem.before = () => {
+  const order = folder && new CallOrder(last(folder));
+  fileSystem.before = made => {
     if (when === "before" && fileSystem.calls.length - begin >= call) die();
+    return order?.turnOf(made);
   };
+  fileSystem.ended = made => order?.ended(made);
   fileSystem.after = () => {
     if (when === "after" && fileSystem.calls.length - begin >= call) die();
   };

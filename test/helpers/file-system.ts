@@ -29,6 +29,8 @@ export interface WatchedFileSystem extends FileSystem {
   before: (call: FileCall) => void | Promise<void>;
   /** Runs when a call has succeeded. */
   after: (call: FileCall) => void;
+  /** Runs when a call has ended, one way or the other. */
+  ended: (call: FileCall) => void;
 }
 
 const randomEnding = /(\/tmp\/[^/]+)\.[0-9a-f]{12}\.tmp$/;
@@ -38,17 +40,21 @@ export function watchFileSystem(): WatchedFileSystem {
   const run = async <Result>(made: FileCall, real: () => Promise<Result>): Promise<Result> => {
     const call = { ...made, path: made.path.replace(randomEnding, "$1") };
     calls.push(call);
-    let result: Result;
-    if (call.operation === "close") {
-      // A close that fails has closed all the same.
-      result = await real();
-      await watched.before(call);
-    } else {
-      await watched.before(call);
-      result = await real();
+    try {
+      let result: Result;
+      if (call.operation === "close") {
+        // A close that fails has closed all the same.
+        result = await real();
+        await watched.before(call);
+      } else {
+        await watched.before(call);
+        result = await real();
+      }
+      watched.after(call);
+      return result;
+    } finally {
+      watched.ended(call);
     }
-    watched.after(call);
-    return result;
   };
   const watchHandle = (handle: FileHandle, path: string): FileHandle =>
     new Proxy(handle, {
@@ -64,6 +70,7 @@ export function watchFileSystem(): WatchedFileSystem {
     calls,
     before: () => {},
     after: () => {},
+    ended: () => {},
     open: (path, flags, mode) =>
       run({ operation: "open", path: String(path) }, async () =>
         watchHandle(await realFileSystem.open(path, flags, mode), String(path)),

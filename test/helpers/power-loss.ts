@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { linkSync, readFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -18,6 +18,8 @@ type Effect =
 /** A call that changes something, or makes changes sure. Times count the beginnings and ends of all calls. */
 interface RecordedCall {
   readonly label: string;
+  /** The label without what is random in it, and which of the calls with that label it is. */
+  readonly what: string;
   readonly begin: number;
   end: number;
   readonly effect?: Effect;
@@ -28,11 +30,13 @@ interface RecordedCall {
 /** A home as a power loss may leave it. */
 export interface LossState {
   readonly label: string;
-  /** Calls begun and ended up to now, to compare with `PowerLoss.now`. */
+  /** Calls begun and ended up to then. */
   readonly time: number;
   /** Path in the home to content. */
   readonly files: ReadonlyMap<string, Inode>;
   readonly contents: ReadonlyMap<Inode, Buffer>;
+  /** What was done to each content, in words: the same in each record of the same calls, though times and hashes differ. */
+  readonly done: ReadonlyMap<Inode, string>;
 }
 
 /** A record of every call under durable writes, with contents, from which a disk is made that forgot what it may forget. */
@@ -51,44 +55,39 @@ export class PowerLoss {
   #vault: { readonly path: string } | undefined;
   readonly #kept = new Map<Inode, { readonly path: string; readonly content: Buffer }>();
 
-  constructor(home: string) {
+  /** `under`: what makes the calls, if it is more than the system. */
+  constructor(home: string, under: FileSystem = realFileSystem) {
     this.#home = home;
     this.fileSystem = {
-      readNow: realFileSystem.readNow,
+      readNow: under.readNow,
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
-        const inode = this.#names.get(name) ?? this.#nextInode;
         const isNew = typeof flags === "string" && flags.includes("w") && !this.#names.has(name);
+        // Taken before the wait: of two files that are made side by side each has its own.
+        const inode = this.#names.get(name) ?? this.#nextInode++;
         const effect: Effect | undefined = isNew ? { kind: "name", path: name, inode } : undefined;
         const handle = await this.#run(`open ${name}`, { ...(effect && { effect }) }, () =>
-          realFileSystem.open(path, flags, mode),
+          under.open(path, flags, mode),
         );
-        if (isNew) {
-          this.#nextInode++;
-          this.#names.set(name, inode);
-        }
+        if (isNew) this.#names.set(name, inode);
         return this.#watchHandle(handle, name, inode);
       },
       rename: async (from, to) => {
         const [before, after] = [this.#nameOf(String(from)), this.#nameOf(String(to))];
         const inode = this.#names.get(before);
-        await this.#keep(inode, String(from));
+        this.#keep(inode, String(from));
         const effect: Effect = { kind: "name", path: after, inode, from: before };
-        await this.#run(`rename ${before}`, { effect }, () => realFileSystem.rename(from, to));
+        await this.#run(`rename ${before}`, { effect }, () => under.rename(from, to));
         this.#names.delete(before);
         if (inode !== undefined) this.#names.set(after, inode);
       },
       unlink: async path => {
         const name = this.#nameOf(String(path));
         const effect: Effect = { kind: "name", path: name, inode: undefined };
-        await this.#run(`unlink ${name}`, { effect }, () => realFileSystem.unlink(path));
+        await this.#run(`unlink ${name}`, { effect }, () => under.unlink(path));
         this.#names.delete(name);
       },
     };
-  }
-
-  get now(): number {
-    return this.#time;
   }
 
   /** The home is on the disk as it is; what happens from now on is not, until it is synced. */
@@ -102,7 +101,7 @@ export class PowerLoss {
       const inode = this.#nextInode++;
       this.#names.set(this.#nameOf(path), inode);
       this.#firstContents.set(inode, await readFile(path));
-      await this.#keep(inode, path);
+      this.#keep(inode, path);
     }
     this.#firstNames = new Map(this.#names);
     this.#recording = true;
@@ -115,10 +114,10 @@ export class PowerLoss {
 
   /**
    * Every state that a power loss at any moment may leave, each once: all that is not sure, and any part of it, left out.
-   * Above `most` unsure calls at a moment, all single ones and random sets of them.
+   * Above `most` unsure calls at a moment, all single ones and random sets of them. `seen` has those that are known already
+   * from other records of the same, and is added to.
    */
-  *states(random: Random, most = 6): Generator<LossState> {
-    const seen = new Set<string>();
+  *states(random: Random, most = 6, seen = new Set<string>()): Generator<LossState> {
     for (let time = 0; time <= this.#time; time++) {
       const begun = this.#calls.filter(call => call.begin < time && call.effect !== undefined);
       const unsure = begun.filter(call => !this.#isSure(call, time));
@@ -132,10 +131,10 @@ export class PowerLoss {
             time,
             [...left].map(({ label }) => label),
           );
-          const fingerprint = fingerprintOf(state);
           // The later moment is the stricter one: what was acknowledged by then has to be there.
-          if (seen.has(`${fingerprint} ${this.#acknowledged(time)}`)) continue;
-          seen.add(`${fingerprint} ${this.#acknowledged(time)}`);
+          const fingerprint = `${fingerprintOf(state)}${this.#acknowledged(time)}`;
+          if (seen.has(fingerprint)) continue;
+          seen.add(fingerprint);
           yield state;
         }
       }
@@ -177,20 +176,24 @@ export class PowerLoss {
     return relative(this.#home, path);
   }
 
-  async #keep(inode: Inode | undefined, path: string): Promise<void> {
+  /** In no time, so that the rename that follows is begun as soon as the program begins it. */
+  #keep(inode: Inode | undefined, path: string): void {
     if (this.#vault === undefined || inode === undefined || this.#kept.has(inode)) return;
     const target = join(this.#vault.path, String(inode));
-    this.#kept.set(inode, { path: target, content: await readFile(path) });
-    await link(path, target);
+    this.#kept.set(inode, { path: target, content: readFileSync(path) });
+    linkSync(path, target);
   }
 
   async #run<Result>(
     label: string,
-    what: Pick<RecordedCall, "effect" | "syncs">,
+    does: Pick<RecordedCall, "effect" | "syncs">,
     real: () => Promise<Result>,
   ): Promise<Result> {
     if (!this.#recording) return real();
-    const call: RecordedCall = { label, begin: this.#time++, end: Number.POSITIVE_INFINITY, ...what };
+    const steady = steadyName(label);
+    const count = this.#calls.filter(call => steadyName(call.label) === steady).length;
+    const what = `${steady} ${count}`;
+    const call: RecordedCall = { label, what, begin: this.#time++, end: Number.POSITIVE_INFINITY, ...does };
     this.#calls.push(call);
     try {
       const result = await real();
@@ -240,8 +243,11 @@ export class PowerLoss {
   #build(calls: readonly RecordedCall[], torn: RecordedCall | undefined, time: number, left: string[]): LossState {
     const files = new Map(this.#firstNames);
     const contents = new Map(this.#firstContents);
+    const done = new Map([...files].map(([name, inode]) => [inode, name]));
     for (const call of calls) {
       const { effect } = call;
+      if (effect !== undefined && effect.inode !== undefined && !(effect.kind === "name" && effect.from !== undefined))
+        done.set(effect.inode, `${done.get(effect.inode) ?? ""} ${call === torn ? "half of " : ""}${call.what}`);
       if (effect?.kind === "name") {
         if (effect.from !== undefined) files.delete(effect.from);
         if (effect.inode === undefined) files.delete(effect.path);
@@ -260,7 +266,7 @@ export class PowerLoss {
     const without = left.length === 0 ? "" : `, without ${left.join(", ")}`;
     const half = torn === undefined ? "" : `, half of ${torn.label}`;
     const last = this.#calls.findLast(({ begin }) => begin < time)?.label ?? "nothing";
-    return { label: `at ${time} (${last})${without}${half}`, time, files, contents };
+    return { label: `at ${time} (${last})${without}${half}`, time, files, contents, done };
   }
 }
 
@@ -277,12 +283,15 @@ function* leftOut(unsure: readonly RecordedCall[], random: Random, most: number)
   for (let count = 0; count < 2 ** most; count++) yield new Set(unsure.filter(() => random(2) === 0));
 }
 
-function fingerprintOf({ files, contents }: LossState): string {
-  const hash = createHash("sha256");
-  for (const [name, inode] of [...files].sort(([one], [other]) => (one < other ? -1 : 1))) {
-    hash.update(`${name}\0${inode}\0`);
-    hash.update(contents.get(inode) ?? "");
-    hash.update("\0");
-  }
-  return hash.digest("hex");
+/** The names there are, each with what became of its content. */
+function fingerprintOf({ files, done }: LossState): string {
+  return [...files]
+    .map(([name, inode]) => `${steadyName(name)}: ${done.get(inode)}\n`)
+    .sort()
+    .join("");
+}
+
+/** A temporary file's name without its random part. */
+function steadyName(name: string): string {
+  return name.replace(/\.[0-9a-f]{12}\.tmp$/, ".tmp");
 }
