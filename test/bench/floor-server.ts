@@ -2,12 +2,11 @@
  * What the machine and Socket.IO allow: a bare server with the daemon's engine options that takes the same messages. What
  * it replies, writes and emits it is told before, with `prepare`.
  */
-import { open, rename } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { Server as Engine } from "engine.io";
 import { Server } from "socket.io";
 import { limits } from "../../shared/limits.ts";
+import { writeDurably } from "../helpers/durable-write.ts";
 
 export interface Prepared {
   /** By operation, such as "config/list". */
@@ -47,22 +46,9 @@ io.on("connection", socket => {
 });
 
 async function set(repo: string, reply: () => void): Promise<void> {
-  if (prepared.write !== undefined) await writeDurably(prepared.write.folder, repo, prepared.write.text);
+  if (prepared.write !== undefined) await writeDurably(prepared.write.folder, `${repo}.json`, prepared.write.text);
   if (prepared.event !== undefined) io.emit("svc", ...prepared.event);
   reply();
-}
-
-/** The least that a durable replacement of a file needs. */
-async function writeDurably(folder: string, repo: string, text: string): Promise<void> {
-  const temporary = join(folder, `${repo}.tmp`);
-  const file = await open(temporary, "w", 0o600);
-  await file.writeFile(text);
-  await file.sync();
-  await file.close();
-  await rename(temporary, join(folder, `${repo}.json`));
-  const entries = await open(folder, "r");
-  await entries.sync();
-  await entries.close();
 }
 
 http.listen(0, "127.0.0.1", () => {

@@ -147,7 +147,8 @@ class Run {
     let client = await this.#stage.connect();
     while (this.begun < this.#requests) {
       const number = this.begun++;
-      const isDone = random(2) === 0 ? await this.#read(name, client) : await this.#set(name, client, number, random);
+      const isDone =
+        random(2) === 0 ? await this.#read(name, client, random) : await this.#set(name, client, number, random);
       if (!isDone) {
         client.socket.close();
         client = await this.#stage.connect();
@@ -181,9 +182,11 @@ class Run {
   }
 
   /** False if the connection was lost. */
-  async #read(name: string, client: TestClient): Promise<boolean> {
+  async #read(name: string, client: TestClient, random: Random): Promise<boolean> {
+    // As most read, and past the views that such a list is made from.
+    const stored = random(2) === 0 && { stored: true };
     const began = ++this.#time;
-    const reply = await client.call("config/list", { repo, scope: "load", stored: true }).catch(() => undefined);
+    const reply = await client.call("config/list", { repo, scope: "load", ...stored }).catch(() => undefined);
     if (reply === undefined) return false;
     const { revision = 0, result, errors } = reply;
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
@@ -223,8 +226,10 @@ class Run {
   }
 }
 
+/** Without the fields that have no value but their default, which no set gives them. */
 function textsOf(values: { readonly [field: string]: unknown }): Values {
-  return Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]));
+  const given = Object.entries(values).filter(([, value]) => value !== "");
+  return Object.fromEntries(given.map(([field, value]) => [field, String(value)]));
 }
 
 function valuesOf({ changes }: Pick<ConfigChanged, "changes">): Values {

@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (complete) run.at = Math.max(run.at, newest);\n",
     replace: "    if (complete) return connection.caughtUp(repo);\n",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
-    name: "R9",
+    name: "R9 a watch misses nothing",
   },
   {
     promise: "R9",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
     find: "(this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo)",
     replace: "this.#everything || this.#repositories.has(repo)",
     test: "test/promises/r7-r8-r9-recorded-history.test.ts",
-    name: "R9",
+    name: "R9 a watch misses nothing",
   },
   {
     promise: "R10",
