@@ -52,14 +52,15 @@ export function runProcess(command: string, args: readonly string[], options: Ru
   });
 }
 
-/** Starts `repoconf daemon` and waits for its greeting. An existing home is not taken away at the end. */
+/** Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not taken away at the end. */
 export async function spawnDaemon(
   args: readonly string[] = ["--port", "0"],
   home?: string,
   nodeArguments: readonly string[] = [],
+  command: string = repoconfCommand,
 ): Promise<SpawnedDaemon> {
   const homeFolder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-e2e-")));
-  const child = spawn(process.execPath, [...nodeArguments, repoconfCommand, "daemon", "--home", homeFolder, ...args], {
+  const child = spawn(process.execPath, [...nodeArguments, command, "daemon", "--home", homeFolder, ...args], {
     env: cleanEnvironment(),
   });
   const output = collect(child.stdout);

@@ -1,0 +1,37 @@
+import { once } from "node:events";
+import { until } from "./daemon.ts";
+
+/** What a process holds, as its inspector tells; of one that was started with `--inspect=0`. */
+export interface KeptMemory extends Disposable {
+  /** Bytes of JavaScript values and buffers that something still refers to: all garbage is collected first. */
+  read(): Promise<number>;
+}
+
+/** `errorOutput`: what the process has written there so far; the inspector's address is in it. */
+export async function openKeptMemory(errorOutput: () => string): Promise<KeptMemory> {
+  const address = () => /Debugger listening on (ws:\S+)/.exec(errorOutput())?.[1];
+  await until(() => address() !== undefined, "the inspector's address");
+  const socket = new WebSocket(address() ?? "");
+  await once(socket, "open");
+  const answers = new Map<number, (result: unknown) => void>();
+  socket.addEventListener("message", ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { readonly id?: number; readonly result?: unknown };
+    if (id !== undefined) answers.get(id)?.(result);
+  });
+  let ids = 0;
+  const ask = (method: string, params: object = {}) =>
+    new Promise<unknown>(resolve => {
+      answers.set(++ids, resolve);
+      socket.send(JSON.stringify({ id: ids, method, params }));
+    });
+  return {
+    read: async () => {
+      // What a finalizer of the first collection lets go of is garbage for the second.
+      for (let times = 0; times < 2; times++) await ask("HeapProfiler.collectGarbage");
+      const expression = "process.memoryUsage().heapUsed + process.memoryUsage().external";
+      const answer = (await ask("Runtime.evaluate", { expression })) as { readonly result: { readonly value: number } };
+      return answer.result.value;
+    },
+    [Symbol.dispose]: () => socket.close(),
+  };
+}
