@@ -7,8 +7,8 @@ import { startShop } from "../helpers/shop.ts";
 
 type Values = { readonly [field: string]: JsonValue };
 
-/** A file as some person or editor wrote it: the same but for the values that are filled in. */
-type Template = (values: Values) => string;
+/** A file as some person or editor wrote it: the same but for the values that are filled in, and for what is added. */
+type Template = (values: Values, added?: Values) => string;
 
 const names = ["timeout", "domain", "proxy_url", "proxy_http", "refresh_hour", "proxy_aliases"];
 
@@ -46,12 +46,19 @@ function anyTemplate(random: Random): { template: Template; fields: readonly str
   const [head, foot] = [line(), line()];
   const extra = choose("", `${indent}"x-note": ["not ours", 1.50, {}],${lineEnd}`);
   const [bom, final] = [choose("", "\uFEFF"), choose("", lineEnd, lineEnd + lineEnd)];
-  const template: Template = values => {
+  const template: Template = (values, added = {}) => {
+    const more = Object.entries(added);
+    const last = fields.length + more.length - 1;
+    const comma = (index: number) => (index === last ? "" : ",");
     const members = fields.map((field, index) => {
-      const comma = index === fields.length - 1 ? "" : ",";
       const value = JSON.stringify(values[field]);
-      return `${before[index]}${indent.repeat(3)}"${field}"${colon}${value}${comma}${comments[index]}${lineEnd}`;
+      return `${before[index]}${indent.repeat(3)}"${field}"${colon}${value}${comma(index)}${comments[index]}${lineEnd}`;
     });
+    for (const [index, [field, value]] of more.entries()) {
+      // As a person would write it who keeps to what is there.
+      const lines = JSON.stringify(value, null, indent || "  ").replaceAll("\n", lineEnd + indent.repeat(3));
+      members.push(`${indent.repeat(3)}"${field}": ${lines}${comma(fields.length + index)}${lineEnd}`);
+    }
     return (
       `${bom}${head}{${lineEnd}${extra}${indent}"name"${colon}"shop",${lineEnd}${indent}"config"${colon}{${lineEnd}` +
       `${indent.repeat(2)}"svc"${colon}{${lineEnd}${members.join("")}${indent.repeat(2)}}${lineEnd}` +
@@ -67,7 +74,9 @@ function anyCase(random: Random) {
   const changed = Object.fromEntries(
     fields.filter(() => random(2) === 0).map(field => [field, anyValue(field, random)]),
   );
-  return { text: template(old), changed, expected: template({ ...old, ...changed }) };
+  const services = { web: { ready: "/", image: `web:${random(1000)}` } };
+  const added = random(4) === 0 ? { services } : {};
+  return { text: template(old), changed: { ...changed, ...added }, expected: template({ ...old, ...changed }, added) };
 }
 
 function rewritten(text: string, changed: Values): string {

@@ -47,12 +47,24 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
       const later = await shop.set({ "svc.refresh_hour": failing % 24 });
       if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
     }
+    // A set that was refused must not come back as an edit by hand.
+    const sources = new Set(shop.sources());
+    // What was refused is not in the past either, nor does a start find it.
+    const revision = (await shop.revision()) ?? 0;
+    const present = await shop.value("timeout");
+    for (const when of ["then", "after a restart"]) {
+      const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1_000 });
+      const told = result.map(entry => `${entry.revision} ${entry.source}`).reverse();
+      const expected = Array.from({ length: revision }, (_, index) => `${index + 1} ${index === 0 ? "file" : "set"}`);
+      if (errors.length > 0 || told.join() !== expected.join()) wrong.push(`${when} the history tells ${told}`);
+      if ((await shop.value("timeout")) !== present) wrong.push(`${when} the timeout is not ${present}`);
+      if (when === "then") await shop.t.restart();
+    }
     const note = `${code} at each of ${total} calls of a set; ${refused} refused`;
     reportPromise({ row: "R4", tried: total, failed: wrong.length, note });
     expect(wrong).toEqual([]);
     expect(refused).toBeGreaterThan(3);
-    // A set that was refused must not come back as an edit by hand.
-    expect(new Set(shop.sources())).toEqual(new Set(["set"]));
+    expect(sources).toEqual(new Set(["set"]));
     expect(await shop.health()).toEqual([]);
   });
 });

@@ -50,8 +50,8 @@ function anyBytes(random: Random): Buffer {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes = new Scopes();
 
-/** What a look at the file makes of it. Throws what would be a crash. */
-function look(bytes: Buffer): "broken" | "read" {
+/** What a look at the file makes of it; "other": JSON, and no repository with values. Throws what would be a crash. */
+function look(bytes: Buffer): "broken" | "other" | "read" {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -61,7 +61,7 @@ function look(bytes: Buffer): "broken" | "read" {
   try {
     const { value, locate } = parseJsonText(text);
     const { config } = value;
-    if (!isJsonObject(config)) return "broken";
+    if (!isJsonObject(config)) return "other";
     const { stored } = interpretConfig(config, undefined, scopes, path => locate(["config", ...path]));
     // What serves is what the schema allows.
     for (const [scope, fields] of Object.entries(stored))
@@ -80,7 +80,7 @@ test("R5 random files are read or told as broken, and crash nothing", () => {
   const random = randomNumbers(seed);
   const files = amount(10_000, 100_000);
   const crashes: string[] = [];
-  const counts = { broken: 0, read: 0 };
+  const counts = { broken: 0, other: 0, read: 0 };
   for (let count = 0; count < files; count++) {
     const bytes = anyBytes(random);
     try {
@@ -90,7 +90,7 @@ test("R5 random files are read or told as broken, and crash nothing", () => {
     }
   }
   expect(({} as { readonly timeout?: unknown }).timeout).toBe(undefined);
-  const note = `random files: ${counts.broken} broken, ${counts.read} read`;
+  const note = `random files: ${counts.broken} broken, ${counts.other} without values, ${counts.read} read`;
   reportPromise({ row: "R5", tried: files, failed: crashes.length, note });
   expect(crashes).toEqual([]);
   expect(counts.broken).toBeGreaterThan(files / 10);
@@ -103,19 +103,22 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
   await using shop = await startShop();
   const neighbour = await shop.t.addRepository("neighbour");
   const wrong: string[] = [];
+  const counts = { told: 0, served: 0 };
   for (let count = 1; count <= files; count++) {
     const bytes = anyBytes(random);
     await writeFile(shop.file, bytes);
     const note = (what: string) => wrong.push(`${JSON.stringify(bytes.toString("latin1"))}: ${what}`);
     // This looks at the file first.
     await shop.t.owner.call("file/read", { repo: "shop" });
-    const isBroken = look(bytes) === "broken";
+    const seen = look(bytes);
     const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
     if (errors.length > 0 || Object.keys(result["svc"] ?? {}).length !== 20) note(`list: ${JSON.stringify(errors)}`);
     const told = (await shop.health()).some(({ code }) => code === 1106);
     const text = bytes.toString();
-    // A file without `config` is a repository that stores nothing, and a pointer may lead anywhere: look() is stricter.
-    if (!isBroken && told && !text.includes("inTree")) note("told as broken, though it can be read");
+    counts[told ? "told" : "served"]++;
+    if (seen === "broken" && !told) note("not told as broken, though it cannot be read");
+    // A pointer may lead anywhere.
+    if (seen === "read" && told && !text.includes("inTree")) note("told as broken, though it can be read");
     const set = await shop.t.owner.call("config/set", { repo: neighbour, "svc.timeout": count });
     if (set.errors.length > 0) note(`the neighbour: ${JSON.stringify(set.errors)}`);
     if (told && (await shop.set({ "svc.timeout": count })).errors[0]?.code !== 1106) note("a set of a broken file");
@@ -123,8 +126,14 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
   }
   await writeFile(shop.file, shopText);
   await shop.t.owner.call("file/read", { repo: "shop" });
-  reportPromise({ row: "R5", tried: files, failed: wrong.length, note: "random files under a daemon" });
+  reportPromise({
+    row: "R5",
+    tried: files,
+    failed: wrong.length,
+    note: `random files under a daemon, ${counts.told} told as broken`,
+  });
   expect(wrong).toEqual([]);
+  expect(counts.told).toBeGreaterThan(files / 4);
   expect(await shop.health()).toEqual([]);
   expect(await shop.value("timeout")).toBe(30);
 });
