@@ -251,9 +251,8 @@ export class FileStore implements RepositoryStore {
 
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
     return this.#roster(async () => {
-      const repository = this.#require(id);
-      const state = await this.read(id);
-      if (state?.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
+      const repository = await this.#loaded(id);
+      if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(() => repository.changeHead(changes));
       return this.#summarise(repository);
     });
@@ -302,7 +301,7 @@ export class FileStore implements RepositoryStore {
 
   async #loaded(id: string): Promise<Repository> {
     const repository = this.#require(id);
-    if (!repository.loaded) await repository.look();
+    await repository.load();
     return repository;
   }
 

@@ -15,7 +15,7 @@ import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
 import { formatJsonText } from "./json-text.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import { storageFailure } from "./storage-failure.ts";
+import { storageFailure, unreadableJournal } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -87,6 +87,8 @@ export class Repository {
   #stamps: FileStamps = {};
   #wroteAt = Number.NEGATIVE_INFINITY;
   #loaded = false;
+  /** The journal is open, and its values are known. */
+  #journalRead = false;
   #interpretAnew = false;
   #removed = false;
   #running: Promise<void> | undefined;
@@ -129,9 +131,15 @@ export class Repository {
     return this.#wroteAt;
   }
 
-  /** Whether the files have been read. */
+  /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
   get loaded(): boolean {
-    return this.#loaded;
+    return this.#loaded && this.#journalRead;
+  }
+
+  /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
+  async load(): Promise<void> {
+    if (!this.loaded) await this.look();
+    if (!this.loaded) throw this.#removed ? this.#notWritable() : this.#unrecorded;
   }
 
   /** Where a field's value stands in the file. */
@@ -317,13 +325,14 @@ export class Repository {
   /** A look that failed by a bug says nothing of the files: what is known stays. */
   #giveUpLoading(error: unknown): void {
     this.#loaded = true;
+    this.#unrecorded ??= error;
     this.#options.onProblem("a repository's files could not be looked at", error);
   }
 
   async #look(): Promise<void> {
     if (this.#removed) return;
     const changed = await this.files.look();
-    if (!this.#loaded || this.journal.head === undefined) return this.#load();
+    if (!this.loaded) return this.#load();
     if (changed) await this.#takeUp();
     else if (this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
   }
@@ -343,8 +352,11 @@ export class Repository {
       this.#recorded = this.#recordedInFile() ?? (await this.journal.replay());
       this.#unrecorded = undefined;
     } catch (error) {
-      this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
-      this.#unrecorded = error;
+      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      this.journal.close();
+      if (this.#unrecorded === undefined)
+        this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+      this.#unrecorded = unreadableJournal(this.id, error);
     }
     const { head } = this.journal;
     if (head !== undefined)
@@ -355,6 +367,7 @@ export class Repository {
       };
     await this.#absorb();
     this.#loaded = true;
+    this.#journalRead = head !== undefined;
   }
 
   /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */

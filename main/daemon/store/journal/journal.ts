@@ -146,6 +146,11 @@ export class Journal {
     if (given > head.revision) await this.#goOnBehind(given, head);
   }
 
+  /** As before `open`. */
+  close(): void {
+    this.#head = undefined;
+  }
+
   /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
   async #goOnBehind(given: number, head: JournalHead): Promise<void> {
     this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} cannot be told any more`);
