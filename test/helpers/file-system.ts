@@ -29,6 +29,8 @@ export interface WatchedFileSystem extends FileSystem {
   before: (call: FileCall) => void | Promise<void>;
   /** Runs when a call has succeeded. */
   after: (call: FileCall) => void;
+  /** How many bytes of those asked for one `read` or `write` takes. The system may take fewer, and reports no error then. */
+  takes: (call: FileCall, bytes: number) => number;
 }
 
 const randomEnding = /(\/tmp\/[^/]+)\.[0-9a-f]{12}\.tmp$/;
@@ -57,6 +59,14 @@ export function watchFileSystem(): WatchedFileSystem {
         if (typeof member !== "function") return member;
         const operation = handleOperations.find(known => known === name);
         if (operation === undefined) return member.bind(target);
+        const shorten = ([bytes, offset, length, position]: unknown[]) => [
+          bytes,
+          offset,
+          watched.takes({ operation, path }, Number(length)),
+          position,
+        ];
+        if (operation === "read" || operation === "write")
+          return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, shorten(args)));
         return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, args));
       },
     });
@@ -64,6 +74,7 @@ export function watchFileSystem(): WatchedFileSystem {
     calls,
     before: () => {},
     after: () => {},
+    takes: (_call, bytes) => bytes,
     open: (path, flags, mode) =>
       run({ operation: "open", path: String(path) }, async () =>
         watchHandle(await realFileSystem.open(path, flags, mode), String(path)),

@@ -257,10 +257,11 @@ export class DurableTextFile implements Adapter<string> {
 
 /** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */
 async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
-  // With room for one byte more: filling that, the file has grown meanwhile.
+  // With room for one byte more: filling that, the file has grown meanwhile. With fewer it has shrunk, or the system gives the
+  // rest only when asked again.
   const buffer = Buffer.allocUnsafe(size + 1);
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-  return bytesRead <= size ? buffer.subarray(0, bytesRead) : handle.readFile();
+  return bytesRead === size ? buffer.subarray(0, bytesRead) : handle.readFile();
 }
 
 /** Moves a file to another folder of the same file system, durably. False if there is no such file. */
