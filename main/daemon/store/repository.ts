@@ -89,7 +89,8 @@ export class Repository {
   #loaded = false;
   /** The journal is open, and its values are known. */
   #journalRead = false;
-  #interpretAnew = false;
+  /** The rules that `state` was judged by, known by their defaults, which are new ones whenever a rule changes. */
+  #judgedBy: Config | undefined;
   #removed = false;
   #running: Promise<void> | undefined;
 
@@ -156,9 +157,7 @@ export class Repository {
 
   /** The rules for values changed: judges what the files hold anew. */
   async reinterpret(): Promise<void> {
-    if (!this.#loaded) return;
-    this.#interpretAnew = true;
-    await this.look();
+    if (this.#loaded) await this.look();
   }
 
   change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -334,7 +333,7 @@ export class Repository {
     const changed = await this.files.look();
     if (!this.loaded) return this.#load();
     if (changed) await this.#takeUp();
-    else if (this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
+    else if (this.#isJudgedByOldRules || this.#unrecorded !== undefined) await this.#absorb();
   }
 
   /** The files hold something new. */
@@ -382,7 +381,7 @@ export class Repository {
   async #absorb(): Promise<void> {
     const before = this.#state;
     const first = !this.#loaded;
-    this.#interpretAnew = false;
+    this.#judgedBy = this.#options.scopes.defaults;
     const content = this.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
@@ -446,7 +445,7 @@ export class Repository {
     if (config === undefined) return false;
     const before = this.#state;
     const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
-    const change = this.#fileChange("merge", diffConfigs(before.stored ?? {}, stored), true);
+    const change = this.#fileChange("merge", diffConfigs(this.#known(this.#recorded), stored), true);
     const records = change.changes.length > 0 ? [change] : [];
     try {
       await this.#writeValues(config, records, health.length === 0);
@@ -495,6 +494,10 @@ export class Repository {
     };
   }
 
+  get #isJudgedByOldRules(): boolean {
+    return this.#judgedBy !== this.#options.scopes.defaults;
+  }
+
   #become(state: RepositoryState): void {
     this.#state = state;
     this.#stamps = this.files.stamps;
@@ -514,6 +517,8 @@ export class Repository {
     for (;;) {
       // It may have been mended since, and nobody has said so yet.
       if (this.#unrecorded !== undefined || this.files.content.kind === "broken") await this.#look();
+      // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+      while (this.#isJudgedByOldRules && !this.#removed) await this.#look();
       const content = this.files.content;
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
       if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));
