@@ -71,6 +71,7 @@ export function watchFileSystem(): WatchedFileSystem {
       },
     });
   const watched: WatchedFileSystem = {
+    deviceOf: realFileSystem.deviceOf,
     calls,
     before: () => {},
     after: () => {},

@@ -55,6 +55,7 @@ export class PowerLoss {
     this.#home = home;
     this.fileSystem = {
       readNow: realFileSystem.readNow,
+      deviceOf: realFileSystem.deviceOf,
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
         const inode = this.#names.get(name) ?? this.#nextInode;

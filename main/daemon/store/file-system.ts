@@ -11,6 +11,8 @@ export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
    * when it is used. Throws the system's error.
    */
   readNow(path: string, length: number): Buffer;
+  /** The number of the disk (or whatever is mounted) that a folder is on; undefined if there is no folder. */
+  deviceOf(folder: string): Promise<number | undefined>;
 };
 
 export const realFileSystem: FileSystem = {
@@ -27,6 +29,10 @@ export const realFileSystem: FileSystem = {
     } finally {
       closeSync(file);
     }
+  },
+  deviceOf: async folder => {
+    const stats = await promises.stat(folder).catch(() => undefined);
+    return stats?.isDirectory() ? stats.dev : undefined;
   },
 };
 

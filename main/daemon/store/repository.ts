@@ -516,7 +516,9 @@ export class Repository {
     const end = this.#options.clock.monotonic() + foreignEditTime;
     for (;;) {
       // It may have been mended since, and nobody has said so yet.
-      if (this.#unrecorded !== undefined || this.files.content.kind === "broken") await this.#look();
+      const isBroken = this.#unrecorded !== undefined || this.files.content.kind === "broken";
+      // Without the file nothing but a look tells a work tree from a folder whose disk is away.
+      if (isBroken || this.files.tree?.status.kind === "gone") await this.#look();
       // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
       while (this.#isJudgedByOldRules && !this.#removed) await this.#look();
       const content = this.files.content;
