@@ -7,6 +7,8 @@ export interface Home {
   readonly formatFile: string;
   readonly lockFile: string;
   readonly endpointFile: string;
+  /** Room on the disk that is given away for the one before when there is none left. */
+  readonly reserveFile: string;
   readonly ownerKeyFile: string;
   readonly keysFile: string;
   readonly settingsFile: string;
@@ -36,6 +38,7 @@ export function homeAt(folder: string): Home {
     formatFile: at("format"),
     lockFile: at("lock"),
     endpointFile: at("daemon.json"),
+    reserveFile: at("reserve"),
     ownerKeyFile: at("owner.key"),
     keysFile: at("keys.json"),
     settingsFile: at("settings.json"),

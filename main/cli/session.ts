@@ -35,13 +35,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
   });
   try {
-    await client.connect().catch(async error => {
-      // Mostly one runs: looking for it first would cost every command a round trip.
-      if (!options.start || (await findDaemon(home)) !== undefined) throw error;
-      const { startDaemonInBackground } = await import("./background.ts");
-      await startDaemonInBackground(home);
-      await client.connect();
-    });
+    await (options.start ? connectOrStart(client, home) : client.connect());
   } catch (error) {
     client.close();
     throw await explainFailure(error, home, options);
@@ -49,10 +43,33 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
+/** Milliseconds in which a daemon that others start at the same time is tried again. */
+const crowdTimeout = 10_000;
+
+async function connectOrStart(client: RepoconfClient, home: Home): Promise<void> {
+  for (const end = Date.now() + crowdTimeout; ; ) {
+    try {
+      // Mostly one runs: looking for it first would cost every command a round trip.
+      return await client.connect();
+    } catch (error) {
+      if (Date.now() >= end) throw error;
+      if ((await findDaemon(home)) === undefined) {
+        const { startDaemonInBackground } = await import("./background.ts");
+        await startDaemonInBackground(home);
+      } else if (!isNobodyThere(error)) throw error;
+      // Else another command's daemon came up since.
+    }
+  }
+}
+
+function isNobodyThere(error: unknown): boolean {
+  return error instanceof RepoconfError && error.code === 1200 && error.details === undefined;
+}
+
 /** A daemon that nobody reaches, and a key that is gone, are told with the way out. */
 async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
   if (!(error instanceof RepoconfError)) return error;
-  if (error.code === 1200 && error.details === undefined) {
+  if (isNobodyThere(error)) {
     const { settleHolding, unreachable } = await import("./lock-holder.ts");
     const { held, endpoint } = await settleHolding(home);
     return held && endpoint === undefined ? unreachable(home) : error;

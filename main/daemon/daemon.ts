@@ -302,7 +302,7 @@ async function startDaemon(
     connections.disconnectAll();
   }
 
-  await writeEndpoint(home, endpoint);
+  await writeEndpoint(home, endpoint, options.fileSystem);
   endpointWritten = true;
   state = "running";
   watchIdleness(0);

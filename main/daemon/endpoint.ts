@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { unlink } from "node:fs/promises";
+import { stat, unlink } from "node:fs/promises";
 import { protocolVersion } from "../../shared/protocol.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
-import { privateFile } from "./home.ts";
-import { systemErrorCode } from "./store/file-system.ts";
+import { HomeError, privateFile } from "./home.ts";
+import { type FileSystem, systemErrorCode } from "./store/file-system.ts";
 
 export function newEndpoint(url: string, version: string, startedAt: Date): Endpoint {
   return {
@@ -18,8 +18,39 @@ export function newEndpoint(url: string, version: string, startedAt: Date): Endp
   };
 }
 
-export async function writeEndpoint(home: Home, endpoint: Endpoint): Promise<void> {
-  await privateFile(home, home.endpointFile).write(`${JSON.stringify(endpoint, null, 2)}\n`);
+/**
+ * Tells where the daemon is. On a full disk it takes the room that an earlier start has kept for this, so that everybody
+ * can go on reading. Throws HomeError if there is no room at all.
+ */
+export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem?: FileSystem): Promise<void> {
+  const write = () => privateFile(home, home.endpointFile, fileSystem).write(`${JSON.stringify(endpoint, null, 2)}\n`);
+  try {
+    await write();
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    await unlink(home.reserveFile).catch(() => {});
+    await write().catch(failure => {
+      if (!isFull(failure)) throw failure;
+      throw new HomeError(`The disk of ${home.folder} is full. Free some space and retry.`);
+    });
+    return;
+  }
+  // A full disk has no room to keep, and no start depends on it.
+  await keepRoom(home, fileSystem).catch(() => {});
+}
+
+/** For daemon.json, and for what else grows by a block meanwhile. Random, as disks that compress would keep nothing. */
+const reserveBytes = 16 * 1024;
+
+async function keepRoom(home: Home, fileSystem: FileSystem | undefined): Promise<void> {
+  const { size } = await stat(home.reserveFile).catch(() => ({ size: 0 }));
+  if (size >= reserveBytes) return;
+  await privateFile(home, home.reserveFile, fileSystem).write(randomBytes(reserveBytes * 0.75).toString("base64"));
+}
+
+/** No space is left on the disk, or none for this user. */
+function isFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
 export async function removeEndpoint(home: Home): Promise<void> {

@@ -50,7 +50,8 @@ export class FolderWatcher {
       ignoreInitial: true,
       atomic: false,
       awaitWriteFinish: false,
-      followSymlinks: false,
+      // Of the folder itself: a work tree's path may be a link. What is inside is ignored anyway.
+      followSymlinks: true,
       ignored: path => path !== folder,
     });
     watcher.on("raw", (_event, name) => listener(name ?? undefined));

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readdir, readFile, unlink } from "node:fs/promises
 import { join } from "node:path";
 import type { Home } from "../home.ts";
 import { DurableTextFile } from "./store/durable-text-file.ts";
-import { systemErrorCode } from "./store/file-system.ts";
+import { type FileSystem, realFileSystem, systemErrorCode } from "./store/file-system.ts";
 
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal. */
 export const homeFormat = 2;
@@ -36,8 +36,9 @@ export async function prepareHome(home: Home): Promise<void> {
 }
 
 /** A file of the home, for its owner alone, written durably. */
-export function privateFile(home: Home, path: string): DurableTextFile {
-  return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes: 64 * 1024 * 1024 });
+export function privateFile(home: Home, path: string, fileSystem: FileSystem = realFileSystem): DurableTextFile {
+  const { temporary: temporaryFolder } = home;
+  return new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes: 64 * 1024 * 1024, fileSystem });
 }
 
 async function readFormat(home: Home): Promise<number | undefined> {

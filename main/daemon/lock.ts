@@ -27,7 +27,8 @@ export function takeLock(path: string): Lock | undefined {
     throw new HomeError(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
   }
   try {
-    database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE");
+    // Its journal in memory: on a full disk none could be begun, and nothing is ever written.
+    database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
     if (isBusy(error)) return undefined;

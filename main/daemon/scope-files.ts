@@ -60,12 +60,15 @@ export class ScopeFiles {
     return changed;
   }
 
-  /** Writes the schema that editors check repository files by, if it is not what it should be. */
+  /** Writes the schema that editors check repository files by, if it is not what it should be. Nothing else depends on it. */
   async writeRepositorySchema(): Promise<void> {
     const file = privateFile(this.#home, this.#home.repositorySchemaFile);
     const text = `${JSON.stringify(repositorySchema(this.#scopes), null, 2)}\n`;
     const before = await file.read().catch(() => null);
-    if (before !== text) await file.write(text);
+    if (before === text) return;
+    await file.write(text).catch(error => {
+      this.#onProblem(`${this.#home.repositorySchemaFile}${describe(error)}; editors may complete by an older one`);
+    });
   }
 
   /** Waits before a file that was there is believed to be gone: some editors save by deleting first. */

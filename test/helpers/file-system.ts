@@ -31,6 +31,8 @@ export interface WatchedFileSystem extends FileSystem {
   after: (call: FileCall) => void;
   /** Runs when a call has ended, one way or the other. */
   ended: (call: FileCall) => void;
+  /** How many bytes of those asked for one `read` or `write` takes. The system may take fewer, and reports no error then. */
+  takes: (call: FileCall, bytes: number) => number;
 }
 
 const randomEnding = /(\/tmp\/[^/]+)\.[0-9a-f]{12}\.tmp$/;
@@ -63,14 +65,24 @@ export function watchFileSystem(): WatchedFileSystem {
         if (typeof member !== "function") return member;
         const operation = handleOperations.find(known => known === name);
         if (operation === undefined) return member.bind(target);
+        const shorten = ([bytes, offset, length, position]: unknown[]) => [
+          bytes,
+          offset,
+          watched.takes({ operation, path }, Number(length)),
+          position,
+        ];
+        if (operation === "read" || operation === "write")
+          return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, shorten(args)));
         return (...args: unknown[]) => run({ operation, path }, async () => member.apply(target, args));
       },
     });
   const watched: WatchedFileSystem = {
+    deviceOf: realFileSystem.deviceOf,
     calls,
     before: () => {},
     after: () => {},
     ended: () => {},
+    takes: (_call, bytes) => bytes,
     open: (path, flags, mode) =>
       run({ operation: "open", path: String(path) }, async () =>
         watchHandle(await realFileSystem.open(path, flags, mode), String(path)),

@@ -60,6 +60,7 @@ export class PowerLoss {
     this.#home = home;
     this.fileSystem = {
       readNow: under.readNow,
+      deviceOf: under.deviceOf,
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
         const isNew = typeof flags === "string" && flags.includes("w") && !this.#names.has(name);

@@ -111,3 +111,89 @@ describe.concurrent("R4 a rename that another program blocks for good", () => {
     },
   );
 });
+
+describe("R4 a write that takes fewer bytes than it is given, and reports no error", () => {
+  const portions: readonly (readonly [how: string, portion: (bytes: number) => number])[] = [
+    ["one byte less", bytes => bytes - 1],
+    ["half", bytes => Math.ceil(bytes / 2)],
+    ["one byte", () => 1],
+  ];
+
+  test.each(portions)(
+    "(%s) is gone on with: the set is whole, and so is all that was recorded before",
+    async (how, portion) => {
+      const fileSystem = watchFileSystem();
+      await using shop = await startShop(undefined, { fileSystem });
+      let shortened = 0;
+      fileSystem.takes = (_call, bytes) => {
+        if (bytes < 2) return bytes;
+        shortened++;
+        return portion(bytes);
+      };
+      for (const timeout of [31, 32, 33]) expect((await shop.set({ "svc.timeout": timeout })).errors).toEqual([]);
+      fileSystem.takes = (_call, bytes) => bytes;
+      expect(shortened).toBeGreaterThanOrEqual(3);
+      expect((await shop.set({ "svc.timeout": 34 })).errors).toEqual([]);
+      await shop.t.restart();
+      const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
+      const note = `each write of three sets takes ${how}: ${shortened} short writes`;
+      reportPromise({ row: "R4", tried: shortened, failed: errors.length, note });
+      expect(errors).toEqual([]);
+      expect(result.map(({ revision, source }) => [revision, source])).toEqual([
+        [5, "set"],
+        [4, "set"],
+        [3, "set"],
+        [2, "set"],
+        [1, "file"],
+      ]);
+      expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
+    },
+  );
+
+  test("and then refuses, as a disk does that is full: 1108, nothing has changed, and later sets work", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(undefined, { fileSystem });
+    const before = await shop.read();
+    let full = false;
+    fileSystem.before = ({ operation }) => {
+      if (full && operation === "write") throw systemError("ENOSPC");
+    };
+    fileSystem.takes = ({ operation }, bytes) => {
+      if (operation !== "write") return bytes;
+      full = true;
+      return Math.ceil(bytes / 2);
+    };
+    const { result, errors } = await shop.set({ "svc.timeout": 31 });
+    expect({ result, errors }).toMatchObject({ result: [], errors: [{ code: 1108, details: { cause: "ENOSPC" } }] });
+    expect([await shop.read(), await shop.value("timeout"), await shop.revision()]).toEqual([before, 30, 1]);
+    fileSystem.before = () => {};
+    fileSystem.takes = (_call, bytes) => bytes;
+    expect((await shop.set({ "svc.timeout": 32 })).errors).toEqual([]);
+    await shop.t.restart();
+    const history = await shop.t.owner.call("history/list", { repo: "shop" });
+    reportPromise({ row: "R4", tried: 1, failed: history.errors.length, note: "half a record, then ENOSPC" });
+    expect(history.errors).toEqual([]);
+    expect(history.result.map(({ revision }) => revision)).toEqual([2, 1]);
+  });
+});
+
+test("R4 a read that gives fewer bytes than are there is gone on with: no value and no revision is taken for lost", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  for (const timeout of [31, 32, 33]) expect((await shop.set({ "svc.timeout": timeout })).errors).toEqual([]);
+  const before = await shop.read();
+  let shortened = 0;
+  fileSystem.takes = ({ operation }, bytes) => {
+    if (operation === "read") shortened++;
+    return Math.ceil(bytes / 2);
+  };
+  await shop.t.restart();
+  expect([await shop.revision(), await shop.value("timeout"), await shop.health()]).toEqual([4, 33, []]);
+  const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop" });
+  reportPromise({ row: "R4", tried: shortened, failed: errors.length, note: "short reads at a start" });
+  expect(shortened).toBeGreaterThanOrEqual(2);
+  expect(errors).toEqual([]);
+  expect(result.map(({ revision }) => revision)).toEqual([4, 3, 2, 1]);
+  expect(await shop.read()).toBe(before);
+  expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { mkdir, unlink, writeFile } from "node:fs/promises";
+import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -52,6 +52,17 @@ describe("an in-tree repository is watched", () => {
     await until(async () => (await timeoutOf(t, "two")) === 6, "the other one to see what was set");
     await t.owner.call("repo/remove", { repo: "one" });
     await untilServed(t, tree.path, ["two"], 7);
+  });
+
+  test.skipIf(process.platform === "win32")("though its path is a symbolic link", async () => {
+    await using tree = await temporaryFolder();
+    await using t = await startTestDaemon(noSweeps);
+    const [folder, path] = [join(tree.path, "real"), join(tree.path, "link")];
+    await mkdir(folder);
+    await symlink(folder, path);
+    await t.owner.call("repo/add", { id: "t", name: "t", path, inTree: true });
+    await untilServed(t, folder, ["t"], 5);
+    await untilServed(t, path, ["t"], 6);
   });
 
   test("though another repository's work tree inside of it is let go of", async () => {

@@ -257,10 +257,11 @@ export class DurableTextFile implements Adapter<string> {
 
 /** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */
 async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
-  // With room for one byte more: filling that, the file has grown meanwhile.
+  // With room for one byte more: filling that, the file has grown meanwhile. With fewer it has shrunk, or the system gives the
+  // rest only when asked again.
   const buffer = Buffer.allocUnsafe(size + 1);
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
-  return bytesRead <= size ? buffer.subarray(0, bytesRead) : handle.readFile();
+  return bytesRead === size ? buffer.subarray(0, bytesRead) : handle.readFile();
 }
 
 /** Moves a file to another folder of the same file system, durably. False if there is no such file. */
@@ -290,9 +291,9 @@ export async function moveFile(
 const mostCopies = 20;
 
 /**
- * Copies a file as it is, durably, and as it still is when the copy is on the disk. A link is copied as a link: what it
- * leads to is not ours. False if there is no file; throws the system's error, and Error for a file that does not stay the
- * same.
+ * Copies a file as it is, durably, and as it still is when the copy is on the disk; never over something that is there. A
+ * link is copied as a link: what it leads to is not ours. False if there is no file; throws the system's error, and Error for
+ * a file that does not stay the same; then there is no copy.
  */
 export async function keepFile(
   from: string,
@@ -301,16 +302,19 @@ export async function keepFile(
   clock: Clock = systemClock,
 ): Promise<boolean> {
   for (let copies = 0; copies < mostCopies; copies++) {
-    await fileSystem.unlink(to).catch(error => {
-      if (systemErrorCode(error) !== "ENOENT") throw error;
-    });
     const before = await readAsItIs(from, fileSystem);
     if (before === undefined) return false;
     if (typeof before === "string") await symlink(before, to);
     else await writeCopy(to, before, fileSystem);
-    await syncFolder(dirname(to), fileSystem, clock);
-    const after = await readAsItIs(from, fileSystem);
-    if (typeof before === "string" ? after === before : Buffer.isBuffer(after) && after.equals(before)) return true;
+    try {
+      await syncFolder(dirname(to), fileSystem, clock);
+      const after = await readAsItIs(from, fileSystem);
+      if (typeof before === "string" ? after === before : Buffer.isBuffer(after) && after.equals(before)) return true;
+    } catch (error) {
+      await fileSystem.unlink(to).catch(() => {});
+      throw error;
+    }
+    await fileSystem.unlink(to);
   }
   throw new Error(`${from} is being changed again and again; nothing was replaced`);
 }

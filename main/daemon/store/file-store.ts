@@ -1,4 +1,4 @@
-import { realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { countConfigFields } from "../../../shared/config.ts";
@@ -207,9 +207,11 @@ export class FileStore implements RepositoryStore {
   async restoreText(id: string): Promise<string | undefined> {
     const repository = await this.#loaded(id);
     return repository.exclusive(async () => {
-      const kept = this.#placeForRemoved(`${id}.broken`);
+      const kept = await this.#placeForRemoved(`${id}.broken`);
       let copied = false;
       await repository.restoreText(this.#options.schemaReference, async path => {
+        // The rename was blocked and is tried again: that copy is our own.
+        if (copied) await this.#fileSystem.unlink(kept);
         copied = await keepFile(path, kept, this.#fileSystem, this.#options.clock);
       });
       return copied ? kept : undefined;
@@ -251,9 +253,8 @@ export class FileStore implements RepositoryStore {
 
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
     return this.#roster(async () => {
-      const repository = this.#require(id);
-      const state = await this.read(id);
-      if (state?.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
+      const repository = await this.#loaded(id);
+      if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(() => repository.changeHead(changes));
       return this.#summarise(repository);
     });
@@ -263,7 +264,7 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = this.#require(id);
       return repository.exclusive(async () => {
-        const movedTo = this.#placeForRemoved(id);
+        const movedTo = await this.#placeForRemoved(id);
         let moved: boolean;
         try {
           moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem, this.#options.clock);
@@ -302,12 +303,23 @@ export class FileStore implements RepositoryStore {
 
   async #loaded(id: string): Promise<Repository> {
     const repository = this.#require(id);
-    if (!repository.loaded) await repository.look();
+    await repository.load();
     return repository;
   }
 
-  #placeForRemoved(name: string): string {
-    return join(this.#options.folders.removed, `${name}.${timeText(this.#options.clock).replaceAll(":", "-")}.json`);
+  /** By a name that nothing has: what stands there is somebody's text. */
+  async #placeForRemoved(name: string): Promise<string> {
+    for (let time = this.#options.clock.now(); ; time++) {
+      const path = join(
+        this.#options.folders.removed,
+        `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`,
+      );
+      const isFree = await lstat(path).then(
+        () => false,
+        () => true,
+      );
+      if (isFree) return path;
+    }
   }
 
   #require(id: string): Repository {

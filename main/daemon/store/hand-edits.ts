@@ -43,7 +43,8 @@ export class HandEdits {
   /** The folder of each in-tree repository, and the other way round. */
   readonly #treeFolders = new Map<string, string>();
   readonly #inFolder = new Map<string, Set<string>>();
-  readonly #inodes = new Map<string, number>();
+  /** Which folder stood there when it was last looked at: the numbers of its disk and its inode. */
+  readonly #identities = new Map<string, string>();
   /** What calls each delayed look off. */
   readonly #delayed = new Map<Repository, () => void>();
   #firstSweep: Promise<void> = Promise.resolve();
@@ -186,10 +187,11 @@ export class HandEdits {
 
   /** A folder that was removed and made again is another one, and its watch is deaf. */
   async #renewWatch(folder: string): Promise<void> {
-    const inode = (await stat(folder).catch(() => undefined))?.ino ?? 0;
-    const known = this.#inodes.get(folder);
-    this.#inodes.set(folder, inode);
-    if (known !== undefined && inode !== 0 && known !== inode) await this.#watcher.renew(folder);
+    const stats = await stat(folder).catch(() => undefined);
+    const identity = stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
+    const known = this.#identities.get(folder);
+    this.#identities.set(folder, identity);
+    if (known !== undefined && identity !== "" && known !== identity) await this.#watcher.renew(folder);
   }
 }
 

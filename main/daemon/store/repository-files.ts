@@ -1,4 +1,4 @@
-import { readdir, stat, unlink } from "node:fs/promises";
+import { readdir, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
@@ -48,7 +48,10 @@ export function sameStamps(one: FileStamps, other: FileStamps): boolean {
 export class RepositoryFiles {
   readonly home: JsonDocument;
   #tree: JsonDocument | undefined;
-  #folderGone = false;
+  /** Where the work tree was when its file was there, or before any was: a mount that goes away leaves an empty folder. */
+  #device: number | undefined;
+  /** Why the file is not there, if it is not that the work tree has none. */
+  #folderProblem: string | undefined;
   readonly #id: string;
   readonly #fileSystem: FileSystem;
   readonly #clock: Clock;
@@ -89,11 +92,23 @@ export class RepositoryFiles {
   async look(): Promise<boolean> {
     const homeChanged = await this.home.look();
     this.follow();
-    const treeChanged = (await this.#tree?.look()) ?? false;
-    const folderWasGone = this.#folderGone;
-    // A branch without the file is one thing, a work tree that is not there another.
-    this.#folderGone = this.#tree?.status.kind === "gone" && !(await isFolder(dirname(this.#tree.path)));
-    return homeChanged || treeChanged || this.#folderGone !== folderWasGone;
+    const tree = this.#tree;
+    // Of what is read below; asked for before, as it may go right after.
+    const device = tree && (await this.#fileSystem.deviceOf(dirname(tree.path)));
+    const treeChanged = (await tree?.look()) ?? false;
+    const problem = this.#folderProblem;
+    if (tree?.status.kind !== "gone") this.#device = device;
+    this.#folderProblem = tree?.status.kind === "gone" ? await this.#problemOf(dirname(tree.path)) : undefined;
+    return homeChanged || treeChanged || this.#folderProblem !== problem;
+  }
+
+  /** A branch without the file is one thing, a work tree that is not there another. */
+  async #problemOf(folder: string): Promise<string | undefined> {
+    const device = await this.#fileSystem.deviceOf(folder);
+    if (device === undefined) return `the folder ${folder} is gone`;
+    this.#device ??= device;
+    if (device === this.#device) return undefined;
+    return `${folder} is not on the disk that it was on. Mount it again, or, if it was moved for good, run: repoconf restart`;
   }
 
   /** What was found at the last look, or written since. */
@@ -108,8 +123,8 @@ export class RepositoryFiles {
         problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
       };
     }
-    if (this.#folderGone)
-      return { kind: "broken", head, problem: { code: 1106, message: `the folder ${head.path} is gone` } };
+    if (this.#folderProblem !== undefined)
+      return { kind: "broken", head, problem: { code: 1106, message: this.#folderProblem } };
     // A branch without the in-tree file has no stored values.
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", head, problem: fileProblem(this.values) };
@@ -128,6 +143,7 @@ export class RepositoryFiles {
     const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
     if (path !== undefined) void removeLeftovers(path);
+    this.#device = undefined;
     this.#tree =
       path === undefined
         ? undefined
@@ -159,11 +175,6 @@ function fileProblem(document: JsonDocument): HealthProblem {
 function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
   const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
   return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  const stats = await stat(path).catch(() => undefined);
-  return stats?.isDirectory() === true;
 }
 
 /** Takes away the temporary files that a crash left beside an in-tree file. */

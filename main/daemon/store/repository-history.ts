@@ -1,8 +1,10 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
+import { systemErrorCode } from "./file-system.ts";
 import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
 import type { Repository } from "./repository.ts";
+import { unreadableJournal } from "./storage-failure.ts";
 import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
 
 /*
@@ -10,7 +12,7 @@ import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
  * visible do not show.
  */
 
-/** The changes after a revision, the oldest first. Throws RepoconfError 1110 or 1112. */
+/** The changes after a revision, the oldest first. Throws RepoconfError 1108, 1110 or 1112. */
 export async function* changesAfter(repository: Repository, after: number): AsyncGenerator<RecordedChange> {
   assertKept(repository, after);
   const newest = repository.state.revision;
@@ -23,7 +25,7 @@ export async function* changesAfter(repository: Repository, after: number): Asyn
   if (at !== newest) throw lostRevision(repository, at + 1);
 }
 
-/** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1110 where it is damaged. */
+/** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(repository: Repository, from: number): AsyncGenerator<HistoryRecord> {
   const { journal, state } = repository;
   const { oldest } = journal;
@@ -33,7 +35,7 @@ export async function* historyFrom(repository: Repository, from: number): AsyncG
   }
 }
 
-/** What was stored at a revision: the present, and every change since undone. Throws RepoconfError 1110 or 1112. */
+/** What was stored at a revision: the present, and every change since undone. Throws RepoconfError 1108, 1110 or 1112. */
 export async function configAt(repository: Repository, revision: number): Promise<PastConfig> {
   assertKept(repository, revision);
   const { journal, state, recorded } = repository;
@@ -78,12 +80,13 @@ function assertKept({ id, journal, state }: Repository, revision: number): void 
   }
 }
 
-/** Damage to the journal as its reader is told of it. */
+/** Damage to the journal, and a disk that refuses to read it (1108), as its reader is told of them. */
 async function* telling<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* records;
   } catch (error) {
     if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
+    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
     if (!(error instanceof SegmentGoneError)) throw error;
     const { id, state, journal } = repository;
     const message = "The journal was compacted while it was being read. Try again.";

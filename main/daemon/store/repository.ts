@@ -15,7 +15,7 @@ import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
 import { formatJsonText } from "./json-text.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import { storageFailure } from "./storage-failure.ts";
+import { storageFailure, unreadableJournal } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -87,7 +87,10 @@ export class Repository {
   #stamps: FileStamps = {};
   #wroteAt = Number.NEGATIVE_INFINITY;
   #loaded = false;
-  #interpretAnew = false;
+  /** The journal is open, and its values are known. */
+  #journalRead = false;
+  /** The rules that `state` was judged by, known by their defaults, which are new ones whenever a rule changes. */
+  #judgedBy: Config | undefined;
   #removed = false;
   #running: Promise<void> | undefined;
 
@@ -129,9 +132,15 @@ export class Repository {
     return this.#wroteAt;
   }
 
-  /** Whether the files have been read. */
+  /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
   get loaded(): boolean {
-    return this.#loaded;
+    return this.#loaded && this.#journalRead;
+  }
+
+  /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
+  async load(): Promise<void> {
+    if (!this.loaded) await this.look();
+    if (!this.loaded) throw this.#removed ? this.#notWritable() : this.#unrecorded;
   }
 
   /** Where a field's value stands in the file. */
@@ -148,9 +157,7 @@ export class Repository {
 
   /** The rules for values changed: judges what the files hold anew. */
   async reinterpret(): Promise<void> {
-    if (!this.#loaded) return;
-    this.#interpretAnew = true;
-    await this.look();
+    if (this.#loaded) await this.look();
   }
 
   change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -317,15 +324,16 @@ export class Repository {
   /** A look that failed by a bug says nothing of the files: what is known stays. */
   #giveUpLoading(error: unknown): void {
     this.#loaded = true;
+    this.#unrecorded ??= error;
     this.#options.onProblem("a repository's files could not be looked at", error);
   }
 
   async #look(): Promise<void> {
     if (this.#removed) return;
     const changed = await this.files.look();
-    if (!this.#loaded || this.journal.head === undefined) return this.#load();
+    if (!this.loaded) return this.#load();
     if (changed) await this.#takeUp();
-    else if (this.#interpretAnew || this.#unrecorded !== undefined) await this.#absorb();
+    else if (this.#isJudgedByOldRules || this.#unrecorded !== undefined) await this.#absorb();
   }
 
   /** The files hold something new. */
@@ -343,8 +351,11 @@ export class Repository {
       this.#recorded = this.#recordedInFile() ?? (await this.journal.replay());
       this.#unrecorded = undefined;
     } catch (error) {
-      this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
-      this.#unrecorded = error;
+      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      this.journal.close();
+      if (this.#unrecorded === undefined)
+        this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+      this.#unrecorded = unreadableJournal(this.id, error);
     }
     const { head } = this.journal;
     if (head !== undefined)
@@ -355,6 +366,7 @@ export class Repository {
       };
     await this.#absorb();
     this.#loaded = true;
+    this.#journalRead = head !== undefined;
   }
 
   /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
@@ -369,7 +381,7 @@ export class Repository {
   async #absorb(): Promise<void> {
     const before = this.#state;
     const first = !this.#loaded;
-    this.#interpretAnew = false;
+    this.#judgedBy = this.#options.scopes.defaults;
     const content = this.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
@@ -433,7 +445,7 @@ export class Repository {
     if (config === undefined) return false;
     const before = this.#state;
     const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
-    const change = this.#fileChange("merge", diffConfigs(before.stored ?? {}, stored), true);
+    const change = this.#fileChange("merge", diffConfigs(this.#known(this.#recorded), stored), true);
     const records = change.changes.length > 0 ? [change] : [];
     try {
       await this.#writeValues(config, records, health.length === 0);
@@ -482,6 +494,10 @@ export class Repository {
     };
   }
 
+  get #isJudgedByOldRules(): boolean {
+    return this.#judgedBy !== this.#options.scopes.defaults;
+  }
+
   #become(state: RepositoryState): void {
     this.#state = state;
     this.#stamps = this.files.stamps;
@@ -500,7 +516,11 @@ export class Repository {
     const end = this.#options.clock.monotonic() + foreignEditTime;
     for (;;) {
       // It may have been mended since, and nobody has said so yet.
-      if (this.#unrecorded !== undefined || this.files.content.kind === "broken") await this.#look();
+      const isBroken = this.#unrecorded !== undefined || this.files.content.kind === "broken";
+      // Without the file nothing but a look tells a work tree from a folder whose disk is away.
+      if (isBroken || this.files.tree?.status.kind === "gone") await this.#look();
+      // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+      while (this.#isJudgedByOldRules && !this.#removed) await this.#look();
       const content = this.files.content;
       if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
       if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));

@@ -15,7 +15,18 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
       "Another program keeps changing the repository's file, so nothing could be written. Stop it, or try again.";
     return new RepoconfError(1108, message, { repo, details: { cause: "foreign edits" } });
   }
-  const cause = systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
+  const cause = causeOf(error);
   const message = `The change could not be written to the disk (${cause}); nothing was changed. Mend the cause and try again.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
+}
+
+/** What needs the journal cannot be done: without it numbers and values would be made up. */
+export function unreadableJournal(repo: string, error: unknown): RepoconfError {
+  const cause = causeOf(error);
+  const message = `The journal of this repository cannot be read (${cause}), so nothing can be changed and nothing told of its past. Fix the cause and retry.`;
+  return new RepoconfError(1108, message, { repo, details: { cause } });
+}
+
+function causeOf(error: unknown): string {
+  return systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../durable-text-file.ts";
-import { type FileSystem, systemErrorCode } from "../file-system.ts";
+import { type FileSystem, systemErrorCode, writeAll } from "../file-system.ts";
 import {
   applyChanges,
   type ChangeRecord,
@@ -144,6 +144,11 @@ export class Journal {
     const given = Math.max(known, head.revision + damagedLines);
     this.#head = head;
     if (given > head.revision) await this.#goOnBehind(given, head);
+  }
+
+  /** As before `open`. */
+  close(): void {
+    this.#head = undefined;
   }
 
   /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
@@ -298,7 +303,7 @@ export class Journal {
       }
       // What a cut that failed has left.
       if (size > head.bytes) await handle.truncate(head.bytes);
-      await handle.write(content, 0, content.length, head.bytes);
+      await writeAll(handle, content, head.bytes);
       await handle.datasync();
     } finally {
       await handle.close();
@@ -332,7 +337,7 @@ export class Journal {
     try {
       const handle = await fileSystem.open(segment.path, "wx", 0o600);
       try {
-        await handle.write(content, 0, content.length, 0);
+        await writeAll(handle, content, 0);
         await handle.datasync();
       } finally {
         await handle.close();

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { type FileSystem, systemErrorCode } from "../file-system.ts";
+import { type FileSystem, readAll, systemErrorCode } from "../file-system.ts";
 import { type JournalLine, parseLine } from "./record.ts";
 
 /** A journal's file that is not as it was written: what stands before the place cannot be trusted. */
@@ -75,8 +75,7 @@ export async function readTail(
     const { size } = await handle.stat();
     for (let length = Math.min(firstTailBytes, size); ; length = Math.min(length * 4, size)) {
       const offset = size - length;
-      const bytes = Buffer.alloc(length);
-      await handle.read(bytes, 0, length, offset);
+      const bytes = await readAll(handle, length, offset);
       const lines: (JournalLine & { start: number })[] = [];
       let whole = 0;
       let done = length === size;

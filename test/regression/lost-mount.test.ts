@@ -1,0 +1,88 @@
+import { mkdir, readdir, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { timeoutOf } from "../helpers/revision-notes.ts";
+import { healthOf } from "../helpers/shop.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/* What a work tree's disk leaves behind when it is unmounted is an empty folder on another disk: no branch without the file. */
+
+interface MountedTree extends AsyncDisposable {
+  readonly t: TestDaemon;
+  readonly folder: string;
+  /** As a mount and an unmount do: the folder is on another disk, with this file in it or none. */
+  mount(device: number, timeout: number | undefined): Promise<void>;
+  set(timeout: number): Promise<readonly number[]>;
+  newest(): Promise<number | undefined>;
+}
+
+async function startMountedTree(timeout: number | undefined): Promise<MountedTree> {
+  const above = await temporaryFolder();
+  const folder = join(above.path, "site");
+  const file = join(folder, ".repoconf.json");
+  await mkdir(folder);
+  let device = 1;
+  const deviceOf = async (path: string) => ((await realFileSystem.deviceOf(path)) === undefined ? undefined : device);
+  const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, sweepInterval: 50 });
+  const put = async (value: number | undefined) => {
+    if (value === undefined) await unlink(file).catch(() => {});
+    else await writeFile(file, `{ "config": { "svc": { "timeout": ${value} } } }`);
+  };
+  await put(timeout);
+  expect((await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true })).errors).toEqual([]);
+  expect(await timeoutOf(t, "site")).toBe(timeout ?? 900);
+  return {
+    t,
+    folder,
+    mount: async (next, value) => {
+      device = next;
+      await put(value);
+    },
+    set: async value => {
+      const { errors } = await t.owner.call("config/set", { repo: "site", "svc.timeout": value });
+      return errors.map(({ code }) => code);
+    },
+    newest: async () => (await t.owner.call("history/list", { repo: "site" })).result[0]?.revision,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test("a work tree whose mount goes away keeps its values in service, takes no set, and is as before when it is mounted again", async () => {
+  await using tree = await startMountedTree(30);
+  const before = await tree.newest();
+  await tree.mount(2, undefined);
+  await until(async () => (await healthOf(tree.t, "site")).length > 0, "the health to tell");
+  expect(await healthOf(tree.t, "site")).toMatchObject([{ code: 1106, message: expect.stringContaining(tree.folder) }]);
+  expect(await timeoutOf(tree.t, "site")).toBe(30);
+  expect(await tree.set(31)).toEqual([1106]);
+  expect(await readdir(tree.folder)).toEqual([]);
+  await tree.mount(1, 30);
+  await until(async () => (await healthOf(tree.t, "site")).length === 0, "the health to be good again");
+  expect([await timeoutOf(tree.t, "site"), await tree.newest()]).toEqual([30, before]);
+  expect(await tree.set(31)).toEqual([]);
+});
+
+test("a set into a work tree without the file makes none where its mount went away", async () => {
+  await using tree = await startMountedTree(undefined);
+  await tree.mount(2, undefined);
+  expect(await tree.set(31)).toEqual([1106]);
+  expect(await readdir(tree.folder)).toEqual([]);
+  await tree.mount(1, undefined);
+  expect(await tree.set(31)).toEqual([]);
+  expect(await readdir(tree.folder)).toEqual([".repoconf.json"]);
+});
+
+test("a work tree that comes with its file from another disk is taken as it is, and there its file may go", async () => {
+  await using tree = await startMountedTree(30);
+  await tree.mount(2, 40);
+  await until(async () => (await timeoutOf(tree.t, "site")) === 40, "the other disk's values");
+  expect(await tree.set(41)).toEqual([]);
+  await tree.mount(2, undefined);
+  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be gone");
+  expect(await healthOf(tree.t, "site")).toEqual([]);
+});
