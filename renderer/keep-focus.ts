@@ -1,5 +1,4 @@
-const focusable =
-  'a[href], button:enabled, input:enabled, select:enabled, textarea:enabled, [tabindex="0"], [tabindex="-1"]';
+const focusable = 'a[href], button, input:enabled, select, textarea, [tabindex="0"], [tabindex="-1"]';
 
 interface Ancestor {
   readonly element: Element;
@@ -9,38 +8,36 @@ interface Ancestor {
 
 /**
  * Focus never falls to the page: where what had it is taken away (a removed entry, a button that has done its work), what
- * is nearest gets it, and a person at the keyboard goes on from there.
+ * is nearest gets it at once, and a person at the keyboard goes on from there.
  */
-export function keepFocus(): void {
+export function keepFocus(root: Element): void {
   let focused: Element | undefined;
   let ancestors: readonly Ancestor[] = [];
+  /** Those of what had the focus last outside of dialogs and lists, which stand beside the root. */
+  let inRoot: readonly Ancestor[] = [];
   document.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof Element)) return;
     focused = target;
     ancestors = ancestorsOf(target);
+    if (root.contains(target)) inRoot = ancestors;
   });
-  const look = () => {
-    if (focused === undefined || (focused.isConnected && !focused.matches(":disabled"))) return;
-    // What opens or closes a dialog moves the focus itself, a moment later.
-    requestAnimationFrame(() =>
-      requestAnimationFrame(() => {
-        const active = document.activeElement;
-        if (active !== null && active !== document.body && !active.matches(":disabled")) return;
-        nearest(ancestors)?.focus({ preventScroll: true });
-      }),
-    );
+  const repair = () => {
+    if (document.activeElement === null || document.activeElement === document.body)
+      nearest([...ancestors, ...inRoot])?.focus({ preventScroll: true });
   };
-  new MutationObserver(look).observe(document.body, {
-    subtree: true,
-    childList: true,
-    attributeFilter: ["disabled"],
-  });
+  new MutationObserver(() => {
+    if (focused === undefined || focused.isConnected) return;
+    // What closes as a whole hands the focus back itself, a frame later.
+    if (ancestors.at(-1)?.element.isConnected) repair();
+    else requestAnimationFrame(() => requestAnimationFrame(repair));
+  }).observe(document.body, { subtree: true, childList: true });
 }
 
+/** From the element's parent up to what stands in the body. */
 function ancestorsOf(element: Element): Ancestor[] {
   const result: Ancestor[] = [];
   let child = element;
-  for (let parent = child.parentElement; parent !== null; parent = parent.parentElement) {
+  for (let parent = child.parentElement; parent !== null && parent !== document.body; parent = parent.parentElement) {
     result.push({ element: parent, index: [...parent.children].indexOf(child) });
     child = parent;
   }

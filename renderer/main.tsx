@@ -14,7 +14,7 @@ import "./styles/views.css";
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");
 const root = createRoot(element);
-keepFocus();
+keepFocus(element);
 const session = await openSession();
 if (session.kind === "key") {
   void connect(session.key);

@@ -19,6 +19,9 @@ const introduction = `# Command line
 its main work tree's repository, unless it was added itself. \`--repo\` names another, by id or, where only one bears it,
 by name.
 
+**Where options stand.** After the command. Those that most commands take may stand before it as well:
+\`repoconf --repo shop get svc.timeout\`.
+
 **Which daemon.** The one that runs on the home: \`--home\`, else \`REPOCONF_HOME\`, else the system's folder for data of
 programs. If none runs, a command that needs one starts it in the background, and it leaves half an hour after its last
 client. With \`--no-start\` the command fails instead (exit code 4). The commands without that option start none, but for

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 
 /** What every command that talks to a daemon takes. */
 export interface SessionOptions {
@@ -43,6 +43,25 @@ export function addRepositoryOption(command: Command): Command {
     "id or name of the repository (default: the one whose folder holds this one)",
   );
   return command.addOption(option.argParser(onlyOnce));
+}
+
+/** Options that most commands take: they may stand before the command too. */
+export function leadingOptions(): readonly Option[] {
+  return addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
+}
+
+/** Gives a command what stood before it. A command that does not take it says so as of any option that it does not know. */
+export function takeLeadingOptions(program: Command, command: Command): void {
+  for (const option of program.options) {
+    const name = option.attributeName();
+    if (program.getOptionValueSource(name) !== "cli") continue;
+    const taken = command.options.find(one => one.attributeName() === name);
+    if (taken === undefined) command.error(`error: unknown option '${option.long}'`);
+    if (command.getOptionValueSource(name) === "cli" && option.required)
+      command.error(`error: ${option.long} is given twice, before and after the command`);
+    const value: unknown = program.getOptionValue(name);
+    command.setOptionValueWithSource(name, taken?.variadic ? [value] : value, "cli");
+  }
 }
 
 /** For a change, which of two was meant must not be guessed. */

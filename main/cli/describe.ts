@@ -12,6 +12,7 @@ export function addDescribeCommand(program: Command): void {
 
 async function describe(wanted: string | undefined, options: SessionOptions & OutputOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
+  const { describeShape } = await import("./describe-shape.ts");
   const { listFields, unknownField } = await import("./fields.ts");
   const { print, printJson, printTable, style } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
@@ -22,6 +23,8 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
       print(`${style("bold", wanted)}${one.title === undefined ? "" : `  ${one.title}`}`);
       if (one.description !== undefined) print(`  ${one.description}`);
       print(`  takes    ${describeType(one)}`);
+      const shape = describeShape(one);
+      if (shape !== undefined) print(`  shape    ${shape}`);
       print(`  default  ${JSON.stringify(one.default)}`);
       return;
     }
@@ -37,14 +40,16 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
 
 /** In words, what a schema takes. */
 function describeType(schema: FieldSchema): string {
-  const { type, enum: choices, minimum, maximum, pattern } = schema;
+  const { type, enum: choices, minimum, maximum, pattern, description } = schema;
   if (Array.isArray(choices)) return `one of ${choices.map(choice => JSON.stringify(choice)).join(", ")}`;
+  if (schema["x-keyOf"] !== undefined) return `"" or a key of ${schema["x-keyOf"]}`;
+  if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
   const types = type === undefined ? "anything" : [type].flat().join(" or ");
   const limits = [
     minimum === undefined ? "" : `from ${String(minimum)}`,
     maximum === undefined ? "" : `to ${String(maximum)}`,
-    schema["x-keyOf"] === undefined ? "" : `empty or a key of ${schema["x-keyOf"]}`,
-    pattern === undefined || schema["x-keyOf"] !== undefined ? "" : `matching ${String(pattern)}`,
+    // What is described in words needs no rule for machines.
+    pattern === undefined || description !== undefined ? "" : `matching ${String(pattern)}`,
   ].filter(limit => limit !== "");
   return limits.length === 0 ? types : `${types} ${limits.join(" ")}`;
 }

@@ -13,7 +13,7 @@ const commandWords: readonly (readonly [RegExp, string])[] = [
   [/\bscope\/list names the fields there are/, "repoconf describe names those there are"],
   [/\b(repo|key|scope|history)\/list\b/g, "repoconf $1 list"],
   [/repoconf history list/g, "repoconf history"],
-  [/The arguments of \S+ are not of the right form: /, "That is not of the right form: "],
+  [/The arguments of \S+ are not of the right form: /, ""],
   [/\bargs\//g, ""],
   [/ Give as after what stood in next\./, " Give a revision, such as 12, as --after."],
 ];

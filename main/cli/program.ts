@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
+import { leadingOptions, takeLeadingOptions } from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
 
@@ -46,15 +47,24 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .version(packageJson.version)
     .showSuggestionAfterError()
     .showHelpAfterError("Try repoconf --help, or --help after the command.")
+    // After the command's name an option is the command's.
+    .enablePositionalOptions()
+    .optionsGroup("Options of most commands, before or after the command:")
+    .hook("preAction", takeLeadingOptions)
     .exitOverride();
+  for (const option of leadingOptions()) program.addOption(option);
   const wanted = await Promise.all(names.map(name => commands[name]?.()));
   for (const addCommand of wanted) addCommand?.(program);
   return program;
 }
 
-/** The commands that the first argument leaves possible; undefined: any, so that help and suggestions know them all. */
-function neededCommands(first: string | undefined): readonly string[] | undefined {
-  if (first === "--version" || first === "-V") return [];
+/** The commands that the arguments leave possible; undefined: any, so that help and suggestions know them all. */
+function neededCommands(args: readonly string[]): readonly string[] | undefined {
+  const valued = leadingOptions().filter(option => option.required);
+  let index = 0;
+  while (args[index]?.startsWith("-")) index += valued.some(({ long }) => long === args[index]) ? 2 : 1;
+  const first = args[index];
+  if (args[0] === "--version" || args[0] === "-V") return [];
   return first !== undefined && Object.hasOwn(commands, first) && first !== "completion" ? [first] : undefined;
 }
 
@@ -66,7 +76,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     throw error;
   });
   try {
-    const program = await createProgram(neededCommands(argv[2]));
+    const program = await createProgram(neededCommands(argv.slice(2)));
     await program.parseAsync(argv);
   } catch (error) {
     if (error instanceof CommanderError) {

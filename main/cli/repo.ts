@@ -54,8 +54,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   const { withSession } = await import("./session.ts");
   await withSession(options, async ({ client }) => {
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
-    const path =
-      folder === undefined ? await workTreeHere("add") : await realpath(resolve(folder)).catch(() => resolve(folder));
+    const path = folder === undefined ? await workTreeHere("add") : await existingFolder(folder);
     const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
     const entry = await addOne(client, path, options);
@@ -68,6 +67,19 @@ async function workTreeHere(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
   throw new CommandError(`No git work tree holds this folder. Name the folder: repoconf repo ${command} FOLDER`);
+}
+
+/** The folder's own path, links resolved. Throws CommandError if there is none. */
+async function existingFolder(named: string): Promise<string> {
+  const path = resolve(named);
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  if (!(found instanceof Error) && found.isDirectory()) return realpath(path);
+  const why = !(found instanceof Error)
+    ? `${visible(path)} is a file, not a folder.`
+    : found.code === "ENOENT"
+      ? `There is no folder ${visible(path)}.`
+      : `${visible(path)} cannot be read: ${found.message}.`;
+  throw new CommandError(why);
 }
 
 function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<RepositoryEntry> {
@@ -83,9 +95,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   const { findWorkTreesBelow } = await import("../git.ts");
   const known = new Set((await client.repositories()).map(entry => entry.path));
   const found: string[] = [];
-  const root = await realpath(resolve(folder)).catch(() => {
-    throw new CommandError(`${folder} is no folder that can be read.`);
-  });
+  const root = await existingFolder(folder);
   for await (const path of findWorkTreesBelow(root, count =>
     progress(`${count} folders looked at, ${found.length} found`),
   )) {
@@ -142,12 +152,6 @@ async function move(named: string, folder: string | undefined, options: SessionO
     if (options.json) printJson(entry);
     else print(`${visible(entry.name)} (${id}) is in ${visible(path)} now.`);
   });
-}
-
-async function existingFolder(folder: string): Promise<string> {
-  const path = await realpath(resolve(folder)).catch(() => undefined);
-  if (path !== undefined && (await stat(path)).isDirectory()) return path;
-  throw new CommandError(`${folder} is no folder.`);
 }
 
 async function remove(

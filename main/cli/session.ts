@@ -1,7 +1,10 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
+import type { Endpoint } from "../endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
 import { isOlder } from "../version.ts";
 import type { SessionOptions } from "./command-options.ts";
@@ -20,17 +23,11 @@ export interface Session extends Disposable {
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const home = homeAt(homeFolder(options.home));
-  let told = false;
   const client = new RepoconfClient({
     locate: async () => {
       const where = { home: home.folder, ...(options.keyFile !== undefined && { keyFile: options.keyFile }) };
       const address = await locateDaemon(where);
-      if (!told && isOlder(address.endpoint.version, packageJson.version)) {
-        printNote(
-          `The daemon has version ${address.endpoint.version}, this is ${packageJson.version}. To run the new one: repoconf restart`,
-        );
-      }
-      told = true;
+      if (isOlder(address.endpoint.version, packageJson.version)) await tellOlder(home, address.endpoint);
       return address;
     },
   });
@@ -64,6 +61,16 @@ async function connectOrStart(client: RepoconfClient, home: Home): Promise<void>
 
 function isNobodyThere(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1200 && error.details === undefined;
+}
+
+/** Says that an older daemon runs: once for each daemon and version of the command, not at every command. */
+async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise<void> {
+  const file = join(home.temporary, "older-daemon-told");
+  const about = `${instanceId} ${packageJson.version}`;
+  if ((await readFile(file, "utf8").catch(() => "")) === about) return;
+  printNote(`The daemon has version ${version}, this is ${packageJson.version}. To run the new one: repoconf restart`);
+  // Where it cannot be remembered it is said again.
+  await writeFile(file, about, { mode: 0o600 }).catch(() => {});
 }
 
 /** A daemon that nobody reaches, and a key that is gone, are told with the way out. */

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters, styleText } from "node:util";
+import { layOutTable } from "./table.ts";
 
 /** Whether standard output is a person's terminal: then there are tables and colours, else lines that a pipe can read. */
 export function isTerminal(): boolean {
@@ -25,8 +26,8 @@ export function style(format: Parameters<typeof styleText>[0], text: string): st
 }
 
 /**
- * Rows as aligned columns on a terminal, else as lines with tabs between the cells. Control characters in a cell are
- * shown and not obeyed: a value must not be able to move the cursor or to look like another row.
+ * Rows as aligned columns that fit the terminal, else as lines with tabs between the cells, each whole. Control characters
+ * in a cell are shown and not obeyed: a value must not be able to move the cursor or to look like another row.
  */
 export function printTable(header: readonly string[], rows: readonly (readonly string[])[]): void {
   const clean = rows.map(row => row.map(visible));
@@ -34,11 +35,10 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
     for (const row of clean) print(row.join("\t"));
     return;
   }
-  const widths = header.map((title, column) => Math.max(title.length, ...clean.map(row => (row[column] ?? "").length)));
-  const line = (cells: readonly string[]) =>
-    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join("  ");
-  print(style("bold", line(header)));
-  for (const row of clean) print(line(row));
+  // A terminal that does not know its width says 0.
+  const [head = [], ...lines] = layOutTable(header, clean, process.stdout.columns || undefined);
+  for (const line of head) print(style("bold", line));
+  for (const line of lines.flat()) print(line);
 }
 
 /** Text with every control character made visible. */

@@ -41,8 +41,9 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
       repo: repository.id,
       to: revision - 1,
       fields: fieldsOf(last),
-      // Another change meanwhile is one that nobody asked to take back.
-      revision,
+      // Another change meanwhile is one that nobody asked to take back. What there was since `revision` when the history was
+      // read, the key may not read, so it was of other fields and is left alone.
+      revision: Math.max(revision, repository.revision),
     });
     if (reply.errors[0]?.code === 1104) {
       const message = "Nothing was undone: there was another change just now. Look at repoconf history and undo again.";

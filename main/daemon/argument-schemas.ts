@@ -43,13 +43,25 @@ const grant = {
     repos: {
       anyOf: [
         { const: "*" },
-        { type: "array", items: { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" } },
+        {
+          type: "array",
+          items: {
+            description: "the id of a repository",
+            type: "string",
+            pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
+          },
+        },
       ],
     },
     fields: {
       type: "array",
       minItems: 1,
-      items: { type: "string", pattern: "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$", maxLength: 193 },
+      items: {
+        description: "a field such as svc.timeout, the beginning of some such as svc.proxy_*, or *",
+        type: "string",
+        pattern: "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$",
+        maxLength: 193,
+      },
     },
     right: { enum: ["read", "write"] },
   },
@@ -158,7 +170,13 @@ export const argumentSchemas = {
   "file/restore": { type: "object", properties: { repo: optionalString } },
   "session/create": {
     type: "object",
-    properties: { label: { type: "string", pattern: "^[a-z][a-z0-9 -]{0,30}$" } },
+    properties: {
+      label: {
+        description: "a small letter, then up to 30 small letters, digits, spaces and -",
+        type: "string",
+        pattern: "^[a-z][a-z0-9 -]{0,30}$",
+      },
+    },
     required: ["label"],
   },
   "session/link": { type: "object", properties: {} },

@@ -13,6 +13,7 @@ import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { measureArguments } from "./measure.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
+import { describeSchemaError } from "./schema-messages.ts";
 
 export interface RequestContext {
   readonly caller: Caller;
@@ -101,7 +102,7 @@ function isOperationName(name: string): name is OperationName {
 
 /** Checks arguments against their operation's schema; throws RepoconfError 1101. Schemas are compiled when first needed. */
 function createArgumentCheck(): (name: OperationName, args: unknown) => void {
-  const ajv = ajvForOwnSchemas({ allowUnionTypes: true });
+  const ajv = ajvForOwnSchemas({ allowUnionTypes: true, verbose: true });
   const compiled = new Map<OperationName, ValidateFunction>();
   return (name, args) => {
     if (!isJsonObject(args)) throw new RepoconfError(1101, `The arguments of ${name} must be an object.`);
@@ -111,7 +112,7 @@ function createArgumentCheck(): (name: OperationName, args: unknown) => void {
       compiled.set(name, validate);
     }
     if (validate(args)) return;
-    const text = ajv.errorsText(validate.errors, { dataVar: "args" });
-    throw new RepoconfError(1101, `The arguments of ${name} are not of the right form: ${text}.`);
+    const problems = (validate.errors ?? []).map(one => `args${one.instancePath} ${describeSchemaError(one, args)}`);
+    throw new RepoconfError(1101, `The arguments of ${name} are not of the right form: ${problems.join(", ")}.`);
   };
 }

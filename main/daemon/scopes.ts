@@ -4,6 +4,7 @@ import { isFieldName, isScopeName, joinConfigPath } from "../../shared/config-pa
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
+import { describeSchemaError, jsonType, valueAt } from "./schema-messages.ts";
 
 /** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
 interface ValueProblem {
@@ -130,6 +131,8 @@ export function compileScope(name: string, schema: unknown, isOwn = false): Scop
     allErrors: false,
     addUsedSchema: false,
     validateSchema: !isOwn,
+    // With what stands beside a rule, such as its description.
+    verbose: true,
   });
   ajv.addKeyword({
     keyword: "uniqueItemProperties",
@@ -245,46 +248,14 @@ function findPrototypeMember(value: JsonValue, path = ""): string | undefined {
 function refusalOf(value: JsonValue, error: ErrorObject | undefined): ValueProblem {
   if (error === undefined)
     return { message: "is refused by its schema", path: "", rule: "schema", given: jsonType(value) };
-  const given = jsonType(valueAt(value, error.instancePath));
-  const place = error.instancePath === "" ? "" : `at ${error.instancePath} `;
-  return { message: `${place}${describeRule(error, given)}`, path: error.instancePath, rule: error.keyword, given };
-}
-
-function describeRule(error: ErrorObject, given: string): string {
-  switch (error.keyword) {
-    case "type":
-      return `must be ${[error.params["type"]].flat().map(withArticle).join(" or ")}, and ${withArticle(given)} was given`;
-    case "additionalProperties":
-      return `may not have the member "${error.params["additionalProperty"]}"`;
-    case "required":
-      return `lacks the member "${error.params["missingProperty"]}"`;
-    case "uniqueItemProperties":
-      return "must not hold two items of the same name";
-    case "uniqueItems":
-      return "must not hold the same item twice";
-    default:
-      return error.message ?? `breaks the rule ${error.keyword}`;
-  }
-}
-
-function withArticle(type: string): string {
-  if (type === "null") return type;
-  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
-}
-
-function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
-  let current: JsonValue | undefined = value;
-  for (const part of pointer.split("/").slice(1)) {
-    const member = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    current = typeof current === "object" && current !== null ? (current as JsonObject)[member] : undefined;
-  }
-  return current;
-}
-
-function jsonType(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return typeof value;
+  const { instancePath, keyword } = error;
+  const place = instancePath === "" ? "" : `at ${instancePath} `;
+  return {
+    message: `${place}${describeSchemaError(error, value)}`,
+    path: instancePath,
+    rule: keyword,
+    given: jsonType(valueAt(value, instancePath)),
+  };
 }
 
 function messageOf(error: unknown): string {

@@ -2,6 +2,7 @@ import type { FromSchema } from "json-schema-to-ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
+import { describeSchemaError } from "./schema-messages.ts";
 import { UnreadableFileError } from "./store/durable-text-file.ts";
 import type { Retention } from "./store/journal/journal.ts";
 import { JsonTextError, parseJsonText } from "./store/json-text.ts";
@@ -99,9 +100,10 @@ export function parseSettings(text: string): SettingsValues {
   const ajv = ajvForOwnSchemas({ allErrors: true });
   const validate = ajv.compile<SettingsValues>(settingsSchema);
   if (validate(value)) return value;
-  const problems = (validate.errors ?? []).map(({ instancePath, message, params }) => {
-    const member = params["additionalProperty"];
-    return member === undefined ? `${instancePath.slice(1)} ${message}` : `there is no setting "${member}"`;
+  const problems = (validate.errors ?? []).map(error => {
+    const member = error.params["additionalProperty"];
+    if (member !== undefined) return `there is no setting "${member}"`;
+    return `${error.instancePath.slice(1)} ${describeSchemaError(error, value)}`;
   });
   throw new SettingsError(problems.join("; "));
 }

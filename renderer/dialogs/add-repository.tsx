@@ -1,5 +1,6 @@
 import { type FormEvent, useState } from "react";
 import type { FoundWorkTree } from "../../shared/protocol.ts";
+import { Button } from "../button.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
@@ -16,21 +17,22 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const [found, setFound] = useState<readonly FoundWorkTree[]>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const [busy, setBusy] = useState<"Adding…" | "Scanning…" | "Choosing…">();
   const lastPart =
     folder
       .replace(/[/\\]+$/, "")
       .split(/[/\\]/)
       .at(-1) ?? "";
-  const attempt = async (work: () => Promise<void>) => {
-    setBusy(true);
+  const attempt = async (doing: typeof busy, work: () => Promise<void>) => {
+    if (busy !== undefined) return;
+    setBusy(doing);
     setProblem(undefined);
     await work().catch(error => setProblem(messageOf(error)));
-    setBusy(false);
+    setBusy(undefined);
   };
   const add = (event: FormEvent) => {
     event.preventDefault();
-    void attempt(async () => {
+    void attempt("Adding…", async () => {
       const path = folder.trim();
       const entry = await daemon().run("repo/add", {
         name: name.trim() || lastPart,
@@ -42,18 +44,18 @@ export function AddRepository({ onClose }: { onClose(): void }) {
     });
   };
   const chooseFolder = () =>
-    attempt(async () => {
+    attempt("Choosing…", async () => {
       const chosenFolder = await shell?.chooseFolder();
       if (chosenFolder !== undefined) setFolder(chosenFolder);
     });
   const scan = () =>
-    attempt(async () => {
+    attempt("Scanning…", async () => {
       const trees = await daemon().run("repo/scan", { path: folder.trim() });
       setFound(trees);
       setChosen(new Set(trees.filter(({ repo }) => repo === undefined).map(({ path }) => path)));
     });
   const addFound = () =>
-    attempt(async () => {
+    attempt("Adding…", async () => {
       for (const tree of found ?? [])
         if (chosen.has(tree.path)) await daemon().run("repo/add", { name: tree.name, path: tree.path });
       notify("done", chosen.size === 1 ? "1 repository added." : `${chosen.size} repositories added.`);
@@ -114,26 +116,32 @@ export function AddRepository({ onClose }: { onClose(): void }) {
               Choose a folder…
             </button>
           )}
-          <button type="button" className="button" disabled={busy || folder.trim() === ""} onClick={() => void scan()}>
+          <Button
+            className="button"
+            unavailable={busy !== undefined || folder.trim() === ""}
+            pending={busy === "Scanning…" && busy}
+            onClick={() => void scan()}
+          >
             Scan this folder
-          </button>
+          </Button>
           {found !== undefined && found.length > 0 ? (
-            <button
-              type="button"
+            <Button
               className="button button-main"
-              disabled={busy || chosen.size === 0}
+              unavailable={busy !== undefined || chosen.size === 0}
+              pending={busy === "Adding…" && busy}
               onClick={() => void addFound()}
             >
               Add {chosen.size} of them
-            </button>
+            </Button>
           ) : (
-            <button
+            <Button
               type="submit"
               className="button button-main"
-              disabled={busy || (name.trim() === "" && lastPart === "")}
+              unavailable={busy !== undefined || (name.trim() === "" && lastPart === "")}
+              pending={busy === "Adding…" && busy}
             >
               Add
-            </button>
+            </Button>
           )}
         </p>
       </form>

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from "react";
+import { Button } from "../button.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { ReasonField } from "../dialogs/reason-field.tsx";
 import { Failure } from "../fields/problems.tsx";
@@ -16,9 +17,12 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
   const connected = useScreen(state => state.connection === "connected");
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
+  const unavailable = !connected || pending.size === 0;
   const groups = Map.groupBy(pending, ([, { repo }]) => repo);
   const save = async (event: FormEvent) => {
     event.preventDefault();
+    // Keys can ask for it too.
+    if (saving || unavailable) return;
     if (await saveEdits(reason.trim())) return onClose();
     // What is told at the foot of the page cannot be read behind a dialog.
     setProblem(screenStore.getState().notices.findLast(({ kind }) => kind === "problem")?.text);
@@ -63,9 +67,9 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back
           </button>
-          <button type="submit" className="button button-main" disabled={saving || !connected || pending.size === 0}>
-            {saving ? "Saving…" : `Save ${pending.size === 1 ? "this edit" : `these ${pending.size} edits`}`}
-          </button>
+          <Button type="submit" className="button button-main" unavailable={unavailable} pending={saving && "Saving…"}>
+            Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}
+          </Button>
         </p>
       </form>
     </Modal>

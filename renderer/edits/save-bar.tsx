@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { Button } from "../button.tsx";
 import { dropAllEdits } from "../state/edits.ts";
 import { saveEdits } from "../state/saving.ts";
 import { useScreen } from "../state/store.ts";
@@ -26,9 +27,14 @@ export function SaveBar() {
       <button type="button" className="button" onClick={() => setReviewing(true)}>
         Review
       </button>
-      <button type="button" className="button button-main" disabled={saving || lost} onClick={() => void saveEdits("")}>
-        {saving ? "Saving…" : "Save"}
-      </button>
+      <Button
+        className="button button-main"
+        unavailable={lost}
+        pending={saving && "Saving…"}
+        onClick={() => void saveEdits("")}
+      >
+        Save
+      </Button>
       {reviewing && <ReviewDialog onClose={() => setReviewing(false)} />}
     </section>
   );

@@ -1,5 +1,6 @@
 import type { RefObject } from "react";
 import type { JsonValue } from "../../shared/json.ts";
+import { Button } from "../button.tsx";
 import { AddEntry } from "./add-entry.tsx";
 import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { useFocusAdded } from "./focus-added.ts";
@@ -29,24 +30,22 @@ export function ListEditor({ value, schema, label, problems, revealed, onChange 
               revealed={revealed}
               onChange={next => onChange(items.with(index, next))}
             />
-            <button
-              type="button"
+            <Button
               className="button button-quiet button-icon"
               aria-label={`Move entry ${index + 1} of ${label} up`}
-              disabled={index === 0}
+              unavailable={index === 0}
               onClick={() => move(index, index - 1)}
             >
               ↑
-            </button>
-            <button
-              type="button"
+            </Button>
+            <Button
               className="button button-quiet button-icon"
               aria-label={`Move entry ${index + 1} of ${label} down`}
-              disabled={index === items.length - 1}
+              unavailable={index === items.length - 1}
               onClick={() => move(index, index + 1)}
             >
               ↓
-            </button>
+            </Button>
             <button
               type="button"
               className="button button-quiet"

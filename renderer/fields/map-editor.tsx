@@ -1,6 +1,7 @@
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { Button } from "../button.tsx";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
@@ -132,9 +133,9 @@ function NameForm({ label, initial, taken, done, onName, onCancel }: NameFormPro
           if (event.key === "Escape") onCancel?.();
         }}
       />
-      <button type="submit" className="button" disabled={name === "" || problem !== undefined}>
+      <Button type="submit" className="button" unavailable={name === "" || problem !== undefined}>
         {done}
-      </button>
+      </Button>
       {onCancel !== undefined && (
         <button type="button" className="button button-quiet" onClick={onCancel}>
           Cancel

@@ -22,7 +22,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema): readonly Valu
   const { errors } = validator.validate(value);
   const problems = deepest(errors).map(error => ({
     path: pathOf(error.instanceLocation),
-    message: describe(error, valueAt(schema, error.keywordLocation)),
+    message: describe(error, valueAt(schema, error.keywordLocation), schemaOf(schema, error)),
   }));
   return [...problems, ...repeatedNames(value, schema)];
 }
@@ -55,7 +55,12 @@ function valueAt(schema: unknown, pointer: string): unknown {
   return at;
 }
 
-function describe({ keyword, error }: OutputUnit, expected: unknown): string {
+/** The schema that the keyword stands in. */
+function schemaOf(schema: unknown, { keywordLocation }: OutputUnit): unknown {
+  return valueAt(schema, keywordLocation.replace(/\/[^/]*$/, ""));
+}
+
+function describe({ keyword, error }: OutputUnit, expected: unknown, within: unknown): string {
   switch (keyword) {
     case "minimum":
       return `At least ${String(expected)}.`;
@@ -70,7 +75,9 @@ function describe({ keyword, error }: OutputUnit, expected: unknown): string {
     case "enum":
       return `Must be one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "those there are"}.`;
     case "pattern":
-      return "Is not of the right form; the description says which.";
+      return isJsonObject(within) && typeof within["description"] === "string"
+        ? `Is not of the right form: ${within["description"]}`
+        : `Must match the pattern ${String(expected)}.`;
     case "required":
       return "Something is missing.";
     case "uniqueItems":

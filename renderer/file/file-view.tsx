@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { FileText } from "../../shared/protocol.ts";
+import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
@@ -14,6 +15,7 @@ export function FileView({ repo }: { readonly repo: string }) {
   const [draft, setDraft] = useState<Draft | undefined>(() => screenStore.getState().drafts.get(repo));
   /** What the file became while its text was edited here. */
   const [other, setOther] = useState<FileText>();
+  const [saving, setSaving] = useState(false);
   const [comparing, setComparing] = useState(false);
   const current = useRef(draft);
   current.current = draft;
@@ -40,6 +42,8 @@ export function FileView({ repo }: { readonly repo: string }) {
   const { file, text } = draft;
   const changed = isEdited(draft);
   const save = async (expected: FileText) => {
+    if (saving) return;
+    setSaving(true);
     try {
       await daemon().run("file/write", { repo, text, expected: expected.text });
       setDraft(before => ({ file: { ...expected, text }, text: before?.text ?? text }));
@@ -48,6 +52,8 @@ export function FileView({ repo }: { readonly repo: string }) {
     } catch (error) {
       notify("problem", messageOf(error));
       await read();
+    } finally {
+      setSaving(false);
     }
   };
   const load = (found: FileText) => {
@@ -84,17 +90,17 @@ export function FileView({ repo }: { readonly repo: string }) {
         >
           {comparing ? "Back to the text" : "Compare with the values in service"}
         </button>
-        <button type="button" className="button button-quiet" disabled={!changed} onClick={() => load(file)}>
+        <Button className="button button-quiet" unavailable={!changed} onClick={() => load(file)}>
           Drop the changes
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button
           className="button button-main"
-          disabled={!changed || other !== undefined}
+          unavailable={!changed || other !== undefined}
+          pending={saving && "Saving…"}
           onClick={() => void save(file)}
         >
           Save the file
-        </button>
+        </Button>
       </p>
     </section>
   );

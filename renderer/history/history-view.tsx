@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from "react";
 import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
+import { Button } from "../button.tsx";
 import { ago } from "../page/ago.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
@@ -25,6 +26,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   const [only, setOnly] = useState(field ?? "");
   const [entries, setEntries] = useState<readonly HistoryEntry[]>();
   const [next, setNext] = useState<string>();
+  const [reading, setReading] = useState(false);
   const [damage, setDamage] = useState<string>();
   const [chosen, setChosen] = useState<readonly number[]>([]);
   const [restoring, setRestoring] = useState<number>();
@@ -110,9 +112,16 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
         ))}
       </ol>
       {next !== undefined && (
-        <button type="button" className="button" onClick={() => void load(next)}>
+        <Button
+          className="button"
+          pending={reading && "Reading…"}
+          onClick={() => {
+            setReading(true);
+            void load(next).finally(() => setReading(false));
+          }}
+        >
           Show older ones
-        </button>
+        </Button>
       )}
       {from !== undefined && to !== undefined && (
         <CompareDialog repo={repo} from={from} to={to} onClose={() => setChosen([])} />

@@ -1,5 +1,6 @@
 import { type FormEvent, useEffect, useState } from "react";
 import type { Config } from "../../shared/config.ts";
+import { Button } from "../button.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { ReasonField } from "../dialogs/reason-field.tsx";
 import { Failure } from "../fields/problems.tsx";
@@ -27,6 +28,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
   useEffect(() => {
     storedAt(repo, to).then(setPast, error => setProblem(messageOf(error)));
   }, [repo, to]);
@@ -37,6 +39,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
   const wanted = (rows ?? []).map(({ path }) => path).filter(path => !left.has(path));
   const restore = async (event: FormEvent) => {
     event.preventDefault();
+    setBusy(true);
     try {
       const revision = opened?.revision ?? 0;
       const options = {
@@ -58,6 +61,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
+      setBusy(false);
     }
   };
   return (
@@ -86,9 +90,14 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
           <button type="button" className="button button-quiet" onClick={onClose}>
             Back
           </button>
-          <button type="submit" className="button button-main" disabled={wanted.length === 0}>
+          <Button
+            type="submit"
+            className="button button-main"
+            unavailable={wanted.length === 0}
+            pending={busy && "Restoring…"}
+          >
             Restore {wanted.length === 1 ? "1 field" : `${wanted.length} fields`}
-          </button>
+          </Button>
         </p>
       </form>
     </Modal>

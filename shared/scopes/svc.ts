@@ -69,7 +69,12 @@ export const svcSchema = {
       items: {
         type: "object",
         properties: {
-          name: { title: "Name", type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+          name: {
+            title: "Name",
+            description: "Letters, digits and _, the first no digit.",
+            type: "string",
+            pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
+          },
           value: { title: "Value", type: "string" },
         },
         required: ["name", "value"],

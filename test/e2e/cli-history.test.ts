@@ -211,6 +211,22 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
   });
 
+  test("undo with a limited key takes back the last change that it may read, whatever else was changed since", async () => {
+    await using home = await makeShop(["svc.timeout=30"]);
+    const args = ["key", "create", "tool", "--field", "svc.timeout", "--right", "write", "--json"];
+    const environment = { REPOCONF_API_KEY: JSON.parse(await home.succeed(args)).key };
+    await home.succeed(["set", "svc.domain=hidden"]);
+    expect(withoutTimes(await home.succeed(["undo"], { environment }))).toEqual([
+      "Undid revision 2 of TIME, by owner (set).",
+      "Restored svc.timeout = 900",
+      "This is revision 4; to bring back what was undone: repoconf undo",
+    ]);
+    await home.succeed(["set", "svc.domain=hidden again"]);
+    await home.succeed(["undo"], { environment });
+    expect(await home.succeed(["get", "svc.timeout"])).toBe("30\n");
+    expect(await home.succeed(["get", "svc.domain"])).toBe("hidden again\n");
+  });
+
   test("restore brings back the values of a revision, all or those named", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.domain=a"], ["svc.timeout=60", "svc.domain=b"]);
     expect(await home.succeed(["restore", "2", "svc.timeout", "--dry-run"])).toBe(

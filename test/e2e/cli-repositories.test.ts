@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, readFile, rename } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
@@ -34,6 +34,23 @@ describe("repositories on the command line", () => {
     expect(list).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add") });
     const add = await home.run(["repo", "add"]);
     expect(add).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo add FOLDER") });
+  });
+
+  test("repo add takes only a folder that is there", async () => {
+    await using home = await makeCommandHome();
+    const missing = join(home.workFolder, "no/such");
+    await writeFile(join(home.workFolder, "file"), "");
+    for (const args of [[missing], [missing, "--in-tree"], ["--scan", missing]])
+      expect(await home.run(["repo", "add", ...args])).toEqual({
+        code: 1,
+        output: "",
+        errorOutput: `repoconf: There is no folder ${missing}.\n`,
+      });
+    expect(await home.run(["repo", "add", "file"])).toMatchObject({
+      code: 1,
+      errorOutput: expect.stringContaining("is a file, not a folder"),
+    });
+    expect(await home.succeed(["repo", "list", "--json"])).toBe("[]\n");
   });
 
   test("a linked worktree belongs to its main repository, unless it was added itself", async () => {

@@ -128,7 +128,26 @@ describe("values on the command line", () => {
     expect(await succeed(["describe", "svc.refresh_hour"])).toContain("integer from 0 to 23");
     expect((await succeed(["describe"])).trimEnd().split("\n")).toHaveLength(fieldCount);
     expect(JSON.parse(await succeed(["describe", "svc.timeout", "--json"]))).toMatchObject({ maximum: 86_400 });
+    expect(await succeed(["describe", "svc.services"])).toContain(
+      `{ NAME: { "ready": string, "image": string }, ... }`,
+    );
+    expect(await succeed(["describe", "svc.envvars"])).toContain(`[{ "name": string, "value": string }, ...]`);
+    expect(await succeed(["describe"])).not.toContain("^");
     expect(await succeed(["scope", "list"])).toMatch(new RegExp(`^svc\\t${fieldCount}\\t`));
+  });
+
+  test("what most commands take may stand before the command", async () => {
+    await succeed(["set", "svc.domain=early"]);
+    const elsewhere = (args: readonly string[]) => home.succeed(args, { environment: { REPOCONF_HOME: "" } });
+    expect(await elsewhere(["--home", home.homeFolder, "--repo", "shop", "get", "svc.domain"])).toBe("early\n");
+    expect(await elsewhere([`--home=${home.homeFolder}`, "--no-start", "--json", "repo", "list"])).toContain(
+      `"name": "shop"`,
+    );
+    expect(JSON.parse(await succeed(["--json", "list", "svc.domain"]))).toEqual({ svc: { domain: "early" } });
+    expect(
+      JSON.parse(await succeed(["--repo", "shop", "key", "create", "early", "--json"])).grants[0].repos,
+    ).toHaveLength(1);
+    await succeed(["unset", "svc.domain"]);
   });
 
   test("--dry-run writes nothing, --atomic all or nothing", async () => {
@@ -160,6 +179,9 @@ describe("values on the command line", () => {
     ["a scope for a field", ["get", "svc"], 3, "repoconf list svc"],
     ["a key that is not there, in the words of commands", ["key", "revoke", "nope"], 3, "repoconf key list names"],
     ["broken JSON", ["set", `svc.services={"web":`], 2, "is no JSON"],
+    ["an option before a command that does not take it", ["--repo", "shop", "status"], 2, "unknown option '--repo'"],
+    ["a repository before the command and after it", ["--repo", "shop", "list", "--repo", "shop"], 2, "given twice"],
+    ["a choice that is none, with those there are", ["set", "svc.default_port=99999"], 3, "1 to 65535, in digits"],
     ["a repository given twice", ["list", "--repo", "shop", "--repo", "shop"], 2, "given twice"],
     ["a missing argument", ["get"], 2, "field"],
     ["an unknown option", ["get", "svc.timeout", "--jsno"], 2, "--json"],

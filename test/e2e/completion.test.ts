@@ -32,6 +32,8 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "list", "--re")).toEqual(["--repo", "--revision", "--reveal"]);
     expect(await complete(home, "daemon", "--")).not.toContain("--background");
     expect(await complete(home, "list", "--", "--re")).toEqual([]);
+    expect(await complete(home, "--ke")).toEqual(["--key-file"]);
+    expect(await complete(home, "--home", "somewhere", "--json", "repo", "ren")).toEqual(["rename"]);
   });
 
   test("names what an option or an argument can be chosen from", async () => {

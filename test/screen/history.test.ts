@@ -76,6 +76,7 @@ describeScreen("history", () => {
     const { page } = window;
     await window.choose("shop");
     await window.view("History");
+    await page.getByRole("button", { name: "Restore… revision 2" }).waitFor();
     expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Restore revision 2" });

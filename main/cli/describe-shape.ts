@@ -1,0 +1,30 @@
+import { isJsonObject, type JsonObject } from "../../shared/json.ts";
+
+/** Values in values that are told; what is deeper is "...". */
+const deepest = 4;
+
+/** What an object or array holds, written as JSON is, with types for values; undefined for what a word tells. */
+export function describeShape(schema: object): string | undefined {
+  const shape = shapeOf({ ...schema }, 0);
+  return /[{[]/.test(shape) ? shape : undefined;
+}
+
+function shapeOf(schema: unknown, depth: number): string {
+  if (!isJsonObject(schema)) return "any value";
+  const { type, enum: choices, items } = schema;
+  if (Array.isArray(choices)) return choices.map(choice => JSON.stringify(choice)).join(" | ");
+  if (isJsonObject(items)) return depth === deepest ? "[...]" : `[${shapeOf(items, depth + 1)}, ...]`;
+  const members = membersOf(schema, depth);
+  if (members.length > 0) return depth === deepest ? "{...}" : `{ ${members.join(", ")} }`;
+  return type === undefined ? "any value" : [type].flat().join(" | ");
+}
+
+function membersOf({ properties, additionalProperties, required }: JsonObject, depth: number): string[] {
+  const needed = new Set(Array.isArray(required) ? required : []);
+  const named = Object.entries(isJsonObject(properties) ? properties : {}).map(
+    ([name, member]) => `${JSON.stringify(name)}${needed.has(name) ? "" : "?"}: ${shapeOf(member, depth + 1)}`,
+  );
+  return isJsonObject(additionalProperties)
+    ? [...named, `NAME: ${shapeOf(additionalProperties, depth + 1)}, ...`]
+    : named;
+}

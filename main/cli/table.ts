@@ -1,0 +1,51 @@
+/** Spaces between two columns. */
+const gap = 2;
+/** Below this a column is not narrowed for the sake of the others. */
+const narrowest = 12;
+
+/**
+ * Rows as aligned columns, the header first; each row is one or more lines. Where they are wider than `width` the widest
+ * columns are narrowed and their cells wrapped; but for the first, which names what the row is about and is to be copied.
+ */
+export function layOutTable(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): string[][] {
+  const natural = header.map((title, column) => Math.max(title.length, ...rows.map(row => (row[column] ?? "").length)));
+  const widths = narrow(natural, width - gap * (header.length - 1));
+  return [header, ...rows].map(row => {
+    const cells = row.map((cell, column) => wrap(cell, widths[column] ?? cell.length));
+    const height = Math.max(...cells.map(lines => lines.length));
+    return Array.from({ length: height }, (_, line) =>
+      cells
+        .map((lines, column) => (lines[line] ?? "").padEnd(widths[column] ?? 0))
+        .join(" ".repeat(gap))
+        .trimEnd(),
+    );
+  });
+}
+
+function narrow(natural: readonly number[], width: number): number[] {
+  const widths = [...natural];
+  for (let excess = widths.reduce((sum, one) => sum + one, 0) - width; excess > 0; excess -= 1) {
+    const widest = Math.max(...widths.slice(1));
+    if (widest <= narrowest) break;
+    widths[widths.lastIndexOf(widest)] = widest - 1;
+  }
+  return widths;
+}
+
+/** Between words where it can be; a word that is longer than a line is cut. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = text;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(" ", width);
+    // Half a character is none.
+    const end = space > 0 ? space : width - (/[\uDC00-\uDFFF]/.test(rest.charAt(width)) ? 1 : 0);
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...lines, rest];
+}

@@ -1,0 +1,90 @@
+import type { ErrorObject } from "ajv/dist/2020.js";
+
+/** Choices that are named; of a longer list the rest is counted. */
+const mostChoices = 20;
+
+/** Characters of a member's name that are told. */
+const mostOfName = 40;
+
+/** What is wrong with a part of a value, as the end of a sentence about it: what is wanted there, not the rule as it is written. */
+export function describeSchemaError(error: ErrorObject, value: unknown): string {
+  const { propertyName: name } = error;
+  const problem = describeProblem(error, value);
+  if (name === undefined) return problem;
+  return `has a member called ${JSON.stringify(name.length > mostOfName ? `${name.slice(0, mostOfName)}…` : name)}, and that name ${problem}`;
+}
+
+function describeProblem(error: ErrorObject, value: unknown): string {
+  const { keyword, params } = error;
+  const limit: unknown = params["limit"];
+  switch (keyword) {
+    case "type":
+      return `must be ${[params["type"]].flat().map(withArticle).join(" or ")}, and ${withArticle(jsonType(valueAt(value, error.instancePath)))} was given`;
+    case "additionalProperties":
+      return `may not have the member "${params["additionalProperty"]}"`;
+    case "required":
+      return `lacks the member "${params["missingProperty"]}"`;
+    case "uniqueItemProperties":
+      return "must not hold two items of the same name";
+    case "uniqueItems":
+      return "must not hold the same item twice";
+    case "enum":
+      return `must be ${choices(params["allowedValues"])}`;
+    case "const":
+      return `must be ${JSON.stringify(params["allowedValue"])}`;
+    case "pattern":
+      return describePattern(error);
+    case "minLength":
+    case "minItems":
+    case "minProperties":
+      return limit === 1 ? "must not be empty" : `must have at least ${String(limit)} ${parts(keyword)}`;
+    case "maxLength":
+    case "maxItems":
+    case "maxProperties":
+      return `must have at most ${String(limit)} ${parts(keyword)}`;
+    default:
+      return error.message ?? `breaks the rule ${keyword}`;
+  }
+}
+
+/** A pattern is for machines; its form in words is in the description, where there is one. */
+function describePattern({ params, parentSchema }: ErrorObject): string {
+  const description: unknown = parentSchema?.["description"];
+  if (typeof description === "string" && description !== "")
+    return `is not of the right form: ${description.replace(/\.$/, "")}`;
+  return `must match the pattern ${String(params["pattern"])}`;
+}
+
+function choices(allowed: unknown): string {
+  const all: readonly unknown[] = Array.isArray(allowed) ? allowed : [];
+  const named = all.slice(0, mostChoices).map(choice => JSON.stringify(choice));
+  if (all.length > mostChoices) return `one of ${named.join(", ")} and ${all.length - mostChoices} more`;
+  const last = named.pop() ?? "";
+  return named.length === 0 ? last : `${named.join(", ")} or ${last}`;
+}
+
+function parts(keyword: string): string {
+  if (keyword.endsWith("Length")) return "characters";
+  return keyword.endsWith("Items") ? "items" : "members";
+}
+
+function withArticle(type: string): string {
+  if (type === "null") return type;
+  return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+/** The part of a value that a JSON pointer leads to. */
+export function valueAt(value: unknown, pointer: string): unknown {
+  let current = value;
+  for (const part of pointer.split("/").slice(1)) {
+    const member = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    current = typeof current === "object" && current !== null ? Object(current)[member] : undefined;
+  }
+  return current;
+}
+
+export function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { compileScope } from "../../../main/daemon/scopes.ts";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+
+const described = { description: "v and digits.", pattern: "^v[0-9]+$" };
+
+test.each([
+  ["an enumeration names its choices", { enum: ["red", "green", 3] }, "blue", `must be "red", "green" or 3`],
+  ["one of a single choice names it", { enum: ["red"] }, "blue", `must be "red"`],
+  [
+    "a long one counts the rest",
+    { enum: Array.from({ length: 25 }, (_, n) => n) },
+    -1,
+    /^must be one of 0, 1, .*, 19 and 5 more$/,
+  ],
+  ["a constant is named", { const: "x" }, "y", `must be "x"`],
+  ["a pattern is told by its description", described, "x", "is not of the right form: v and digits"],
+  ["also deep in a value", { items: described }, ["v1", "x"], "at /1 is not of the right form: v and digits"],
+  ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "is not of the right form: v and digits"],
+  ["without a description the pattern is all there is", { pattern: "^v" }, "x", "must match the pattern ^v"],
+  ["what may not be empty", { minLength: 1 }, "", "must not be empty"],
+  ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
+  ["too few items", { minItems: 2 }, [1], "must have at least 2 items"],
+  ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
+  [
+    "a member's name",
+    { propertyNames: { minLength: 1 } },
+    { "": 1 },
+    `has a member called "", and that name must not be empty`,
+  ],
+])("a refusal says what is wanted: %s", (_, field, value, message) => {
+  const schema = { type: "object", $defs: { tag: described }, properties: { field: { ...field, default: 0 } } };
+  const { fields } = compileScope("test", schema, true);
+  expect(fields.get("field")?.validate(value)?.message).toEqual(
+    typeof message === "string" ? message : expect.stringMatching(message),
+  );
+});
+
+test("no field of svc quotes a pattern", () => {
+  const { fields } = compileScope("svc", svcSchema, true);
+  expect(fields.get("default_port")?.validate("99999")?.message).toContain("1 to 65535");
+  expect(fields.get("envvars")?.validate([{ name: "1a", value: "" }])?.message).toContain("Letters, digits and _");
+});
+
+test("arguments of an operation are told the same way", async () => {
+  await using t = await startTestDaemon();
+  const grants = [{ repos: "*", fields: ["%%"], right: "read" }];
+  const { errors } = await t.owner.call("key/create", { name: "tool", grants });
+  expect(errors[0]?.message).toContain("a field such as svc.timeout");
+  expect(errors[0]?.message).not.toContain("^");
+});

@@ -1,0 +1,218 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { holdRequests } from "../helpers/held-requests.ts";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/** Two frames, and what is done in them. */
+const twoFrames = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))";
+
+describeScreen("while the daemon has not answered yet", () => {
+  test("the review keeps the focus on its button, hears no second Enter, and says that it saves", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "config/set");
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await page.getByRole("button", { name: "Review" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Save this edit" }).focus();
+    await press(page, "Enter");
+    expect(await window.focused()).toBe("button Saving…");
+    await requests.untilHeld();
+    await press(page, "Enter", "Space", "Control+s");
+    await page.evaluate(twoFrames);
+    expect(await window.focused()).toBe("button Saving…");
+    expect(await dialog.getByRole("button", { name: "Saving…" }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole("status").innerText()).toBe("Saving…");
+    // Nor from a text: Enter there presses the button of its form.
+    await dialog.getByRole("textbox", { name: /Reason/ }).press("Enter");
+    expect(await dialog.getByRole("alert").count()).toBe(0);
+    requests.release();
+    await dialog.waitFor({ state: "detached" });
+    expect(requests.asked("config/set")).toBe(1);
+    expect(await screen.revision("shop")).toBe(2);
+    // Not on a button that happens to be near, such as Undo: who presses Enter twice means neither.
+    await poll(window.focused).toMatch(/^main /);
+  });
+
+  test("a refused save leaves the focus on its button: Escape closes the review, Enter tries again", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "config/set");
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Default port" }).fill("99999");
+    await page.getByRole("button", { name: "Review" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Save this edit" }).press("Enter");
+    await requests.untilHeld();
+    requests.release();
+    await reads(dialog.getByRole("alert"), "Nothing was saved.");
+    expect(await window.focused()).toBe("button Save this edit");
+    await press(page, "Enter");
+    await requests.untilHeld();
+    expect(requests.asked("config/set")).toBe(2);
+    requests.release();
+    await dialog.getByRole("button", { name: "Save this edit" }).waitFor();
+    await press(page, "Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
+  test("the bar keeps the focus on its button and saves once", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "config/set");
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    const bar = page.getByRole("region", { name: "Edits" });
+    await bar.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    expect(await window.focused()).toBe("button Saving…");
+    await requests.untilHeld();
+    await press(page, "Enter", "Control+s");
+    await page.evaluate(twoFrames);
+    expect(await window.focused()).toBe("button Saving…");
+    expect(await bar.getByRole("status").allInnerTexts()).toContain("Saving…");
+    requests.release();
+    await bar.waitFor({ state: "detached" });
+    expect(requests.asked("config/set")).toBe(1);
+    expect(await window.focused()).not.toBe("body");
+  });
+
+  test("a restore is asked for once, and its button keeps the focus", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await screen.set("shop", { "svc.timeout": 10 });
+    await screen.set("shop", { "svc.timeout": 20 });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "history/restore");
+    await window.choose("shop");
+    await window.view("History");
+    await page.getByRole("button", { name: "Restore… revision 2" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Restore 1 field" }).press("Enter");
+    expect(await window.focused()).toBe("button Restoring…");
+    await requests.untilHeld();
+    await press(page, "Enter");
+    await dialog.getByRole("textbox", { name: /Reason/ }).press("Enter");
+    requests.release();
+    await dialog.waitFor({ state: "detached" });
+    expect(requests.asked("history/restore")).toBe(1);
+    expect(await screen.stored("shop", "svc.timeout")).toBe(10);
+  });
+
+  test("the text of a file is written once, and its button keeps the focus also when there is no more to save", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "file/write");
+    await window.choose("shop");
+    await window.view("JSON");
+    await page.getByRole("textbox", { name: "Text of the file" }).getByText(`"timeout"`).click();
+    await press(page, "End", "Backspace");
+    await page.keyboard.type("5");
+    await page.getByRole("button", { name: "Save the file" }).press("Enter");
+    expect(await window.focused()).toBe("button Saving…");
+    await requests.untilHeld();
+    await press(page, "Enter");
+    await page.getByRole("textbox", { name: "Text of the file" }).press("Control+s");
+    await page.getByRole("button", { name: "Saving…" }).focus();
+    requests.release();
+    await page.getByRole("button", { name: "Save the file" }).waitFor();
+    expect(await window.focused()).toBe("button Save the file");
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
+    expect(requests.asked("file/write")).toBe(1);
+    expect(await page.getByRole("log", { name: "Messages" }).innerText()).not.toContain("changed");
+  });
+
+  test("a repository is added once, and a scan keeps the focus on its button", async () => {
+    await using screen = await startScreen();
+    await using folder = await temporaryFolder();
+    await mkdir(join(folder.path, "shop", ".git"), { recursive: true });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "repo/add", "repo/scan");
+    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
+    await dialog.getByRole("button", { name: "Scan this folder" }).press("Enter");
+    expect(await window.focused()).toBe("button Scanning…");
+    await requests.untilHeld();
+    await press(page, "Enter");
+    requests.release();
+    await dialog.getByRole("button", { name: "Scan this folder" }).waitFor();
+    expect(await window.focused()).toBe("button Scan this folder");
+    expect(requests.asked("repo/scan")).toBe(1);
+    await dialog.getByRole("button", { name: "Add 1 of them" }).press("Enter");
+    expect(await window.focused()).toBe("button Adding…");
+    await requests.untilHeld();
+    await press(page, "Enter");
+    requests.release();
+    await dialog.waitFor({ state: "detached" });
+    expect(requests.asked("repo/add")).toBe(1);
+    await window.row("shop").waitFor();
+  });
+
+  test("older entries of the history are asked for once", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    for (let timeout = 1; timeout <= 60; timeout += 1) await screen.set("shop", { "svc.timeout": timeout });
+    await using window = await screen.open();
+    const { page } = window;
+    const requests = await holdRequests(page, "history/list");
+    await window.choose("shop");
+    await requests.untilHeld();
+    requests.release();
+    await window.view("History");
+    await requests.untilHeld();
+    requests.release();
+    const older = page.getByRole("button", { name: "Show older ones" });
+    await older.focus();
+    const before = requests.asked("history/list");
+    await press(page, "Enter");
+    await requests.untilHeld();
+    await press(page, "Enter");
+    requests.release();
+    const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
+    await poll(() => headings.count()).toBe(61);
+    expect(requests.asked("history/list")).toBe(before + 1);
+    expect(await window.focused()).not.toBe("body");
+  });
+});
+
+describeScreen("what has the focus is taken away", () => {
+  test("what is nearest has it at once: no key falls between", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
+    // In the same task as the press: no frame goes by.
+    expect(
+      await page.evaluate(
+        `(async () => {
+          document.activeElement.click();
+          for (let count = 0; count < 20; count += 1) await undefined;
+          return document.activeElement.getAttribute("aria-label");
+        })()`,
+      ),
+    ).toBe("Proxy aliases, entry 1");
+  });
+
+  test("a button that cannot be pressed for now keeps it", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": ["a.test", "b.test"] } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const down = page.getByRole("button", { name: "Move entry 1 of Proxy aliases down" });
+    await down.focus();
+    await screen.set("shop", { "svc.proxy_aliases": ["a.test"] });
+    await page.getByRole("textbox", { name: "Proxy aliases, entry 2" }).waitFor({ state: "detached" });
+    expect(await down.isDisabled()).toBe(true);
+    await press(page, "Enter");
+    expect(await window.focused()).toBe("button Move entry 1 of Proxy aliases down");
+    expect(await page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+  });
+});
