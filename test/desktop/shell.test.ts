@@ -128,8 +128,12 @@ test("the window comes back where it stood, and start at login is an entry that 
       "the place to be written",
     );
   }
-  if (process.platform === "linux")
-    expect(await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8")).toContain("[Desktop Entry]");
+  if (process.platform === "linux") {
+    const entry = await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8");
+    expect(entry).toContain("[Desktop Entry]");
+    // Uninstalling takes the program away and not this file: desktops pass over an entry whose program is gone.
+    expect(entry).toContain(`TryExec=${process.execPath}\n`);
+  }
   await using again = await startApp(home);
   expect(again.windows[0]?.options).toMatchObject({ x: 40, y: 30, width: 1000, height: 700 });
   await until(() => again.trays[0]?.items.some(({ checked }) => checked === true) === true, "the tray to know");
