@@ -2,24 +2,18 @@
  * What a release has beside the installers: `npm run release` puts the package for the terminal, an SBOM and the checksums
  * of everything in release/ there. The release workflow runs it after the installers; by hand it works without them.
  */
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { npm, packForTerminal } from "./terminal-package.ts";
 
 const project = join(import.meta.dirname, "..");
 const folder = join(project, process.argv[2] ?? "release");
 const checksums = "SHA256SUMS";
-const run = promisify(execFile);
-// npm is a script on Windows.
-const npm = (...args: string[]) =>
-  run("npm", args, { cwd: project, maxBuffer: 64 * 1024 * 1024, shell: process.platform === "win32" });
 
 await mkdir(folder, { recursive: true });
-const { stdout: packed } = await npm("pack", "--json", "--ignore-scripts", "--pack-destination", folder);
-const { stdout: sbom } = await npm("sbom", "--sbom-format", "spdx", "--omit", "optional");
-await writeFile(join(folder, "repoconf.spdx.json"), sbom);
+const { filename, unpackedSize } = await packForTerminal(folder);
+await writeFile(join(folder, "repoconf.spdx.json"), await npm("sbom", "--sbom-format", "spdx", "--omit", "optional"));
 const lines: string[] = [];
 for (const entry of (await readdir(folder, { withFileTypes: true })).sort((one, other) =>
   one.name < other.name ? -1 : 1,
@@ -31,7 +25,6 @@ for (const entry of (await readdir(folder, { withFileTypes: true })).sort((one, 
   lines.push(`${hash}  ${entry.name}`);
 }
 await writeFile(join(folder, checksums), `${lines.join("\n")}\n`);
-const [{ filename, unpackedSize }]: [{ filename: string; unpackedSize: number }] = JSON.parse(packed);
 process.stdout.write(
   `${filename}, ${(unpackedSize / 1024 ** 2).toFixed(1)} MiB unpacked; ${lines.length} files in ${folder}\n`,
 );

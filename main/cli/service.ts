@@ -8,7 +8,7 @@ export function addServiceCommand(program: Command): void {
     .description("write a user unit for the headless daemon, start it now and at each login")
     .action(async (options: { readonly home?: string }) => {
       const { installService } = await import("./systemd-unit.ts");
-      await installService(options.home);
+      await installService(options);
     });
   service
     .command("remove")

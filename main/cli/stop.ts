@@ -45,7 +45,7 @@ export function addRestartCommand(program: Command): void {
 }
 
 /** False if none runs. Throws CommandError if one does that cannot be reached. */
-async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
+export async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
   const { held, endpoint } = await settleHolding(home);
   if (endpoint === undefined) {
     if (held) throw await unreachable(home);

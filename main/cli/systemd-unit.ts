@@ -1,23 +1,39 @@
 import { execFile } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { findDaemon } from "../client/locate.ts";
 import { systemErrorCode } from "../daemon/store/file-system.ts";
+import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { homeOf } from "./session.ts";
+import { stopDaemon } from "./stop.ts";
 import { print } from "./terminal.ts";
 
 const unitName = "repoconf.service";
+/** Milliseconds that the unit's daemon may take until it answers. */
+const startTimeout = 10_000;
 const unitFile = () => join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "systemd", "user", unitName);
 
-/** Writes the unit and starts it. Throws CommandError where there is no systemd, or it refuses. */
-export async function installService(home: string | undefined): Promise<void> {
+/**
+ * Writes the unit and starts it, in the place of a daemon that runs on the home. Throws CommandError where there is no
+ * systemd, it refuses, or the unit's daemon does not come up.
+ */
+export async function installService(options: { readonly home?: string }): Promise<void> {
   await systemctl("--version");
+  const home = homeOf(options);
+  // A home has one daemon: beside another the unit's could not start.
+  const replaced = await stopDaemon(home, options);
   const file = unitFile();
   await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, unitText(home === undefined ? undefined : resolve(home)));
+  await writeFile(file, unitText(home));
   await systemctl("--user", "daemon-reload");
-  await systemctl("--user", "enable", "--now", unitName);
+  await systemctl("--user", "enable", unitName);
+  await systemctl("--user", "restart", unitName);
+  await untilItRuns(home);
+  if (replaced) print("It takes the place of the daemon that ran on this home.");
   print(`The daemon runs now and from each login on: ${file}`);
   print("To take that away: repoconf service remove");
 }
@@ -32,14 +48,39 @@ export async function removeService(): Promise<void> {
   print("The service is removed. The home and all values stay.");
 }
 
-function unitText(home: string | undefined): string {
-  const command = [process.execPath, process.argv[1] ?? "", "daemon", ...(home === undefined ? [] : ["--home", home])];
+/** Waits until the home's daemon is the unit's. Throws CommandError if it is not to be. */
+async function untilItRuns(home: Home): Promise<void> {
+  for (const end = Date.now() + startTimeout; ; await delay(50)) {
+    const endpoint = await findDaemon(home);
+    const { MainPID, Result } = await unitState();
+    if (endpoint !== undefined && String(endpoint.pid) === MainPID) return;
+    if (Result === "success" && Date.now() < end) continue;
+    const why = endpoint === undefined ? "" : ` Another daemon (pid ${endpoint.pid}) has the home.`;
+    throw new CommandError(
+      `The service is installed, but its daemon does not run.${why} See why: systemctl --user status ${unitName}`,
+      exitCodes.noDaemon,
+    );
+  }
+}
+
+async function unitState(): Promise<{ readonly [property: string]: string | undefined }> {
+  const text = await systemctl("--user", "show", "--property=MainPID,Result", unitName);
+  return Object.fromEntries(text.split("\n").map(line => line.split("=", 2)));
+}
+
+function unitText(home: Home): string {
+  // The home by name, as the unit gets neither this shell's REPOCONF_HOME nor what it says of data folders.
+  const program = [process.execPath, process.argv[1] ?? ""];
+  const command = [...program, "daemon", "--home", home.folder];
+  // Once the package is removed, the unit is passed over.
   return `[Unit]
 Description=Repoconf, the configuration of each of your repositories
+${program.map(path => `ConditionPathExists=${path.replaceAll("%", "%%")}`).join("\n")}
 
 [Service]
 ExecStart=${command.map(quoted).join(" ")}
 Restart=on-failure
+RestartSec=5
 NoNewPrivileges=yes
 
 [Install]
@@ -57,9 +98,9 @@ function quoted(argument: string): string {
   return `"${escaped}"`;
 }
 
-async function systemctl(...args: readonly string[]): Promise<void> {
+async function systemctl(...args: readonly string[]): Promise<string> {
   try {
-    await promisify(execFile)("systemctl", args);
+    return (await promisify(execFile)("systemctl", args)).stdout;
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT")
       throw new CommandError(

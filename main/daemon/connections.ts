@@ -59,6 +59,11 @@ export class Connections {
     return this.#connections.size;
   }
 
+  /** How many of them came with this key. */
+  countOf(keyId: string): number {
+    return [...this.#connections].filter(({ caller }) => caller.keyId === keyId).length;
+  }
+
   /** Ends the connections of a key that was revoked. */
   disconnectKey(keyId: string): void {
     for (const connection of [...this.#connections])

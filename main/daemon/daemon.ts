@@ -67,6 +67,8 @@ export interface Daemon {
   readonly otherPort: boolean;
   /** A link to the screen that makes a session, good once and for so many milliseconds. */
   createLink(lifetime: number): string;
+  /** How many clients are connected with this key. */
+  countClients(keyId: string): number;
   /** Finishes what is being written, then lets go of port and home. */
   close(): Promise<void>;
 }
@@ -101,7 +103,7 @@ async function startDaemon(
   options: DaemonOptions,
   home: Home,
   resources: AsyncDisposableStack,
-): Promise<Pick<Daemon, "url" | "otherPort" | "createLink"> & { finish(): Promise<void> }> {
+): Promise<Omit<Daemon, "home" | "close"> & { finish(): Promise<void> }> {
   const { logger, version, clock = systemClock } = options;
   const startedAt = new Date(clock.now());
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
@@ -309,7 +311,7 @@ async function startDaemon(
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
   const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
   const createLink = (lifetime: number) => linkOf(codes.create(lifetime));
-  return { url: endpoint.url, otherPort, createLink, finish };
+  return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }
 
 async function lockHome(home: Home): Promise<Lock> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
-import { createDaemon, HomeInUseError } from "../daemon/daemon.ts";
+import { createDaemon, type Daemon, HomeInUseError } from "../daemon/daemon.ts";
 import type { Home } from "../home.ts";
 
 export interface AppDaemonOptions {
@@ -10,6 +10,8 @@ export interface AppDaemonOptions {
   readonly version: string;
   readonly logger: Logger;
   readonly screenFolder: string;
+  /** A tool with the owner's key asks the app's own daemon to stop. */
+  onStop(): void;
 }
 
 /** The daemon that the app works with: its own, or one that ran on this home already. */
@@ -19,6 +21,8 @@ export interface AppDaemon {
   readonly client: RepoconfClient;
   /** A session's key for the screen; the same for as long as the app runs. */
   createSession(): Promise<string>;
+  /** How many lose their connection when the app quits: none where the daemon is not the app's own. */
+  connectedTools(): Promise<number>;
   /** Ends the session, and finishes and stops the daemon if it is the app's own. */
   close(): Promise<void>;
 }
@@ -27,10 +31,10 @@ const takeOverTries = 50;
 
 /** Starts the daemon in this process, or attaches to one that is faster. Throws HomeError. */
 export async function ownDaemon(options: AppDaemonOptions, tries = takeOverTries): Promise<AppDaemon> {
-  const { home, version, logger, screenFolder } = options;
+  const { home, version, logger, screenFolder, onStop } = options;
   try {
-    const daemon = await createDaemon({ home: home.folder, version, logger, screenFolder });
-    return appDaemon(home, daemon.url, () => daemon.close());
+    const daemon = await createDaemon({ home: home.folder, version, logger, screenFolder, onStop });
+    return appDaemon(home, daemon.url, daemon);
   } catch (error) {
     if (!(error instanceof HomeInUseError) || tries === 0) throw error;
     // One that was faster, or one that is about to leave.
@@ -43,10 +47,10 @@ export async function ownDaemon(options: AppDaemonOptions, tries = takeOverTries
 
 /** Works with the daemon that has the home already, at this address. */
 export function attach(home: Home, url: string): AppDaemon {
-  return appDaemon(home, url, async () => {});
+  return appDaemon(home, url);
 }
 
-function appDaemon(home: Home, url: string, stop: () => Promise<void>): AppDaemon {
+function appDaemon(home: Home, url: string, own?: Daemon): AppDaemon {
   const client = new RepoconfClient({ locate: () => locateDaemon({ home: home.folder, keyFile: home.ownerKeyFile }) });
   let session: Promise<{ id: string; key: string }> | undefined;
   return {
@@ -56,11 +60,18 @@ function appDaemon(home: Home, url: string, stop: () => Promise<void>): AppDaemo
       session ??= client.run("session/create", { label: "desktop" });
       return (await session).key;
     },
+    connectedTools: async () => {
+      if (own === undefined) return 0;
+      const status = await client.run("daemon/status", {}).catch(() => undefined);
+      const screen = await session?.catch(() => undefined);
+      // Without the connection that asks, and those of our own page.
+      return (status?.sockets ?? 1) - 1 - (screen === undefined ? 0 : own.countClients(screen.id));
+    },
     close: async () => {
       const made = await session?.catch(() => undefined);
       if (made !== undefined) await client.run("key/revoke", { id: made.id }).catch(() => {});
       client.close();
-      await stop();
+      await own?.close();
     },
   };
 }

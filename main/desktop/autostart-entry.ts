@@ -18,6 +18,13 @@ export async function setAutostartEntry(on: boolean): Promise<void> {
   // An AppImage is run from a mount that is gone after it.
   const command = process.env["APPIMAGE"] ?? process.execPath;
   const quoted = `"${command.replaceAll(/["`$\\]/g, character => `\\${character}`)}"`;
-  const lines = ["Type=Application", "Name=Repoconf", `Exec=${quoted} --hidden`, "X-GNOME-Autostart-enabled=true"];
+  // A package may not touch what is in people's homes: once the app is removed, TryExec makes the entry one that is passed over.
+  const lines = [
+    "Type=Application",
+    "Name=Repoconf",
+    `TryExec=${command}`,
+    `Exec=${quoted} --hidden`,
+    "X-GNOME-Autostart-enabled=true",
+  ];
   await writeFile(file, `[Desktop Entry]\n${lines.join("\n")}\n`);
 }

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BrowserWindow, type Rectangle, screen, type WebFrameMain } from "electron";
+import { BrowserWindow, dialog, type Rectangle, screen, type WebFrameMain } from "electron";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
 import type { Home } from "../home.ts";
 import { closedPreferences, denyNavigation } from "./lockdown.ts";
@@ -27,6 +27,8 @@ export class AppWindow {
   #window: BrowserWindow | undefined;
   #firstLink: ScreenLink | undefined;
   #quitting = false;
+  /** Called when the person stays for edits that are not saved. */
+  #onStay = () => {};
 
   constructor(options: AppWindowOptions) {
     this.#options = options;
@@ -56,6 +58,21 @@ export class AppWindow {
     });
     window.on("closed", () => {
       this.#window = undefined;
+    });
+    // The page has edits that are not saved. Electron asks nobody by itself: the page just stays.
+    window.webContents.on("will-prevent-unload", event => {
+      window.show();
+      const choice = dialog.showMessageBoxSync(window, {
+        type: "question",
+        message: "There are edits that are not saved.",
+        detail: "They are lost when you leave.",
+        buttons: ["Leave without saving", "Stay"],
+        defaultId: 1,
+        cancelId: 1,
+      });
+      // What is prevented is that the page stays.
+      if (choice === 0) event.preventDefault();
+      else this.#onStay();
     });
     this.#firstLink = link;
     await window.loadURL(`${this.#options.url}/`);
@@ -94,9 +111,17 @@ export class AppWindow {
     return link;
   }
 
-  /** From now on closing closes. */
-  allowClosing(): void {
+  /** Closes the window for good. False if the person stays for edits that are not saved. */
+  async leave(): Promise<boolean> {
+    const window = this.#window;
+    if (window === undefined) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    window.once("closed", () => resolve(true));
+    this.#onStay = () => resolve(false);
     this.#quitting = true;
+    window.close();
+    this.#quitting = await promise;
+    return this.#quitting;
   }
 
   #navigate(link: ScreenLink): void {

@@ -6,11 +6,13 @@ import { deepLinkIn } from "../desktop/deep-link.ts";
 import { homeAt, homeFolder } from "../home.ts";
 import { RotatingLog } from "../rotating-log.ts";
 import { AppWindow } from "./app-window.ts";
+import { wasStartedAtLogin } from "./autostart.ts";
 import { denyPermissions } from "./lockdown.ts";
 import { createMenu } from "./menu.ts";
 import { serveNativeCalls } from "./native-calls.ts";
 import { notifyOfBrokenFiles } from "./notifications.ts";
 import { openDaemon } from "./open-daemon.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { quitSafely } from "./quit.ts";
 import { createTray } from "./tray.ts";
 import { updateItself } from "./updates.ts";
@@ -25,10 +27,11 @@ const logFileBytes = 5_000_000;
 
 /** The desktop app, from its start to the open window, in this order. Throws what keeps it from running. */
 export async function boot({ version, folder }: BootOptions): Promise<void> {
-  // A second start hands over its link and leaves.
-  const link = deepLinkIn(process.argv);
-  if (!app.requestSingleInstanceLock({ link })) return app.quit();
-  app.setAsDefaultProtocolClient("repoconf");
+  // A second start hands over its arguments, with the link, and leaves.
+  if (!app.requestSingleInstanceLock()) return app.quit();
+  const requests = new OpenRequests();
+  // Windows shows notifications, and names the login entry, by what the installer called the app (electron-builder.yml).
+  if (process.platform === "win32") app.setAppUserModelId("dev.repoconf.app");
   await app.whenReady();
   denyPermissions();
 
@@ -36,7 +39,17 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   await makeHomeFolder(home);
   const log = new RotatingLog(join(home.folder, "desktop.log"), logFileBytes);
   const logger = pino({ level: "info", base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
-  const daemon = await openDaemon({ home, version, logger, screenFolder: join(folder, "../screen") });
+  let stopAsked = false;
+  const onStop = () => {
+    stopAsked = true;
+    app.quit();
+  };
+  const takeStopRequest = () => {
+    const asked = stopAsked;
+    stopAsked = false;
+    return asked;
+  };
+  const daemon = await openDaemon({ home, version, logger, screenFolder: join(folder, "../screen"), onStop });
   if (daemon === undefined) return app.quit();
 
   const window = new AppWindow({ home, url: daemon.url, preload: join(folder, "preload.cjs") });
@@ -49,16 +62,12 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   const tray = createTray(window, daemon, join(folder, "../screen/tray.png"));
   notifyOfBrokenFiles(daemon.client, window);
   void updateItself(logger);
-  quitSafely({ daemon, window, tray, logger });
+  quitSafely({ daemon, window, tray, logger, takeStopRequest });
 
-  app.on("second-instance", (_event, argv) => window.show(deepLinkIn(argv)));
-  app.on("open-url", (event, url) => {
-    event.preventDefault();
-    window.show(deepLinkIn([url]));
-  });
   app.on("activate", () => window.show());
   // The daemon goes on when the window closes.
   app.on("window-all-closed", () => {});
-  // Started at login it waits in the tray.
-  if (!process.argv.includes("--hidden")) await window.open(link);
+  const asked = requests.serve(window);
+  // Started at login it waits in the tray, unless somebody has asked for it since.
+  if (asked !== undefined || !wasStartedAtLogin()) await window.open(asked?.link ?? deepLinkIn(process.argv));
 }

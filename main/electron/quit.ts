@@ -8,39 +8,37 @@ interface QuitOptions {
   readonly window: AppWindow;
   readonly tray: Tray;
   readonly logger: Logger;
+  /** Whether it is a tool with the owner's key that asks for the end (`repoconf stop`): about tools nobody is asked then. Once. */
+  takeStopRequest(): boolean;
 }
 
 /** Milliseconds that writes under way may take before the app leaves all the same. */
 const closeCeiling = 10_000;
-/** Connections of our own: the screen's and the shell's. */
-const ownSockets = 2;
 
-/** Quitting says so if tools are connected, waits for what is being written, and then leaves. */
-export function quitSafely({ daemon, window, tray, logger }: QuitOptions): void {
-  let state: "running" | "asking" | "closing" = "running";
+/** Quitting asks about connected tools and about edits that are not saved, waits for what is being written, and then leaves. */
+export function quitSafely({ daemon, window, tray, logger, takeStopRequest }: QuitOptions): void {
+  let leaving = false;
+  const leave = async () => {
+    if (!(takeStopRequest() || (await agreesToDisconnect(daemon))) || !(await window.leave())) return;
+    tray.destroy();
+    const ceiling = new Promise<"late">(resolve => setTimeout(() => resolve("late"), closeCeiling).unref());
+    const ended = await Promise.race([daemon.close().catch((error: unknown) => error), ceiling]);
+    if (ended === "late") logger.warn("quitting although writes are not finished after ten seconds");
+    // It closes windows without a question: by now there is none.
+    app.exit(0);
+  };
   app.on("before-quit", event => {
     event.preventDefault();
-    if (state !== "running") return;
-    state = "asking";
-    void confirmed(daemon).then(async yes => {
-      if (!yes) {
-        state = "running";
-        return;
-      }
-      state = "closing";
-      window.allowClosing();
-      tray.destroy();
-      const ceiling = new Promise<"late">(resolve => setTimeout(() => resolve("late"), closeCeiling).unref());
-      const ended = await Promise.race([daemon.close().catch((error: unknown) => error), ceiling]);
-      if (ended === "late") logger.warn("quitting although writes are not finished after ten seconds");
-      app.exit(0);
+    if (leaving) return;
+    leaving = true;
+    void leave().finally(() => {
+      leaving = false;
     });
   });
 }
 
-async function confirmed({ client }: AppDaemon): Promise<boolean> {
-  const status = await client.run("daemon/status", {}).catch(() => undefined);
-  const tools = (status?.sockets ?? 0) - ownSockets;
+async function agreesToDisconnect(daemon: AppDaemon): Promise<boolean> {
+  const tools = await daemon.connectedTools();
   if (tools <= 0) return true;
   const { response } = await dialog.showMessageBox({
     type: "question",

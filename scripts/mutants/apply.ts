@@ -6,7 +6,8 @@ import { editsOf, type Mutant } from "../../test/mutants/mutant.ts";
 export async function mutate(root: string, mutant: Mutant): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
   for (const { file, find, replace } of editsOf(mutant)) {
-    if (!/^(main|renderer|shared)\//.test(file)) throw new Error(`${file} is no part of the product`);
+    if (!/^((main|renderer|shared|scripts|\.github)\/|electron-builder\.yml$)/.test(file))
+      throw new Error(`${file} is no part of the product`);
     const text = texts.get(file) ?? (await readFile(join(root, file), "utf8").catch(() => undefined));
     if (text === undefined) throw new Error(`there is no ${file}`);
     const parts = text.split(find);

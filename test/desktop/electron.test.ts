@@ -28,6 +28,10 @@ async function start(path: string, home: string, args: readonly string[] = []): 
       asked.push(options.message);
       return { response: 0, checkboxChecked: false };
     }) as typeof dialog.showMessageBox;
+    dialog.showMessageBoxSync = ((_window: unknown, options: { message: string }) => {
+      asked.push(options.message);
+      return 0;
+    }) as typeof dialog.showMessageBoxSync;
   });
   const { promise: exited, resolve } = Promise.withResolvers<number>();
   let questions: string[] = [];

@@ -1,11 +1,12 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connect } from "../../main/client/client.ts";
 import { launchBrowser } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import { type ElectronDouble, prepareElectron } from "../helpers/electron-double.ts";
+import { type AppDouble, type ElectronDouble, prepareElectron } from "../helpers/electron-double.ts";
+import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 let browser: Browser | undefined;
@@ -15,19 +16,30 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const built = join(import.meta.dirname, "../../dist/electron");
+const link = "repoconf://repo/shop";
 
 /** The app on the double, and what the person answers. `await using` quits it. */
 async function startApp(
   home: string,
-  options: { readonly version?: string; readonly firstInstance?: boolean; readonly answer?: number } = {},
+  options: {
+    readonly version?: string;
+    readonly firstInstance?: boolean;
+    readonly answer?: number;
+    readonly args?: readonly string[];
+    readonly whileStarting?: (app: AppDouble) => void;
+  } = {},
 ): Promise<ElectronDouble & AsyncDisposable> {
   if (browser === undefined) throw new Error("no Chromium");
-  const { version = "0.0.0-test", firstInstance = true, answer = 0 } = options;
-  const double = prepareElectron({ browser, firstInstance });
+  const { version = "0.0.0-test", answer = 0, args = [], ...rest } = options;
+  const double = prepareElectron({ browser, ...rest });
   double.answer = () => answer;
   vi.stubEnv("REPOCONF_HOME", home);
   const { boot } = await import("../../main/electron/boot.ts");
-  await boot({ version, folder: built });
+  const { argv } = process;
+  process.argv = [...argv.slice(0, 2), ...args];
+  await boot({ version, folder: built }).finally(() => {
+    process.argv = argv;
+  });
   return Object.assign(double, {
     [Symbol.asyncDispose]: async () => {
       double.answer = () => 0;
@@ -71,7 +83,7 @@ test("another start that is not the first leaves at once and starts nothing", as
 test("the app boots in its order: lock, ready, daemon, window, menu, tray", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
-  expect(app.calls).toEqual(["lock", "protocol repoconf", "ready", "menu", "tray", "window", "load"]);
+  expect(app.calls).toEqual(["lock", "ready", "menu", "tray", "window", "load"]);
 });
 
 test("an older daemon on the home is offered to be restarted, and is used as it is if the person wants that", async () => {
@@ -97,8 +109,7 @@ test("a file that breaks is told once, and a click leads to it", async () => {
   await until(() => app.notifications.length === 1, "the notification");
   expect(app.notifications[0]?.title).toBe("shop: its file cannot be used");
   app.notifications[0]?.emit("click");
-  const page = await app.windows[0]?.page;
-  await page?.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
 test("the window comes back where it stood, and start at login is an entry that is made and taken away", async () => {
@@ -117,9 +128,90 @@ test("the window comes back where it stood, and start at login is an entry that 
       "the place to be written",
     );
   }
-  if (process.platform === "linux")
-    expect(await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8")).toContain("[Desktop Entry]");
+  if (process.platform === "linux") {
+    const entry = await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8");
+    expect(entry).toContain("[Desktop Entry]");
+    // Uninstalling takes the program away and not this file: desktops pass over an entry whose program is gone.
+    expect(entry).toContain(`TryExec=${process.execPath}\n`);
+  }
   await using again = await startApp(home);
   expect(again.windows[0]?.options).toMatchObject({ x: 40, y: 30, width: 1000, height: 700 });
   await until(() => again.trays[0]?.items.some(({ checked }) => checked === true) === true, "the tray to know");
 });
+
+test.each([
+  ["the link that macOS starts the app by", (app: AppDouble) => app.emit("open-url", { preventDefault() {} }, link)],
+  ["the link of another start", (app: AppDouble) => app.emit("second-instance", {}, ["electron", link])],
+])("%s is followed, though it comes before the daemon runs", async (_name, whileStarting) => {
+  await using folder = await temporaryFolder();
+  await withRepository(folder.path);
+  // Started at login there would be no window: whoever opens a link wants one.
+  await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
+  await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
+});
+
+test("quitting asks about edits that are not saved: the person stays with them, or leaves without", async () => {
+  await using folder = await temporaryFolder();
+  await withRepository(folder.path);
+  await using app = await startApp(folder.path, { args: [link] });
+  const [window] = app.windows;
+  const page = await pageOf(app);
+  const field = page.getByRole("textbox", { name: "Provider" });
+  await field.click();
+  await page.keyboard.type("here");
+  // Closing hides the window and loses nothing.
+  window?.close();
+  app.answer = () => 1;
+  app.app.quit();
+  await until(() => app.dialogs.length > 0, "the question");
+  expect(app.dialogs.map(({ message }) => message)).toEqual(["There are edits that are not saved."]);
+  expect(window?.visible).toBe(true);
+  expect(await field.inputValue()).toBe("here");
+  using client = await connect({ home: folder.path });
+  expect((await client.run("daemon/status", {})).version).toBe("0.0.0-test");
+  app.answer = () => 0;
+  app.app.quit();
+  expect(await app.app.exited).toBe(0);
+});
+
+test("quitting asks about the one tool that is connected, also where no window was ever opened", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path, { args: ["--hidden"] });
+  expect(app.windows).toEqual([]);
+  using client = await connect({ home: folder.path });
+  await client.run("daemon/status", {});
+  app.app.quit();
+  expect(await app.app.exited).toBe(0);
+  expect(app.dialogs.map(({ message }) => message)).toEqual(["A tool is connected."]);
+});
+
+test("quitting asks nothing where the daemon is another's, for its tools stay connected", async () => {
+  await using t = await startTestDaemon({ screenFolder });
+  await t.addRepository("shop");
+  await using app = await startApp(t.homeFolder);
+  await (await pageOf(app)).getByRole("treeitem", { name: "shop" }).waitFor();
+  await t.connect();
+  app.app.quit();
+  expect(await app.app.exited).toBe(0);
+  expect(app.dialogs).toEqual([]);
+});
+
+test("a tool of the owner's that asks the daemon to stop quits the app, and is not asked about itself", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  using client = await connect({ home: folder.path });
+  await client.run("daemon/stop", {});
+  expect(await app.app.exited).toBe(0);
+  expect(app.dialogs).toEqual([]);
+});
+
+async function pageOf({ windows: [window] }: ElectronDouble): Promise<Page> {
+  if (window === undefined) throw new Error("there is no window");
+  return window.page;
+}
+
+/** A home with one repository, before the app runs. */
+async function withRepository(home: string): Promise<void> {
+  await using t = await startTestDaemon({ home });
+  await t.addRepository("shop");
+}

@@ -1,9 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { createProgram } from "../../main/cli/program.ts";
 import packageJson from "../../package.json" with { type: "json" };
+import { operationNames } from "../helpers/protocol-table.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 
 const files = [
@@ -44,6 +45,31 @@ test.each(files)("%s: each command that it shows is there", async file => {
     if (problem !== undefined) unknown.push(`repoconf ${words}: ${problem}`);
   }
   expect(unknown).toEqual([]);
+});
+
+test("CONTRIBUTING.md: each file and folder that it names is there", async () => {
+  const text = texts.get("CONTRIBUTING.md") ?? "";
+  const all = await readdir(projectFolder, { recursive: true });
+  const paths = all.map(path => path.split(sep).join("/")).filter(path => !/^(node_modules|dist|\.git)\//.test(path));
+  // In the texts between backticks, and in the drawing of the folders; `<name>` stands for any.
+  const drawing = /## Where things are\n+```\n([\s\S]*?)```/.exec(text)?.[1] ?? "";
+  const named = [
+    ...[...text.replace(/```[\s\S]*?```/g, "").matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name),
+    ...(drawing.match(/(?<=^ *|, )[\w./-]+(?=[ ,]|$)/gm) ?? []),
+  ].filter(name => /^[\w<>./-]+(\.(ts|tsx|css|json|jsonc|md|yml)|\/)$/.test(name));
+  expect(named.length).toBeGreaterThan(60);
+  const missing = named.filter(name => {
+    // Short where the text says in which folder it is.
+    const pattern = new RegExp(`(^|/)${name.replace(/\/$/, "").replaceAll(".", "\\.").replace(/<\w+>/g, "[^/]+")}$`);
+    return !paths.some(path => pattern.test(path));
+  });
+  // Made by a tool, not by us.
+  expect(missing.filter(name => name !== "dist/")).toEqual([]);
+});
+
+test("docs/protocol.md: each operation is told of, in a row, a heading or a sentence", () => {
+  const text = texts.get(join("docs", "protocol.md")) ?? "";
+  expect(operationNames.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
 });
 
 /** Undefined if the commands and options in it are there. Values and what stands for them are left alone. */

@@ -1,31 +1,92 @@
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeCommandHome } from "../helpers/command-home.ts";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 
-test.skipIf(process.platform === "win32")(
-  "service install writes a user unit and starts it; remove takes it away whole (with a stand-in for systemctl)",
-  async () => {
-    await using home = await makeCommandHome();
-    const bin = join(home.workFolder, "bin");
-    await mkdir(bin);
-    const said = join(home.workFolder, "said");
-    await writeFile(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >> "${said}"\n`);
-    await chmod(join(bin, "systemctl"), 0o755);
-    const config = join(home.workFolder, "config");
-    const environment = { PATH: `${bin}:${process.env["PATH"]}`, XDG_CONFIG_HOME: config };
-    const unit = join(config, "systemd/user/repoconf.service");
-    const place = join(home.workFolder, "a home, 100%");
-    expect(await home.succeed(["service", "install", "--home", place], { environment })).toContain(unit);
-    const text = await readFile(unit, "utf8");
-    expect(text).toMatch(/^ExecStart="[^"]+" "[^"]+repoconf\.js" "daemon" "--home" "[^"]+a home, 100%%"$/m);
-    expect(await home.succeed(["service", "remove"], { environment })).toContain("removed");
-    await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
-    expect((await readFile(said, "utf8")).split("\n")).toEqual(
-      expect.arrayContaining(["--user enable --now repoconf.service", "--user disable --now repoconf.service"]),
-    );
-  },
-);
+const onLinux = test.skipIf(process.platform !== "linux");
+
+/** A stand-in for systemctl: it starts and stops what the unit says, unless `broken`. */
+async function standInForSystemd(home: CommandHome, broken = false) {
+  const bin = join(home.workFolder, "bin");
+  const config = join(home.workFolder, "config");
+  const unit = join(config, "systemd/user/repoconf.service");
+  const said = join(home.workFolder, "said");
+  const program = `#!${process.execPath}
+    const { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } = require("node:fs");
+    const { spawn } = require("node:child_process");
+    const [unit, said, pidFile] = ${JSON.stringify([unit, said, join(home.workFolder, "pid")])};
+    const args = process.argv.slice(2).filter(arg => arg !== "--user");
+    appendFileSync(said, args.join(" ") + "\\n");
+    const pid = existsSync(pidFile) ? Number(readFileSync(pidFile, "utf8")) : 0;
+    if (args[0] === "show") console.log("MainPID=" + pid + "\\nResult=" + (${broken} ? "exit-code" : "success"));
+    if (args[0] === "restart" || args[0] === "disable") {
+      try { if (pid > 0) process.kill(pid); } catch {}
+      rmSync(pidFile, { force: true });
+    }
+    if (args[0] === "restart" && !${broken}) {
+      const [, line] = /^ExecStart=(.*)$/m.exec(readFileSync(unit, "utf8"));
+      const command = [...line.matchAll(/"((?:[^"\\\\]|\\\\.)*)"/g)].map(([, text]) =>
+        text.replace(/\\\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$"));
+      // As systemd does: nothing of the shell's environment.
+      const child = spawn(command[0], command.slice(1), { detached: true, stdio: "ignore", env: {} });
+      writeFileSync(pidFile, String(child.pid));
+      child.unref();
+    }
+  `;
+  await mkdir(bin);
+  await writeFile(join(bin, "systemctl"), program);
+  await chmod(join(bin, "systemctl"), 0o755);
+  return {
+    unit,
+    environment: { PATH: `${bin}:${process.env["PATH"]}`, XDG_CONFIG_HOME: config },
+    said: async () => (await readFile(said, "utf8")).trim().split("\n"),
+    mainPid: async () => Number(await readFile(join(home.workFolder, "pid"), "utf8")),
+  };
+}
+
+onLinux("service install writes a user unit and starts it; remove takes it away whole", async () => {
+  await using home = await makeCommandHome();
+  const { unit, environment, said } = await standInForSystemd(home);
+  const place = join(home.workFolder, "a home, 100%");
+  expect(await home.succeed(["service", "install", "--home", place], { environment })).toContain(unit);
+  const text = await readFile(unit, "utf8");
+  expect(text).toMatch(/^ExecStart="[^"]+" "[^"]+repoconf\.js" "daemon" "--home" "[^"]+a home, 100%%"$/m);
+  // Once the package is removed, the unit is passed over.
+  expect(text).toMatch(/^ConditionPathExists=.+repoconf\.js$/m);
+  expect(await home.succeed(["status", "--home", place])).toContain(place);
+  expect(await home.succeed(["service", "remove"], { environment })).toContain("removed");
+  // The stand-in does not wait for the end; this does.
+  await home.run(["stop", "--home", place]);
+  await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
+  expect(await said()).toEqual(
+    expect.arrayContaining(["enable repoconf.service", "restart repoconf.service", "disable --now repoconf.service"]),
+  );
+});
+
+onLinux("service install takes the place of a daemon that runs on the home of REPOCONF_HOME", async () => {
+  await using home = await makeCommandHome();
+  const { environment, mainPid, unit } = await standInForSystemd(home);
+  await home.succeed(["repo", "add", home.workFolder]);
+  const { pid: before } = await home.endpoint();
+  const output = await home.succeed(["service", "install"], { environment });
+  expect(output).toContain("It takes the place of the daemon that ran on this home.");
+  expect(await readFile(unit, "utf8")).toContain(`"--home" "${home.homeFolder}"`);
+  const { pid } = await home.endpoint();
+  expect(pid).not.toBe(before);
+  expect(pid).toBe(await mainPid());
+  // Installed again, another time it runs.
+  await home.succeed(["service", "install"], { environment });
+  expect((await home.endpoint()).pid).toBe(await mainPid());
+});
+
+onLinux("service install does not say that the daemon runs when the unit's does not", async () => {
+  await using home = await makeCommandHome();
+  const { environment } = await standInForSystemd(home, true);
+  const { code, output, errorOutput } = await home.run(["service", "install"], { environment });
+  expect(code).toBe(4);
+  expect(output).toBe("");
+  expect(errorOutput).toContain("its daemon does not run. See why: systemctl --user status repoconf.service");
+});
 
 test("where there is no systemd, service says so and what to do", async () => {
   await using home = await makeCommandHome();

@@ -13,7 +13,7 @@ export interface ElectronDouble {
   readonly app: AppDouble;
   readonly windows: WindowDouble[];
   /** What the dialogs said, in order. */
-  readonly dialogs: { readonly message: string; readonly buttons: readonly string[] }[];
+  readonly dialogs: Question[];
   /** The index of the button that the person presses. */
   answer: (message: string) => number;
   /** The folder that the person chooses. */
@@ -43,10 +43,12 @@ let browser: Browser | undefined;
 export function prepareElectron(options: {
   readonly browser: Browser;
   readonly firstInstance?: boolean;
+  /** What happens while the app starts, before it is ready. */
+  readonly whileStarting?: (app: AppDouble) => void;
 }): ElectronDouble {
   browser = options.browser;
   current = {
-    app: new AppDouble(options.firstInstance ?? true),
+    app: new AppDouble(options.firstInstance ?? true, options.whileStarting),
     windows: [],
     dialogs: [],
     answer: () => 0,
@@ -71,10 +73,12 @@ export class AppDouble extends EventEmitter {
   readonly exited: Promise<number>;
   readonly #firstInstance: boolean;
   readonly #exit: (code: number) => void;
+  readonly #whileStarting: ((app: AppDouble) => void) | undefined;
 
-  constructor(firstInstance: boolean) {
+  constructor(firstInstance: boolean, whileStarting: ((app: AppDouble) => void) | undefined) {
     super();
     this.#firstInstance = firstInstance;
+    this.#whileStarting = whileStarting;
     const { promise, resolve } = Promise.withResolvers<number>();
     this.exited = promise;
     this.#exit = resolve;
@@ -85,17 +89,15 @@ export class AppDouble extends EventEmitter {
     return this.#firstInstance;
   }
 
-  setAsDefaultProtocolClient(scheme: string): boolean {
-    electron().calls.push(`protocol ${scheme}`);
-    return true;
-  }
+  setAppUserModelId(): void {}
 
   async whenReady(): Promise<void> {
+    this.#whileStarting?.(this);
     electron().calls.push("ready");
   }
 
-  getLoginItemSettings(): { openAtLogin: boolean } {
-    return { openAtLogin: false };
+  getLoginItemSettings(): { openAtLogin: boolean; wasOpenedAtLogin: boolean } {
+    return { openAtLogin: false, wasOpenedAtLogin: false };
   }
 
   setLoginItemSettings(): void {}
@@ -207,6 +209,20 @@ export class WindowDouble extends EventEmitter {
     context.on("page", other => {
       if (this.webContents.openHandler({ url: other.url() }).action === "deny") void other.close();
     });
+    page.on("dialog", dialog => {
+      let leaves = false;
+      if (dialog.type() === "beforeunload")
+        this.webContents.emit("will-prevent-unload", {
+          preventDefault: () => {
+            leaves = true;
+          },
+        });
+      void (leaves ? dialog.accept() : dialog.dismiss()).catch(() => {});
+    });
+    page.once("close", () => {
+      this.emit("closed");
+      void context.close();
+    });
     return page;
   }
 
@@ -256,13 +272,13 @@ export class WindowDouble extends EventEmitter {
         prevented = true;
       },
     });
-    if (!prevented) void this.destroy();
+    if (!prevented) void this.page.then(page => page.close({ runBeforeUnload: true }));
   }
 
+  /** Without a question to the page. */
   async destroy(): Promise<void> {
-    this.emit("closed");
     const page = await this.page;
-    await page.context().close();
+    await page.close();
   }
 }
 
@@ -330,11 +346,19 @@ export const session = {
   },
 };
 
+interface Question {
+  readonly message: string;
+  readonly buttons: readonly string[];
+}
+
+function ask({ message, buttons }: Question): number {
+  electron().dialogs.push({ message, buttons });
+  return electron().answer(message);
+}
+
 export const dialog = {
-  showMessageBox: async ({ message, buttons }: { message: string; buttons: readonly string[] }) => {
-    electron().dialogs.push({ message, buttons });
-    return { response: electron().answer(message) };
-  },
+  showMessageBox: async (question: Question) => ({ response: ask(question) }),
+  showMessageBoxSync: (_window: WindowDouble, question: Question) => ask(question),
   showOpenDialog: async () => {
     const { folder } = electron();
     return { filePaths: folder === undefined ? [] : [folder] };

@@ -1,6 +1,6 @@
 /** A piece of the product's text and what stands there instead. */
 export interface Edit {
-  /** In main/, renderer/ or shared/. */
+  /** In main/, renderer/ or shared/; or in what ships it: scripts/, .github/, electron-builder.yml. */
   readonly file: string;
   /** Exact source text that stands once in the file. */
   readonly find: string;

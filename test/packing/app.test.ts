@@ -20,7 +20,11 @@ const run = promisify(execFile);
 const builder = join(createRequire(import.meta.url).resolve("electron-builder/package.json"), "../cli.js");
 const sentinel = "dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX";
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+// Elsewhere electron-builder fetches more tools for it.
+const makesDeb = process.platform === "linux";
 let packed: string;
+/** What electron-builder asks fpm for, and the entry for the desktop that it puts into the package. */
+let deb: { readonly args: readonly string[]; readonly desktopEntry: string };
 
 beforeAll(async () => {
   folder = await temporaryFolder();
@@ -30,13 +34,25 @@ beforeAll(async () => {
   const wire = Buffer.concat([Buffer.from(sentinel), Buffer.from([1, 9]), Buffer.from("1".repeat(9))]);
   await writeFile(join(runtime, "electron"), Buffer.concat([Buffer.from("#!/bin/sh\nexit 1\n"), wire]));
   await chmod(join(runtime, "electron"), 0o755);
+  // In the place of fpm, which electron-builder fetches: it keeps what it is told, and makes an empty package.
+  const fpm = join(folder.path, "fpm");
+  const told = join(folder.path, "told.json");
+  const program = `#!${process.execPath}
+    const { readFileSync, writeFileSync } = require("node:fs");
+    const args = process.argv.slice(2);
+    const entry = args.find(arg => arg.includes(".desktop=")).split("=")[0];
+    writeFileSync(${JSON.stringify(told)}, JSON.stringify({ args, desktopEntry: readFileSync(entry, "utf8") }));
+    writeFileSync(args[args.indexOf("--package") + 1], "");
+  `;
+  await writeFile(fpm, program, { mode: 0o755 });
   const output = join(folder.path, "release");
   const overrides = [`-c.electronDist=${runtime}`, `-c.directories.output=${output}`];
-  await run(process.execPath, [builder, "--linux", "--dir", "--x64", ...overrides], {
+  await run(process.execPath, [builder, "--linux", makesDeb ? "deb" : "dir", "--x64", ...overrides], {
     cwd: projectFolder,
-    env: { ...process.env, CSC_IDENTITY_AUTO_DISCOVERY: "false" },
+    env: { ...process.env, CSC_IDENTITY_AUTO_DISCOVERY: "false", CUSTOM_FPM_PATH: fpm },
   });
   packed = join(output, "linux-unpacked");
+  if (makesDeb) deb = JSON.parse(await readFile(told, "utf8"));
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
@@ -58,6 +74,20 @@ test("the app holds what runs and nothing else: the bundles, the screen, and pac
   expect(files.some(file => file.endsWith(".map") || file.includes("node_modules"))).toBe(false);
   expect((await stat(archive())).size).toBeLessThan(12 * 1024 * 1024);
 });
+
+test.runIf(makesDeb)(
+  "a .deb can be made: it names its maintainer and its home page, and its desktop entry is the app's window and its links'",
+  () => {
+    const told = (option: string) => deb.args[deb.args.indexOf(option) + 1];
+    expect(told("--maintainer")).toMatch(/^Repoconf contributors <\S+@\S+>$/);
+    expect(told("--url")).toMatch(/^https:/);
+    expect(deb.args).toContainEqual(expect.stringMatching(/=\/usr\/share\/applications\/repoconf-desktop\.desktop$/));
+    expect(deb.desktopEntry).toContain("MimeType=x-scheme-handler/repoconf;");
+    expect(deb.desktopEntry).toContain("Exec=/opt/Repoconf/repoconf-desktop %U");
+    // By this Linux knows whose window it is.
+    expect(deb.desktopEntry).toContain("StartupWMClass=repoconf-desktop");
+  },
+);
 
 test("the fuses are as electron-builder.yml says, read back from what was written", async () => {
   const wire = await getCurrentFuseWire(join(packed, "repoconf-desktop"));

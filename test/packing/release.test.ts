@@ -39,12 +39,3 @@ test("electron-builder.yml is of the right form for each of the three systems", 
   );
   await expect(validateConfiguration({ ...config, mac: { target: 5 } }, new DebugLogger(false))).rejects.toThrow();
 });
-
-test("each action of the workflows is pinned by a hash", async () => {
-  const folder = join(projectFolder, ".github/workflows");
-  for (const name of await readdir(folder)) {
-    const uses = [...(await readFile(join(folder, name), "utf8")).matchAll(/uses: (\S+)/g)].map(([, action]) => action);
-    expect(uses.length).toBeGreaterThan(0);
-    for (const action of uses) expect(action).toMatch(/@[0-9a-f]{40}$/);
-  }
-});

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { svcSchema } from "../../shared/scopes/svc.ts";
 import { breakFile, replaceFile } from "../helpers/broken-file.ts";
 import { holdRequests } from "../helpers/held-requests.ts";
 import {
@@ -11,6 +12,9 @@ import {
   type TestScreen,
 } from "../helpers/screen.ts";
 
+const fields = Object.keys(svcSchema.properties);
+const fieldCount = String(fields.length);
+const placeIn = (field: string) => String(fields.indexOf(field) + 1);
 const shop = { "svc.timeout": 30, "svc.refresh_day": 2 };
 const store = {
   "svc.services": { database: { ready: "pg_isready", image: "postgres:17" } },
@@ -42,9 +46,15 @@ describeScreen("the tree", () => {
     await window.row("Timeout").waitFor();
     expect(await placeOf(window.row("shop"))).toEqual(["1", "2", "3", "true", "false"]);
     expect(await placeOf(window.row("Service"))).toEqual(["2", "1", "1", "true", "false"]);
-    expect(await placeOf(window.row("Timeout"))).toEqual(["3", "1", "20", null, "false"]);
+    expect(await placeOf(window.row("Timeout"))).toEqual(["3", placeIn("timeout"), fieldCount, null, "false"]);
     await window.row("Refresh day").click();
-    await poll(() => placeOf(window.row("Refresh day"))).toEqual(["3", "19", "20", null, "true"]);
+    await poll(() => placeOf(window.row("Refresh day"))).toEqual([
+      "3",
+      placeIn("refresh_day"),
+      fieldCount,
+      null,
+      "true",
+    ]);
     expect(await placeOf(window.row("store"))).toEqual(["1", "3", "3", "false", "false"]);
   });
 

@@ -1,0 +1,96 @@
+import { readdir, readFile } from "node:fs/promises";
+import { registerHooks } from "node:module";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { projectFolder, runProcess } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/*
+ * The workflows run on GitHub alone. Here GitHub's own parser reads them (keys, expressions, what a job needs), and what it
+ * does not look at is held against what GitHub has announced.
+ */
+
+/** Images that GitHub has. macos-14 was retired on 2026-11-02. */
+const images = ["ubuntu-24.04", "ubuntu-26.04", "macos-15", "macos-26", "windows-2022", "windows-2025"];
+/** The first major version of each action that runs on Node 24: runners have no Node 20 any more. */
+const firstMajors: { readonly [action: string]: number } = {
+  "actions/checkout": 5,
+  "actions/setup-node": 5,
+  "actions/upload-artifact": 6,
+  "actions/download-artifact": 7,
+};
+
+// It imports JSON as bundlers have it, and Node does not.
+const hooks = registerHooks({
+  load: (url, context, load) =>
+    load(url, url.endsWith(".json") ? { ...context, importAttributes: { type: "json" } } : context),
+});
+const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await import("@actions/workflow-parser");
+hooks.deregister();
+
+const folder = join(projectFolder, ".github/workflows");
+const texts = await Promise.all(
+  (await readdir(folder)).map(async name => [name, await readFile(join(folder, name), "utf8")] as const),
+);
+
+async function problemsOf(name: string, text: string): Promise<string[]> {
+  const { context, value } = parseWorkflow({ name, content: text }, new NoOperationTraceWriter());
+  if (value === undefined) return [`${name} is empty`];
+  const { errors } = await convertWorkflowTemplate(context, value);
+  return (errors ?? []).map(({ Message }) => Message);
+}
+
+test.each(texts)("%s: GitHub's parser finds nothing wrong with it", async (name, text) => {
+  expect(await problemsOf(name, text)).toEqual([]);
+  // It does find what is wrong.
+  expect(await problemsOf(name, text.replace("runs-on:", "run-on:"))).not.toEqual([]);
+});
+
+test.each(texts)("%s: its jobs run on images that GitHub has", (_name, text) => {
+  const used = text.match(/\b(?:ubuntu|macos|windows)-[\w.]+/g) ?? [];
+  expect(used.length).toBeGreaterThan(0);
+  expect(used.filter(image => !images.includes(image))).toEqual([]);
+});
+
+test.each(texts)("%s: each action is pinned by a hash, of a version that runs on Node 24", (_name, text) => {
+  const uses = [...text.matchAll(/uses: (?<action>\S+)@(?<commit>\S+) # v(?<major>\d+)\./g)];
+  expect(uses.length).toBe(text.match(/uses:/g)?.length);
+  for (const { groups } of uses) {
+    const { action = "", commit, major } = groups ?? {};
+    expect(commit).toMatch(/^[0-9a-f]{40}$/);
+    expect(Number(major), action).toBeGreaterThanOrEqual(firstMajors[action] ?? Number.NaN);
+  }
+});
+
+test.each(texts)("%s: it may read the repository, and writes only where it makes the release", (_name, text) => {
+  expect(text).toMatch(/^permissions: \{ contents: read \}$/m);
+  const [build = "", draft = ""] = text.split(/^ {2}draft:$/m);
+  expect(build).not.toContain("write }");
+  expect(draft.match(/: write/g) ?? []).toHaveLength(draft === "" ? 0 : 1);
+  // No step gets the token by way of the work tree.
+  expect(text.match(/persist-credentials: false/g)).toHaveLength(text.match(/actions\/checkout@/g)?.length ?? 0);
+});
+
+test.skipIf(process.platform === "win32")(
+  "the key for notarisation reaches electron-builder as the file that it reads",
+  async () => {
+    const [, text = ""] = texts.find(([name]) => name === "release.yml") ?? [];
+    // Its text only where the file is written; from there on APPLE_API_KEY is the file's path.
+    expect(text).not.toMatch(/APPLE_API_KEY: /);
+    const [, script = ""] =
+      /env: \{ KEY: "\$\{\{ secrets\.APPLE_API_KEY \}\}" \}\n\s+run: \|\n((?: {10}.*\n)+)/.exec(text) ?? [];
+    await using scratch = await temporaryFolder();
+    const environment = {
+      KEY: "-----BEGIN PRIVATE KEY-----\nabc\n",
+      RUNNER_TEMP: scratch.path,
+      GITHUB_ENV: join(scratch.path, "env"),
+    };
+    expect(await runProcess("bash", ["-e", "-c", script], { environment })).toMatchObject({ code: 0 });
+    const [, path = ""] = /^APPLE_API_KEY=(.*)$/m.exec(await readFile(environment.GITHUB_ENV, "utf8")) ?? [];
+    expect((await readFile(path, "utf8")).trim()).toBe(environment.KEY.trim());
+    // Without the secret there is no key, and electron-builder notarises nothing.
+    const without = { ...environment, KEY: "", GITHUB_ENV: join(scratch.path, "none") };
+    expect(await runProcess("bash", ["-e", "-c", script], { environment: without })).toMatchObject({ code: 0 });
+    await expect(readFile(without.GITHUB_ENV)).rejects.toMatchObject({ code: "ENOENT" });
+  },
+);
