@@ -6,8 +6,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R1",
     takenOut: "the wait for the journal before the file is replaced",
     file: "main/daemon/store/json-document.ts",
-    find: "        await recorded;\n",
-    replace: "",
+    find: "async () => this.#assertUntouched(), recorded)",
+    replace: "async () => this.#assertUntouched())",
     test: "test/promises/r1-kill.test.ts",
   },
   {
@@ -33,8 +33,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     takenOut: "the wait for the journal before the file is replaced",
     file: "main/daemon/store/json-document.ts",
-    find: "        await recorded;\n",
-    replace: "",
+    find: "async () => this.#assertUntouched(), recorded)",
+    replace: "async () => this.#assertUntouched())",
     test: "test/promises/r3-power-loss.test.ts",
   },
   {

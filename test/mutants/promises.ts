@@ -28,9 +28,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     takenOut: "the look at the file right before the rename",
     file: "main/daemon/store/json-document.ts",
-    find: `        await recorded;
-        this.#assertUntouched();`,
-    replace: "        await recorded;",
+    find: "async () => this.#assertUntouched(), recorded)",
+    replace: "undefined, recorded)",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {

@@ -136,12 +136,13 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   /**
-   * Replaces the file, durably. `lastLook` runs when the new text is on the disk and only the rename is missing; if it
-   * throws, the file stays as it is. Throws the system's error; no temporary file is left behind.
+   * Replaces the file, durably. When the new text is on the disk and only the rename is missing, `ready` is waited for, and
+   * then `lastLook` runs; if either throws, the file stays as it is. Throws the system's error; no temporary file is left
+   * behind.
    */
-  async write(text: string, lastLook?: () => Promise<void>): Promise<void> {
+  async write(text: string, lastLook?: () => Promise<void>, ready?: Promise<void>): Promise<void> {
     this.#turns ??= pLimit(1);
-    await this.#turns(() => this.#replace(text, lastLook));
+    await this.#turns(() => this.#replace(text, lastLook, ready));
   }
 
   /** By a name that nobody else has in that folder. */
@@ -151,9 +152,15 @@ export class DurableTextFile implements Adapter<string> {
     return this.#temporary;
   }
 
-  async #replace(text: string, lastLook: (() => Promise<void>) | undefined): Promise<void> {
+  async #replace(
+    text: string,
+    lastLook: (() => Promise<void>) | undefined,
+    ready: Promise<void> | undefined,
+  ): Promise<void> {
     const stamp = await writers(() => this.#writeTemporary(text));
     try {
+      // Not tried again below: what it says once, such as EPERM of another file, it says for good.
+      await ready;
       // A rename that was blocked may have been so by an editor that was saving.
       await retryBlocked(this.#clock, async () => {
         await lastLook?.();

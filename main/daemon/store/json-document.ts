@@ -165,10 +165,7 @@ export class JsonDocument {
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});
     try {
-      await this.#file.write(text, async () => {
-        await recorded;
-        this.#assertUntouched();
-      });
+      await this.#file.write(text, async () => this.#assertUntouched(), recorded);
     } finally {
       await recorded?.catch(() => {});
     }
