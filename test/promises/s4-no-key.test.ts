@@ -104,7 +104,7 @@ const ways: { readonly [way: string]: Way } = {
   },
   // With the key in a header, each message a request of its own.
   polling: async (url, key, name) => {
-    const headers: HeadersInit = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+    const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` };
     const opened = await (await fetch(url + pollingHandshake, { headers })).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${url}${pollingHandshake}&sid=${sid}`;
