@@ -44,7 +44,16 @@ const anyGrant: fc.Arbitrary<Grant> = fc.record(
   },
   { noNullPrototype: true },
 );
-export const anyGrants: fc.Arbitrary<Grants> = fc.array(anyGrant, { maxLength: 3 });
+const anyField = fc.oneof(fc.constantFrom(...texts), fc.constantFrom("team.desk", "team.desks"));
+/** May write one thing here and another there, which chance alone makes too seldom. */
+const divided: fc.Arbitrary<Grants> = fc.tuple(anyField, anyField).map(([one, other]) => [
+  { repos: ["alpha"], fields: [one], right: "write" },
+  { repos: ["beta", "gamma"], fields: [other], right: "write" },
+]);
+export const anyGrants: fc.Arbitrary<Grants> = fc.oneof(
+  { weight: 3, arbitrary: fc.array(anyGrant, { maxLength: 3 }) },
+  { weight: 1, arbitrary: divided },
+);
 
 const text = { type: "string", default: "" };
 const team = {

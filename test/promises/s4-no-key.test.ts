@@ -134,12 +134,14 @@ async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [wha
   await t.owner.call("key/revoke", { id: session.id });
   const expired = await make("expired", { expires: new Date(clock.now() + 60_000).toISOString() });
   clock.advance(60_000);
-  const [name = "", id = ""] = t.ownerKey.split("_");
+  const other = await make("other");
+  const withAnotherSecret = (key: string) => `${key.slice(0, -43)}${"A".repeat(43)}`;
   return {
     "no key": undefined,
     "an empty key": "",
     "a wrong key": "wrong",
-    "the owner's id with another secret": `${name}_${id}_${"A".repeat(43)}`,
+    "the owner's id with another secret": withAnotherSecret(t.ownerKey),
+    "a tool's id with another secret": withAnotherSecret(other.key),
     "a revoked key": revoked.key,
     "a revoked session": session.key,
     "an expired key": expired.key,

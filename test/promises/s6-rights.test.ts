@@ -78,7 +78,8 @@ async function compareField(look: Look, repo: string, field: string, revision: n
 
 /** A set of a field in all repositories at once, of one that the key may write in some of them and not in all, if there is any. */
 async function compareSet(look: Look): Promise<void> {
-  const isMixed = (field: string) => new Set(changing.map(repo => look.may("write", repo, field))).size > 1;
+  const known = changing.filter(repo => look.mayAny("write", repo));
+  const isMixed = (field: string) => new Set(known.map(repo => look.may("write", repo, field))).size > 1;
   const field = texts.find(isMixed) ?? "svc.domain";
   const { result, errors } = await look.ask("config/set", { repo: changing, [field]: "by the tool" });
   const mine = changing.filter(repo => look.may("write", repo, field));
@@ -205,8 +206,10 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   // Each field by itself in one of them; the others have their turn in other rounds.
   const turn = changing[round % changing.length] ?? "alpha";
   for (const field of fields) await compareField(look, turn, field, (since[turn] ?? 0) + 1);
-  await compareRule(look, turn, "team.desk", "team.desks", "nowhere");
-  await compareRule(look, turn, "team.desks", "team.desk", {});
+  for (const repo of changing) {
+    await compareRule(look, repo, "team.desk", "team.desks", "nowhere");
+    await compareRule(look, repo, "team.desks", "team.desk", {});
+  }
   if (look.mayAny("read", "sick"))
     await look.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
   await compareBroken(look);
