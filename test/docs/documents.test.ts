@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
-import { type Command, CommanderError } from "commander";
+import { type Command, CommanderError, type Option } from "commander";
 import { expect, test } from "vitest";
 import { createProgram } from "../../main/cli/program.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -51,6 +51,8 @@ test.each([
   ["a=$(repoconf get svc.timeout --nope)", "there is no option --nope"],
   ["repoconf set svc.timeout='30 31' --resaon x", "there is no option --resaon"],
   ["repoconf get svc.timeout svc.domain", "svc.domain is one argument too many"],
+  ["repoconf --repo shop get svc.timeout --josn", "there is no option --josn"],
+  ["repoconf --repo shop lsit", "there is no command lsit"],
   ["repoconf list --repo", "error: option '--repo <repository>' argument missing"],
   ["repoconf history svc.timeout --limit 5 --json | sed -n p; repoconf", undefined],
   ["repoconf [--version]", undefined],
@@ -104,6 +106,9 @@ async function problemOf(line: string): Promise<string | undefined> {
   }
   if (words[0] === "COMMAND") return undefined;
   let command: Command = (await createProgram()).configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  // Options may stand before the command too.
+  for (let option = leading(command, words); option !== undefined; option = leading(command, words))
+    words.splice(0, option.required ? 2 : 1);
   while (command.commands.length > 0 && words[0] !== undefined && !words[0].startsWith("-")) {
     const next = command.commands.find(one => one.name() === words[0]);
     if (next === undefined && command.registeredArguments.length > 0) break;
@@ -122,6 +127,10 @@ async function problemOf(line: string): Promise<string | undefined> {
     if (!(error instanceof CommanderError)) throw error;
     return error.exitCode === 0 ? undefined : error.message;
   }
+}
+
+function leading(program: Command, [first]: readonly string[]): Option | undefined {
+  return program.options.find(({ long }) => long === first && long !== "--version");
 }
 
 function withoutCode(text: string): string {
