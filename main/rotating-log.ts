@@ -1,8 +1,8 @@
 import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
 /**
- * A log file that is put aside as `<file>.1` when it has grown to `maximumBytes`. Written at once, line by line, so that
- * the last words before a crash are there.
+ * A log file that is put aside as `<file>.1` when it has grown to `maximumBytes`. What was put aside before is gone then, so
+ * that a log takes at most twice that. Written at once, line by line, so that the last words before a crash are there.
  */
 export class RotatingLog {
   readonly #path: string;

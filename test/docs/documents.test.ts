@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import type { Command } from "commander";
+import { type Command, CommanderError, type Option } from "commander";
 import { expect, test } from "vitest";
 import { createProgram } from "../../main/cli/program.ts";
 import packageJson from "../../package.json" with { type: "json" };
@@ -33,16 +33,14 @@ test.each(files)("%s: each link leads somewhere", async file => {
 });
 
 test.each(files)("%s: each command that it shows is there", async file => {
-  const text = texts.get(file) ?? "";
   const unknown: string[] = [];
-  for (const [, script = ""] of text.matchAll(/`npm run (?:--silent )?([a-z][a-z:]*)/g))
-    if (!Object.hasOwn(packageJson.scripts, script)) unknown.push(`npm run ${script}`);
-  const program = await createProgram();
-  // In code alone: "repoconf is" is a sentence.
-  for (const [, words = ""] of text.matchAll(/(?:`|^\$ |^ {2})(?:npx )?repoconf ([^`\n]*)/gm)) {
-    // A template in JavaScript is none.
-    const problem = words.includes("${") ? undefined : problemOf(program, words);
-    if (problem !== undefined) unknown.push(`repoconf ${words}: ${problem}`);
+  for (const code of codeIn(texts.get(file) ?? "")) {
+    for (const [, script = ""] of code.matchAll(/\bnpm run (?:--silent )?([a-z][a-z:]*)/g))
+      if (!Object.hasOwn(packageJson.scripts, script)) unknown.push(`npm run ${script}`);
+    for (const [, line = ""] of code.matchAll(/(?<![\w"'./-])repoconf (.*)/g)) {
+      const problem = await problemOf(line);
+      if (problem !== undefined) unknown.push(`repoconf ${line}: ${problem}`);
+    }
   }
   expect(unknown).toEqual([]);
 });
@@ -72,23 +70,93 @@ test("docs/protocol.md: each operation is told of, in a row, a heading or a sent
   expect(operationNames.filter(name => !new RegExp(`^## ${name}$|\`${name}\``, "m").test(text))).toEqual([]);
 });
 
-/** Undefined if the commands and options in it are there. Values and what stands for them are left alone. */
-function problemOf(program: Command, words: string): string | undefined {
-  let command = program;
-  for (const word of words.split(/\s+/)) {
-    if (/^[A-Z<[(|>&;#'"=.-]/.test(word) && !word.startsWith("--")) break;
-    if (word.startsWith("--")) {
-      const name = word.replace(/[=,.;:)].*$/, "");
-      const known = command.options.some(option => option.long === name) || ["--help", "--version"].includes(name);
-      if (!known) return `there is no option ${name}`;
-      continue;
-    }
-    const [name = ""] = word.split("|");
-    const next = command.commands.find(one => one.name() === name);
-    if (next === undefined) return command === program && name !== "" ? `there is no command ${name}` : undefined;
-    command = next;
+test.each([
+  ["repoconf lsit", "there is no command lsit"],
+  ["npx repoconf key crate x", "there is no command crate"],
+  ["REPOCONF_HOME=x repoconf list --stord | head", "there is no option --stord"],
+  ["a=$(repoconf get svc.timeout --nope)", "there is no option --nope"],
+  ["repoconf set svc.timeout='30 31' --resaon x", "there is no option --resaon"],
+  ["repoconf get svc.timeout svc.domain", "svc.domain is one argument too many"],
+  ["repoconf --repo shop get svc.timeout --josn", "there is no option --josn"],
+  ["repoconf --repo shop lsit", "there is no command lsit"],
+  ["repoconf list --repo", "error: option '--repo <repository>' argument missing"],
+  ["repoconf history svc.timeout --limit 5 --json | sed -n p; repoconf", undefined],
+  ["repoconf [--version]", undefined],
+])("a command with a mistake is found: %s", async (code, problem) => {
+  for (const text of [
+    "```sh\n%\n```",
+    "```console\n$ %\nrepoconf is done\n```",
+    "Type `%` there.",
+    "- a\n\n  ```sh\n  %\n  ```",
+  ]) {
+    const [found = ""] = codeIn(text.replace("%", () => code));
+    expect(await problemOf(/repoconf (.*)/.exec(found)?.[1] ?? "")).toBe(problem);
   }
-  return undefined;
+});
+
+/**
+ * What the document shows as code, a piece each: what stands between backticks, and of its blocks the lines that are typed in
+ * a shell. A block with prompts holds what is answered too.
+ */
+function codeIn(text: string): string[] {
+  const pieces: string[] = [];
+  const addSpans = (part: string) => {
+    // A template of JavaScript is none.
+    for (const [, code = ""] of part.matchAll(/`([^`]+)`/g))
+      if (!code.includes("${")) pieces.push(code.replaceAll("\n", " "));
+  };
+  const prose = text.replace(/^ *```(\w*)\n([\s\S]*?)^ *```/gm, (_, language: string, block: string) => {
+    const typed = [...block.matchAll(/^ *\$ (.*)$/gm)].map(([, line = ""]) => line);
+    if (typed.length > 0) pieces.push(...typed);
+    else if (["", "sh", "console", "text"].includes(language))
+      pieces.push(...block.split("\n").map(line => line.replace(/(^|\s)#.*/, "")));
+    else addSpans(block);
+    return "";
+  });
+  addSpans(prose);
+  return pieces;
+}
+
+/** What the program finds wrong with the words behind its name; undefined if nothing. */
+async function problemOf(line: string): Promise<string | undefined> {
+  const words: string[] = [];
+  // What two spaces part from a command explains it.
+  const shown = line.replace(/ {2}.*/, "").replace(/\$\(\(.*?\)\)|"\$\w+"/g, "1");
+  for (const word of shown.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? []) {
+    if (/^[|&;#>()]/.test(word)) break;
+    // Brackets stand around what may be left out, and what follows a command in a sentence or in the shell is no part of it.
+    const bare = word.replace(/^\[|[\]);,.]+$/g, "");
+    // These stand for words that are not shown.
+    if (bare !== "" && bare !== "options" && !bare.startsWith("$")) words.push(bare);
+    if (/[);]$/.test(word)) break;
+  }
+  if (words[0] === "COMMAND") return undefined;
+  let command: Command = (await createProgram()).configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  // Options may stand before the command too.
+  for (let option = leading(command, words); option !== undefined; option = leading(command, words))
+    words.splice(0, option.required ? 2 : 1);
+  while (command.commands.length > 0 && words[0] !== undefined && !words[0].startsWith("-")) {
+    const next = command.commands.find(one => one.name() === words[0]);
+    if (next === undefined && command.registeredArguments.length > 0) break;
+    if (next === undefined) return `there is no command ${words[0]}`;
+    command = next;
+    words.shift();
+  }
+  try {
+    const { operands, unknown } = command.parseOptions(words);
+    const [option] = unknown.filter(word => word.startsWith("-") && word !== "--help");
+    if (option !== undefined) return `there is no option ${option}`;
+    const { registeredArguments: known } = command;
+    const extra = known.at(-1)?.variadic === true ? undefined : operands[known.length];
+    return extra === undefined ? undefined : `${extra} is one argument too many`;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? undefined : error.message;
+  }
+}
+
+function leading(program: Command, [first]: readonly string[]): Option | undefined {
+  return program.options.find(({ long }) => long === first && long !== "--version");
 }
 
 function withoutCode(text: string): string {

@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
 import type { Grants } from "../../shared/grants.ts";
@@ -7,6 +9,8 @@ import { homeFiles } from "../helpers/home-files.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { pollingHandshake } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+import { TestClock } from "../helpers/test-clock.ts";
 
 // A mock that looks on: the comparison in constant time is the real one, and counted.
 const compared = vi.hoisted(() => ({ times: 0 }));
@@ -25,8 +29,14 @@ beforeEach(() => {
 });
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+const cellarText = `{ "name": "cellar" }`;
+/** Of a key that is there to be revoked. */
+const victimId = "0123456789ab";
 
-/** Arguments with which the owner's key would succeed, or at least be heard. The compiler asks for a line per operation. */
+/**
+ * Arguments with which the owner's key succeeds. The compiler asks for a line per operation. What ends something that
+ * another one needs stands last.
+ */
 const operations: { readonly [Name in OperationName]: { readonly [name: string]: unknown } } = {
   "config/list": { repo: "shop" },
   "config/set": { repo: "shop", "svc.timeout": 66 },
@@ -42,98 +52,155 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "repo/list": {},
   "repo/add": { name: "planted" },
   "repo/update": { repo: "shop", name: "taken over" },
-  "repo/remove": { repo: "shop" },
-  "repo/scan": { path: "/" },
-  "file/read": { repo: "shop" },
-  "file/write": { repo: "shop", text: "{}", expected: null },
-  "file/restore": { repo: "shop" },
+  "repo/scan": { path: import.meta.dirname },
+  "file/read": { repo: "cellar" },
+  "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
+  "file/restore": { repo: "cellar" },
   "session/create": { label: "desktop" },
   "session/link": {},
   "key/self": {},
   "key/list": {},
   "key/create": { name: "planted", grants: everything },
-  "key/revoke": { id: "owner" },
   "daemon/status": {},
+  "repo/remove": { repo: "shop" },
+  "key/revoke": { id: victimId },
   "daemon/stop": {},
+};
+const names = Object.keys(operations) as OperationName[];
+
+/** A home of its own for each daemon: what the operations are to find there. */
+async function prepareHome(folder: string): Promise<void> {
+  await mkdir(join(folder, "repos"));
+  await writeFile(join(folder, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 5 } } }`);
+  await writeFile(join(folder, "repos/cellar.json"), cellarText);
+  const victim = {
+    id: victimId,
+    name: "victim",
+    hash: "0".repeat(64),
+    grants: [],
+    createdAt: "2026-11-21T03:18:02.960Z",
+  };
+  await writeFile(join(folder, "keys.json"), JSON.stringify({ keys: [victim] }));
+}
+
+/** Sends an operation as a client of the key does, by one way or the other, and resolves with every packet that came back. */
+type Way = (url: string, key: string | undefined, name: OperationName) => Promise<readonly string[]>;
+
+const messageOf = (name: OperationName) => `421${JSON.stringify(["svc", ...name.split("/"), operations[name]])}`;
+/** Of Socket.IO, and not one of those with which Engine.IO keeps its connection. */
+const isMessage = (packet: string) => packet.startsWith("4");
+
+const ways: { readonly [way: string]: Way } = {
+  // With the key in the handshake's `auth`. What is sent after a refusal ends the connection.
+  websocket: async (url, key, name) => {
+    using raw = await openRawWebSocket(url);
+    const { socket, received } = raw;
+    const has = (start: string) => raw.closed || received.some(packet => packet.startsWith(start));
+    socket.send(`40${key === undefined ? "" : JSON.stringify({ apiKey: key })}`);
+    await until(() => has("40") || has("44"), "the answer to the handshake");
+    socket.send(messageOf(name));
+    await until(() => has("43"), "the answer, or the end of the connection");
+    return received.filter(isMessage);
+  },
+  // With the key in a header, each message a request of its own.
+  polling: async (url, key, name) => {
+    const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+    const opened = await (await fetch(url + pollingHandshake, { headers })).text();
+    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
+    const address = `${url}${pollingHandshake}&sid=${sid}`;
+    const told: string[] = [];
+    // One whose connection has ended is answered with 400 and a sentence.
+    const read = async () => {
+      const answer = await fetch(address);
+      const text = await answer.text();
+      if (answer.ok) told.push(...text.split("\x1e"));
+      return answer.ok;
+    };
+    await (await fetch(address, { method: "POST", body: "40" })).text();
+    while (!told.some(packet => /^4[04]/.test(packet)) && (await read()));
+    await (await fetch(address, { method: "POST", body: messageOf(name) })).text();
+    while (!told.some(packet => packet.startsWith("43")) && (await read()));
+    return told.filter(isMessage);
+  },
 };
 
 /** Keys that must not do, by what is wrong with them. */
-async function badKeys(t: TestDaemon): Promise<{ readonly [what: string]: string | undefined }> {
+async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [what: string]: string | undefined }> {
   const make = async (name: string, more: object = {}) =>
     (await t.owner.call("key/create", { name, grants: everything, ...more })).result;
   const revoked = await make("revoked");
   await t.owner.call("key/revoke", { id: revoked.id });
   const session = (await t.owner.call("session/create", { label: "desktop" })).result;
   await t.owner.call("key/revoke", { id: session.id });
-  const expired = await make("expired", { expires: new Date(Date.now() + 300).toISOString() });
-  const end = Date.now() + 300;
-  await until(() => Date.now() > end + 50, "the key to expire");
-  const [name = "", id = ""] = t.ownerKey.split("_");
+  const expired = await make("expired", { expires: new Date(clock.now() + 60_000).toISOString() });
+  clock.advance(60_000);
+  const other = await make("other");
+  const withAnotherSecret = (key: string) => `${key.slice(0, -43)}${"A".repeat(43)}`;
   return {
     "no key": undefined,
     "an empty key": "",
     "a wrong key": "wrong",
-    "the owner's id with another secret": `${name}_${id}_${"A".repeat(43)}`,
+    "the owner's id with another secret": withAnotherSecret(t.ownerKey),
+    "a tool's id with another secret": withAnotherSecret(other.key),
     "a revoked key": revoked.key,
     "a revoked session": session.key,
     "an expired key": expired.key,
   };
 }
 
-test("S4 nothing without a key: every operation is refused with no, wrong, expired and revoked keys, before and after the refusal", async () => {
+test("S4 nothing without a key: every operation is refused with no, wrong, expired and revoked keys, and answered with the owner's", async () => {
   let stops = 0;
-  await using t = await startTestDaemon({ onStop: () => void stops++ });
-  await t.addRepository("shop");
-  const keys = await badKeys(t);
+  await using home = await temporaryFolder();
+  await prepareHome(home.path);
+  const clock = new TestClock({ timers: "run" });
+  await using t = await startTestDaemon({ home: home.path, clock, onStop: () => void stops++ });
+  const keys = await badKeys(t, clock);
   const before = await homeFiles(t.homeFolder);
-  const names = Object.keys(argumentSchemas) as OperationName[];
-  expect(names.sort()).toEqual(Object.keys(operations).sort());
+  expect([...names].sort()).toEqual(Object.keys(argumentSchemas).sort());
   const wrong: string[] = [];
   let tried = 0;
-  for (const [what, key] of Object.entries(keys)) {
+  const tryOne = async (way: string, send: Way, what: string, key: string | undefined, name: OperationName) => {
+    tried++;
+    const told = await send(t.url, key, name);
+    // The refusal, and nothing but the refusal.
+    if (told.length !== 1 || !told[0]?.startsWith("44") || !told[0].includes("1100"))
+      wrong.push(`${name} by ${way} with ${what}: ${told.join(" ")}`);
+  };
+  for (const [way, send] of Object.entries(ways))
+    for (const [what, key] of Object.entries(keys))
+      await Promise.all(names.map(name => tryOne(way, send, what, key, name)));
+  if (stops > 0) wrong.push("the daemon was told to stop");
+  const after = await homeFiles(t.homeFolder);
+  stops = 0;
+
+  // The same with the owner's key succeeds, each way on a home of its own: else a refusal would mean nothing.
+  for (const [way, send] of Object.entries(ways)) {
+    await using other = await temporaryFolder();
+    await prepareHome(other.path);
+    await using control = await startTestDaemon({ home: other.path, onStop: () => void stops++ });
     for (const name of names) {
-      tried++;
-      const message = JSON.stringify(["svc", ...name.split("/"), operations[name]]);
-      using socket = await openRawWebSocket(t.url);
-      // The message before the handshake is answered, and again after it.
-      socket.socket.send(`40${key === undefined ? "" : JSON.stringify({ apiKey: key })}`);
-      socket.socket.send(`421${message}`);
-      await until(() => socket.closed || socket.received.some(packet => packet.startsWith("44")), "the refusal");
-      socket.socket.send(`422${message}`);
-      await until(() => socket.closed, "the end of the connection");
-      // Only Engine.IO's greeting, the refusal, and perhaps a ping.
-      const told = socket.received.slice(1).filter(packet => packet !== "2");
-      if (!told.every(packet => packet.startsWith("44") && packet.includes("1100")))
-        wrong.push(`${name} with ${what}: ${told.join(" ")}`);
+      const [handshake = "", answer = ""] = await send(control.url, control.ownerKey, name);
+      if (!handshake.startsWith("40") || !answer.startsWith("431[") || !answer.endsWith(`"errors":[]}]`))
+        wrong.push(`${name} by ${way} with the owner's key: ${handshake} ${answer}`);
     }
   }
-  // By polling, where each message is a request of its own.
-  for (const name of names) {
-    tried++;
-    const opened = await (await fetch(t.url + pollingHandshake)).text();
-    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-    const address = `${t.url}${pollingHandshake}&sid=${sid}`;
-    const body = `421${JSON.stringify(["svc", ...name.split("/"), operations[name]])}`;
-    const posted = await fetch(address, { method: "POST", body });
-    const told = (await posted.text()) + (await (await fetch(address)).text());
-    if (told.includes("43")) wrong.push(`${name} by polling: ${told}`);
-  }
-  // A handshake of each kind that names an id which exists compares the whole of the key.
-  const times = compared.times;
-  for (const key of [keys["the owner's id with another secret"], t.ownerKey]) {
-    const { ok } = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
-    if (ok !== (key === t.ownerKey)) wrong.push("/metrics");
-  }
-  if (compared.times !== times + 2) wrong.push("a key was not compared in constant time");
-  reportPromise({
-    row: "S4",
-    tried,
-    failed: wrong.length,
-    note: `${names.length} operations, ${Object.keys(keys).length} ways of having no key, and polling`,
-  });
+  if (stops !== Object.keys(ways).length) wrong.push(`the owner's key stopped ${stops} daemons`);
+  const note = `${names.length} operations, ${Object.keys(keys).length} ways of having no key, by ${Object.keys(ways).join(" and ")}`;
+  reportPromise({ row: "S4", tried, failed: wrong.length, note });
   expect(wrong).toEqual([]);
-  expect(stops).toBe(0);
-  expect(await homeFiles(t.homeFolder)).toEqual(before);
+  expect(after).toEqual(before);
+});
+
+test("S4 a message that does not wait for the handshake's answer is heard by nobody, not even with the owner's key", async () => {
+  await using t = await startTestDaemon();
+  for (const key of [undefined, "wrong", t.ownerKey]) {
+    using raw = await openRawWebSocket(t.url);
+    raw.socket.send(`40${JSON.stringify({ apiKey: key })}`);
+    raw.socket.send(messageOf("repo/add"));
+    await until(() => raw.closed, "the end of the connection");
+    expect(raw.received.filter(packet => packet.startsWith("43"))).toEqual([]);
+  }
+  expect((await t.owner.call("repo/list")).result).toEqual([]);
 });
 
 test("S4 keys are compared in constant time, whatever part of one is wrong", async () => {
@@ -146,5 +213,11 @@ test("S4 keys are compared in constant time, whatever part of one is wrong", asy
       await expect(t.connect(bad)).rejects.toMatchObject({ data: { code: 1100 } });
       expect(compared.times).toBe(before + 1);
     }
+  }
+  // By a request of its own too.
+  for (const key of [`${t.ownerKey.slice(0, -43)}${"A".repeat(43)}`, t.ownerKey]) {
+    const before = compared.times;
+    const { status } = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
+    expect([status, compared.times]).toEqual([key === t.ownerKey ? 200 : 401, before + 1]);
   }
 });

@@ -1,4 +1,3 @@
-import { performance } from "node:perf_hooks";
 import { expect, test } from "vitest";
 import type { Grants } from "../../shared/grants.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
@@ -12,7 +11,7 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
   const repo = await t.addRepository("shop");
   const rounds = amount(6, 300);
   const wrong: string[] = [];
-  const waits: number[] = [];
+  const sockets = async () => (await t.owner.call("daemon/status")).result.sockets;
   let value = 0;
   for (let round = 0; round < rounds; round++) {
     const session = round % 2 === 1;
@@ -20,20 +19,21 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
       ? (await t.owner.call("session/create", { label: "desktop" })).result
       : (await t.owner.call("key/create", { name: `tool ${round}`, grants: everything })).result;
     const what = `${session ? "session" : "key"} ${round}`;
-    const [asking, watching] = [await t.connect(key), await t.connect(key)];
+    // One that does nothing at all is closed by nothing but the revoke.
+    const [asking, watching, idle] = [await t.connect(key), await t.connect(key), await t.connect(key)];
     await watching.call("config/watch");
-    // A third connection that only polls, as what is on the way there is held by the daemon.
+    // Another connection that only polls, as what is on the way there is held by the daemon.
     const opened = await (await fetch(t.url + pollingHandshake)).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${t.url}${pollingHandshake}&sid=${sid}`;
     await (await fetch(address, { method: "POST", body: `40${JSON.stringify({ apiKey: key })}` })).text();
+    await until(async () => (await sockets()) === 5, "all of them to be let in");
 
     const replies: unknown[] = [];
-    const ends = [asking, watching].map(
-      ({ socket }) => new Promise<number>(resolve => socket.once("disconnect", () => resolve(performance.now()))),
-    );
     expect((await t.owner.call("key/revoke", { id })).errors).toEqual([]);
-    const done = performance.now();
+    // The daemon has let go of them before it says that the key is revoked. How long their ends take to hear of it is the system's.
+    const left = await sockets();
+    if (left !== 1) wrong.push(`${what}: ${left} connections are left, with the owner's`);
     // What is set from here on must never take hold.
     const forbidden = 1_000 + ++value;
     asking.socket.emit("svc", "config", "set", { repo, "svc.timeout": forbidden }, (reply: unknown) =>
@@ -41,13 +41,12 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
     );
     const heard = watching.events.length;
     await t.owner.call("config/set", { repo, "svc.timeout": value });
-    await until(() => !asking.socket.connected && !watching.socket.connected, "its sockets to close");
-    waits.push(Math.max(0, ...(await Promise.all(ends)).map(end => end - done)));
+    await until(() => ![asking, watching, idle].some(({ socket }) => socket.connected), "its sockets to close");
     if (replies.some(reply => !JSON.stringify(reply).includes("1100"))) wrong.push(`${what}: was answered`);
     if (watching.events.length > heard) wrong.push(`${what}: was told of a change`);
     const posted = await fetch(address, { method: "POST", body: `421["svc","config","list",{"repo":"shop"}]` });
     const polled = (await posted.text()) + (await (await fetch(address)).text());
-    if (/"result"/.test(polled)) wrong.push(`${what}: was answered by polling`);
+    if (polled.includes("431[")) wrong.push(`${what}: was answered by polling`);
     const again = await t.connect(key).then(
       () => "let in",
       error => error.data?.code,
@@ -56,11 +55,7 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
     const { result } = await t.owner.call("config/list", { repo, field: "svc.timeout" });
     if (result["svc"]?.["timeout"] !== value) wrong.push(`${what}: its set took hold`);
   }
-  const slowest = Math.round(Math.max(...waits));
-  // Within a second is the bar; on a machine that does much else the figure says more than an assertion.
-  const late = waits.filter(wait => wait > 1_000).length;
-  const note = `slowest close after ${slowest} ms, ${late} later than 1 s`;
-  reportPromise({ row: "S5", tried: rounds, failed: wrong.length, note });
+  reportPromise({ row: "S5", tried: rounds, failed: wrong.length, note: "revokes, of four connections each" });
   expect(wrong).toEqual([]);
   await t.restart();
   expect((await t.owner.call("key/list")).result).toEqual([]);

@@ -23,9 +23,22 @@ describe.concurrent("a hand edit reaches a watching client as one change, saved 
   });
 });
 
-test("several fields changed by one save are one change, an edit of comments alone is none", async () => {
+test("an edit of comments alone is taken up and is no change", async () => {
   await using shop = await startShop();
-  await saveByRename(shop.file, shopText.replace("half a minute", "thirty seconds"));
+  const edited = shopText.replace(`"timeout"`, `// the CI machine is slow\n      "timeout"`);
+  await saveByRename(shop.file, edited);
+  // That the daemon has read it shows in where it says that the value stands.
+  const { line } = placeIn(edited, `"timeout"`);
+  const explain = () => shop.t.owner.call("config/explain", { repo: "shop", field: "svc.timeout" });
+  await until(async () => (await explain()).result.line === line, "the edit to be taken up");
+  expect(await shop.revision()).toBe(1);
+  await shop.set({ "svc.timeout": 46 });
+  expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 2, source: "set" });
+  expect(await shop.read()).toBe(edited.replace("30", "46"));
+});
+
+test("several fields changed by one save are one change", async () => {
+  await using shop = await startShop();
   await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_hour": 5`));
   const change = await shop.t.owner.nextChange();
   expect(change.revision).toBe(2);

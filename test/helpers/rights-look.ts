@@ -1,0 +1,90 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ErrorEntry } from "../../shared/errors.ts";
+import type { Grants, Right } from "../../shared/grants.ts";
+import type { HistoryEntry, OperationName, OperationResults } from "../../shared/protocol.ts";
+import type { TestClient } from "./daemon.ts";
+import { entrySeen, may } from "./rights-model.ts";
+import { type RightsWorld, repositories } from "./rights-world.ts";
+
+/** A key's round, and what a client of the key sees in it that the model does not say. */
+export class Look {
+  /** A line for each leak, and for each thing that is kept from the key though it may see it. */
+  readonly wrong: string[] = [];
+  /** Every reply that it got. */
+  readonly replies: unknown[] = [];
+  readonly world: RightsWorld;
+  readonly owner: TestClient;
+  readonly tool: TestClient;
+  readonly grants: Grants;
+  readonly name: string;
+  readonly round: number;
+
+  constructor(world: RightsWorld, tool: TestClient, grants: Grants, name: string, round: number) {
+    this.world = world;
+    this.owner = world.t.owner;
+    this.tool = tool;
+    this.grants = grants;
+    this.name = name;
+    this.round = round;
+  }
+
+  readonly ask: TestClient["call"] = async (name, args) => {
+    const reply = await this.tool.call(name, args);
+    this.replies.push(reply);
+    return reply;
+  };
+
+  same(what: string, given: unknown, wanted: unknown): void {
+    if (!isDeepStrictEqual(given, wanted))
+      this.wrong.push(`${what}: ${JSON.stringify(given)}, and the model says ${JSON.stringify(wanted)}`);
+  }
+
+  /** What the key is answered is what the owner is, reduced by the model. Of both that part is compared. */
+  async compare<Name extends OperationName>(
+    name: Name,
+    args: { readonly [name: string]: unknown },
+    reduce: (result: OperationResults[Name]) => unknown,
+    part = (result: OperationResults[Name]): OperationResults[Name] => result,
+  ): Promise<void> {
+    const [given, wanted] = [await this.ask(name, args), await this.owner.call(name, args)];
+    this.same(
+      `${name} ${JSON.stringify(args)}`,
+      [part(given.result), given.revision, given.errors],
+      [reduce(part(wanted.result)), wanted.revision, wanted.errors],
+    );
+  }
+
+  may(right: Right, repo: string, field: string): boolean {
+    return may(this.grants, right, repo, field);
+  }
+
+  mayAny(right: Right, repo: string): boolean {
+    return this.world.paths.some(field => this.may(right, repo, field));
+  }
+
+  get visible(): readonly string[] {
+    return repositories.filter(repo => this.mayAny("read", repo));
+  }
+
+  readonly entriesSeen = (repo: string, entries: readonly HistoryEntry[]) =>
+    entries.flatMap(entry => entrySeen(this.grants, this.name, repo, entry) ?? []);
+}
+
+/** The same text for two replies that differ in nothing but the name. */
+export function masked(reply: unknown, name: string): string {
+  return JSON.stringify(reply).replaceAll(name, "NAME");
+}
+
+export function placesOf(errors: readonly ErrorEntry[]): string[] {
+  return errors.map(({ code, repo, field }) => `${code} ${repo} ${field}`).sort();
+}
+
+/** Where a set of the field is refused. */
+export function refusals(look: Look, repos: readonly string[], field: string): string[] {
+  const known = repos.filter(repo => look.mayAny("write", repo));
+  const left = known.filter(repo => !look.may("write", repo, field));
+  const places = repos.filter(repo => !known.includes(repo)).map(repo => `1007 ${repo} undefined`);
+  if (left.length < known.length) places.push(...left.map(repo => `1007 ${repo} ${field}`));
+  else if (known.length > 0) places.push(`1007 undefined ${field}`);
+  return places.sort();
+}

@@ -1,0 +1,85 @@
+import { type Config, countConfigFields, filterConfig } from "../../shared/config.ts";
+import type { Grants, Right } from "../../shared/grants.ts";
+import type {
+  ConfigChanged,
+  Explanation,
+  HealthProblem,
+  HistoryEntry,
+  RepositoryEntry,
+} from "../../shared/protocol.ts";
+
+/*
+ * What a key may see, written a second time from the pages "key/* and grants" and "config/watch and events" of
+ * docs/protocol.md, and in another way than in the product: each function reduces what the owner is answered.
+ */
+
+/** Rights add up, write includes read, a star stands at the end. */
+export function may(grants: Grants, right: Right, repo: string, field: string): boolean {
+  for (const { repos, fields: given, right: allowed } of grants) {
+    if (right === "write" && allowed === "read") continue;
+    if (typeof repos !== "string" && repos.indexOf(repo) < 0) continue;
+    for (const pattern of given) {
+      const [start = "", ...rest] = pattern.split("*");
+      if (rest.length > 0 ? field.indexOf(start) === 0 : field === pattern) return true;
+    }
+  }
+  return false;
+}
+
+/** Whether it may read the field in some repository, one that is there or not. */
+export function maySomewhere(grants: Grants, field: string): boolean {
+  return grants.some(grant => grant.repos.length > 0 && may([{ ...grant, repos: "*" }], "read", "any", field));
+}
+
+/** Whether it may read whatever a field of the repository may be called. */
+export function mayReadAll(grants: Grants, repo: string): boolean {
+  return may(grants, "read", repo, "\u0000");
+}
+
+export function configSeen(grants: Grants, repo: string, config: Config): Config {
+  return filterConfig(config, (scope, field) => may(grants, "read", repo, `${scope}.${field}`));
+}
+
+/** An entry of the history, or an event without its repository; undefined if nothing of it shows. `name` is the key's own. */
+export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
+  grants: Grants,
+  name: string,
+  repo: string,
+  entry: Entry,
+): Entry | undefined {
+  const seen = { ...entry, actor: actorSeen(name, entry.actor) };
+  if (entry.source === "forget") return may(grants, "read", repo, entry.field ?? "") ? seen : undefined;
+  // The beginning of a repository without values hides nothing.
+  if (Object.keys(entry.changes).length === 0) return seen;
+  const changes = Object.entries(entry.changes).flatMap(([scope, fields]) => {
+    const left = Object.entries(fields).filter(([field]) => may(grants, "read", repo, `${scope}.${field}`));
+    return left.length === 0 ? [] : [[scope, Object.fromEntries(left)] as const];
+  });
+  return changes.length === 0 ? undefined : { ...seen, changes: Object.fromEntries(changes) };
+}
+
+/** Without the place in the home, which is the owner's alone. */
+export function explanationSeen(name: string, { file, line, column, ...rest }: Explanation): Explanation {
+  return { ...rest, ...(rest.actor !== undefined && { actor: actorSeen(name, rest.actor) }) };
+}
+
+function actorSeen(name: string, actor: string): string {
+  if (actor === "file" || actor === "owner") return actor;
+  return actor === name ? "this key" : "another key";
+}
+
+/** A repository's entry, of which `stored` are all stored values. */
+export function repositorySeen(grants: Grants, entry: RepositoryEntry, stored: Config): RepositoryEntry {
+  const health = entry.health.flatMap(problem => problemSeen(grants, entry.id, problem) ?? []);
+  return { ...entry, modified: countConfigFields(configSeen(grants, entry.id, stored)), health };
+}
+
+function problemSeen(grants: Grants, repo: string, problem: HealthProblem): HealthProblem | undefined {
+  const { field, code, line } = problem;
+  if (field !== undefined) {
+    // A scope's problem bears its name alone.
+    return may(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : undefined;
+  }
+  if (code !== 1106 || mayReadAll(grants, repo)) return problem;
+  return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+}

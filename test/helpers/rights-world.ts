@@ -1,0 +1,149 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import type { Grant, Grants } from "../../shared/grants.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "./daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** Whose values change. The file of `sick` has problems, that of `broken` was broken from the start. */
+export const changing = ["alpha", "beta", "gamma"] as const;
+export const repositories = [...changing, "sick", "broken"];
+/** Each takes any short text, so that each value can tell where it comes from. */
+export const texts = [
+  "svc.domain",
+  "svc.provider",
+  "svc.proxy_domain",
+  "svc.proxy_url",
+  "svc.application_path",
+  "team.lead",
+  "team.lead_phone",
+  "team.channel",
+] as const;
+/** And two that a rule binds to each other. */
+export const fields = [...texts, "team.desk", "team.desks"] as const;
+
+const patterns = [
+  ...fields,
+  "*",
+  "svc.*",
+  "team.*",
+  "svc.pro*",
+  "svc.proxy_*",
+  "team.lead*",
+  "team.desk*",
+  "t*",
+  "nope.*",
+  "svc.nope",
+];
+const anyGrant: fc.Arbitrary<Grant> = fc.record(
+  {
+    repos: fc.oneof(fc.constant("*" as const), fc.subarray([...repositories, "nowhere"])),
+    fields: fc.subarray(patterns, { minLength: 1, maxLength: 3 }),
+    right: fc.constantFrom("read" as const, "write" as const),
+  },
+  { noNullPrototype: true },
+);
+const anyField = fc.oneof(fc.constantFrom(...texts), fc.constantFrom("team.desk", "team.desks"));
+/** May write one thing here and another there, which chance alone makes too seldom. */
+const divided: fc.Arbitrary<Grants> = fc.tuple(anyField, anyField).map(([one, other]) => [
+  { repos: ["alpha"], fields: [one], right: "write" },
+  { repos: ["beta", "gamma"], fields: [other], right: "write" },
+]);
+export const anyGrants: fc.Arbitrary<Grants> = fc.oneof(
+  { weight: 3, arbitrary: fc.array(anyGrant, { maxLength: 3 }) },
+  { weight: 1, arbitrary: divided },
+);
+
+const text = { type: "string", default: "" };
+const team = {
+  type: "object",
+  properties: {
+    lead: text,
+    lead_phone: text,
+    channel: text,
+    desks: { type: "object", default: {} },
+    desk: { ...text, "x-keyOf": "desks" },
+  },
+};
+
+/** Said by the error of the broken file. */
+export const brokenWords = "secret-words";
+const brokenText = `{ "config": { "team": { "lead": 1, "${brokenWords}": 2, "${brokenWords}": 3 } } }`;
+/** Of a key that changes what it likes; none but the owner may learn it. */
+export const rivalName = "secret name";
+
+/** A text that tells its place; whoever may not read there must never see it. */
+export function mark(repo: string, field: string, round: number): string {
+  return `mark-${repo}-${field}-${round}-end`;
+}
+
+/** The marks in a text: what may stand in it only for a key that may read there. */
+export function* marksIn(text: string): Generator<readonly [repo: string, field: string]> {
+  for (const [, repo = "", field = ""] of text.matchAll(/mark-([a-z]+)-([a-z_.]+)-\d+-end/g)) yield [repo, field];
+}
+
+export function markedValue(repo: string, field: string, round: number): JsonValue {
+  const marked = mark(repo, field, round);
+  if (field === "team.desk") return "left";
+  return field === "team.desks" ? { left: marked, right: marked } : marked;
+}
+
+/** A file whose values are good but for one, and that has an unknown field and an unknown scope. */
+function sickText(round: number): string {
+  const config: { [scope: string]: { [field: string]: JsonValue } } = { svc: { nope: 1 }, team: {}, nope: { at: 1 } };
+  for (const [index, path] of texts.entries()) {
+    const [scope = "", field = ""] = path.split(".");
+    Object.assign(config[scope] ?? {}, { [field]: index === round % texts.length ? 7 : mark("sick", path, round) });
+  }
+  return JSON.stringify({ config });
+}
+
+/** A daemon in which something happens, round by round, so that there is something to be kept from keys. */
+export interface RightsWorld extends AsyncDisposable {
+  readonly t: TestDaemon;
+  /** Every field that there is. */
+  readonly paths: readonly string[];
+  /** In each repository: a field's past is forgotten, all fields are set, and one that stands alone. The owner watches. */
+  happen(round: number): Promise<void>;
+}
+
+export async function startRightsWorld(): Promise<RightsWorld> {
+  const home = await temporaryFolder();
+  for (const folder of ["scopes", "repos"]) await mkdir(join(home.path, folder));
+  await writeFile(join(home.path, "scopes/team.schema.json"), JSON.stringify(team));
+  await writeFile(join(home.path, "repos/sick.json"), sickText(0));
+  await writeFile(join(home.path, "repos/broken.json"), brokenText);
+  const t = await startTestDaemon({ home: home.path });
+  const { owner } = t;
+  await until(async () => (await owner.call("scope/list")).result.length === 2, "the scope");
+  for (const repo of changing) await t.addRepository(repo);
+  const rival = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], rivalName);
+  await owner.call("config/watch");
+  const scopes = (await owner.call("scope/list")).result;
+  return {
+    t,
+    paths: scopes.flatMap(({ scope, schema }) => Object.keys(schema.properties).map(field => `${scope}.${field}`)),
+    happen: round => happen(owner, rival, round),
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function happen(owner: TestClient, rival: TestClient, round: number): Promise<void> {
+  const must = async ({ errors }: { readonly errors: readonly unknown[] }) => {
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  };
+  const field = texts[round % texts.length] ?? texts[0];
+  for (const repo of changing) {
+    await must(await owner.call("history/forget", { repo, field }));
+    const values = Object.fromEntries(fields.map(path => [path, markedValue(repo, path, round)]));
+    await must(await owner.call("config/set", { repo, ...values }));
+    const alone = mark(repo, field, round);
+    await must(await rival.call("config/set", { repo, [field]: `${alone} again`, reason: `because of ${alone}` }));
+  }
+  const { result } = await owner.call("file/read", { repo: "sick" });
+  await must(await owner.call("file/write", { repo: "sick", text: sickText(round), expected: result.text }));
+}
