@@ -20,7 +20,7 @@ its main work tree's repository, unless it was added itself. \`--repo\` names an
 by name.
 
 **Where options stand.** After the command. Those that most commands take may stand before it as well:
-\`repoconf --repo shop get svc.timeout\`.
+\`repoconf --json list\`.
 
 **Which daemon.** The one that runs on the home: \`--home\`, else \`REPOCONF_HOME\`, else the system's folder for data of
 programs. If none runs, a command that needs one starts it in the background, and it leaves half an hour after its last

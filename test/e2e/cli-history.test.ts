@@ -218,7 +218,7 @@ describe.concurrent("undo and restore on the command line", () => {
     await home.succeed(["set", "svc.domain=hidden"]);
     expect(withoutTimes(await home.succeed(["undo"], { environment }))).toEqual([
       "Undid revision 2 of TIME, by owner (set).",
-      "Restored svc.timeout = 900",
+      "Restored svc.timeout = 900 (default)",
       "This is revision 4; to bring back what was undone: repoconf undo",
     ]);
     await home.succeed(["set", "svc.domain=hidden again"]);

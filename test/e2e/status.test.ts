@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect } from "../../main/client/client.ts";
@@ -7,7 +7,10 @@ import { until } from "../helpers/daemon.ts";
 
 test("status and doctor tell what was turned away and which files want to be mended", async () => {
   await using home = await makeCommandHome();
-  for (const name of ["shop", "bakery"]) await home.succeed(["repo", "add", name, "--id", name]);
+  for (const name of ["shop", "bakery"]) {
+    await mkdir(join(home.workFolder, name));
+    await home.succeed(["repo", "add", name, "--id", name]);
+  }
   const well = await home.succeed(["status"]);
   expect(well).toMatch(/^repositories {2}2$/m);
   expect(well).toMatch(/^clients {7}1, with this command$/m);

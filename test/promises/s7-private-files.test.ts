@@ -44,6 +44,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
         child.once("error", reject);
         child.once("exit", code => resolve(code));
       });
+    await mkdir(join(folder.path, "shop"));
     const commands = [
       ["repo", "add", "shop", "--id", "shop"],
       ["set", "svc.timeout=5", "--repo", "shop"],

@@ -1,4 +1,4 @@
-import { lstat, readdir, readFile, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
@@ -68,6 +68,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     keyOf = /repoconf_\w{12}_[\w-]{43}/.exec(await run(["key", "create", "tool", "--right", "write"]))?.[0] ?? "";
     const toolFile = join(home.workFolder, "tool.key");
     await writeFile(toolFile, `${keyOf}\n`, { mode: 0o600 });
+    await mkdir(join(home.workFolder, "shop"));
     await run(["repo", "add", "shop", "--id", "shop"]);
     await run(["set", "svc.timeout=5", "--repo", "shop", "--json"]);
     const commands = [
