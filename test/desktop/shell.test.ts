@@ -130,9 +130,9 @@ test("the window comes back where it stood, and start at login is an entry that 
   }
   if (process.platform === "linux") {
     const entry = await readFile(join(folder.path, "config/autostart/repoconf.desktop"), "utf8");
-    expect(entry).toContain("[Desktop Entry]");
+    expect(entry.split("\n")).toContain("[Desktop Entry]");
     // Uninstalling takes the program away and not this file: desktops pass over an entry whose program is gone.
-    expect(entry).toContain(`TryExec=${process.execPath}\n`);
+    expect(entry.split("\n")).toContain(`TryExec=${process.execPath}`);
   }
   await using again = await startApp(home);
   expect(again.windows[0]?.options).toMatchObject({ x: 40, y: 30, width: 1000, height: 700 });

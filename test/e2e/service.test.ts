@@ -27,8 +27,9 @@ async function standInForSystemd(home: CommandHome, broken = false) {
       const [, line] = /^ExecStart=(.*)$/m.exec(readFileSync(unit, "utf8"));
       const command = [...line.matchAll(/"((?:[^"\\\\]|\\\\.)*)"/g)].map(([, text]) =>
         text.replace(/\\\\(.)/g, "$1").replaceAll("%%", "%").replaceAll("$$", "$"));
-      // As systemd does: nothing of the shell's environment.
-      const child = spawn(command[0], command.slice(1), { detached: true, stdio: "ignore", env: {} });
+      // As systemd does: nothing of the shell's environment. The person's own home is not for tests.
+      const env = { HOME: ${JSON.stringify(home.workFolder)} };
+      const child = spawn(command[0], command.slice(1), { detached: true, stdio: "ignore", env });
       writeFileSync(pidFile, String(child.pid));
       child.unref();
     }

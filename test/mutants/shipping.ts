@@ -4,11 +4,12 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
-    takenOut: "the maintainer that a .deb has to name",
+    takenOut: "the address of the maintainer that a .deb has to name",
     file: "electron-builder.yml",
-    find: "  maintainer: Repoconf contributors",
-    replace: "  vendor: Repoconf contributors",
+    find: "Repoconf contributors <maintainers@repoconf.invalid>",
+    replace: "Repoconf contributors",
     test: "test/packing/app.test.ts",
+    name: "a .deb can be made",
   },
   {
     promise: "shipping",
