@@ -238,8 +238,8 @@ export const mutants: readonly Mutant[] = [
     ...s7,
     takenOut: "the mode of the files that the daemon makes",
     file: "main/daemon/home.ts",
-    find: "temporaryFolder: home.temporary, mode: 0o600,",
-    replace: "temporaryFolder: home.temporary, mode: 0o666,",
+    find: "{ path, temporaryFolder, mode: 0o600,",
+    replace: "{ path, temporaryFolder, mode: 0o666,",
   },
   {
     ...s7,
