@@ -6,6 +6,7 @@ const s5 = { promise: "S5", test: "test/promises/s5-revoke.test.ts" };
 const s6 = { promise: "S6", test: "test/promises/s6-rights.test.ts" };
 const s7 = { promise: "S7", test: "test/promises/s7-private-files.test.ts" };
 const s9 = { promise: "S9", test: "test/promises/s9-names.test.ts" };
+const s10 = { promise: "S10", test: "test/promises/s10-hostile-packets.test.ts" };
 const s11 = { promise: "S11", test: "test/promises/s11-desktop-shell.test.ts" };
 const s13 = { promise: "S13", test: "test/promises/s13-journal-damage.test.ts" };
 
@@ -287,18 +288,25 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s9,
-    takenOut: "the refusal of a member called __proto__ in a value",
+    takenOut: "the refusal of a member called __proto__ in a value: the disk is blamed",
     file: "main/daemon/scopes.ts",
     find: `  if (Object.hasOwn(value, "__proto__")) return path;\n`,
     replace: "",
   },
   {
-    promise: "S10",
-    takenOut: "the refusal of binary data in arguments",
-    file: "main/daemon/measure.ts",
-    find: "if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {",
-    replace: "if (value === undefined) {",
-    test: "test/promises/s10-hostile-packets.test.ts",
+    ...s10,
+    takenOut: "the look whether an operation's name is a text",
+    file: "main/daemon/dispatch.ts",
+    find: `(typeof value === "string" ? value.slice(0, 64) : "")`,
+    replace: "(value as string).slice(0, 64)",
+  },
+  {
+    ...s10,
+    takenOut: "the one catch: a refused message ends the daemon",
+    file: "main/daemon/dispatch.ts",
+    find: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });`,
+    replace: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
+      throw error;`,
   },
   {
     ...s11,
@@ -348,10 +356,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s13,
-    takenOut: "the comparison with the line before",
+    takenOut:
+      "the comparison of a journal's line with the one behind it: a history with a gap is told as if it were all",
     file: "main/daemon/store/journal/journal.ts",
-    find: "if (line === undefined || (expected !== undefined && line.previous !== expected))",
+    find: "if (line === undefined || (expected !== undefined && line.hash !== expected))",
     replace: "if (line === undefined)",
+  },
+  {
+    ...s13,
+    takenOut:
+      "both comparisons that find a gap in what a watcher missed, of hashes and of numbers (either alone suffices)",
+    edits: [
+      {
+        file: "main/daemon/store/journal/journal.ts",
+        find: "if (line === undefined || (expected !== undefined && line.previous !== expected))",
+        replace: "if (line === undefined)",
+      },
+      {
+        file: "main/daemon/store/repository-history.ts",
+        find: "    if (change.revision !== at + 1) throw lostRevision(repository, at + 1);\n",
+        replace: "",
+      },
+    ],
   },
   {
     promise: "documents",

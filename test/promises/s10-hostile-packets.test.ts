@@ -2,14 +2,15 @@ import { connect as connectTcp } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
-import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
+import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 
 const operations = Object.keys(argumentSchemas).filter(
-  // These would end what the test needs, rightly.
-  name => !["daemon/stop", "key/revoke"].includes(name),
+  // These would end what the test needs, rightly, or look through the whole disk.
+  name => !["daemon/stop", "key/revoke", "repo/scan"].includes(name),
 );
 
 function oneOf<Value>(random: Random, values: readonly [Value, ...Value[]]): Value {
@@ -65,7 +66,9 @@ function name(random: Random): string {
 /** A packet: well formed with hostile arguments, or (unless `formed`) damaged, or nothing of the kind, which ends the connection. */
 function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer> {
   const operation = operations[random(operations.length)] ?? "config/list";
-  const event = () => JSON.stringify(["svc", ...operation.split("/"), value(random, 0)]);
+  // Mostly an operation that there is, else anything in its place.
+  const names = () => (random(8) > 0 ? operation.split("/") : [value(random, 3), value(random, 3)].slice(random(3)));
+  const event = () => JSON.stringify(["svc", ...names(), value(random, 0)]);
   switch (random(formed ? 5 : 12)) {
     case 0:
     case 1:
@@ -96,43 +99,55 @@ function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer
   }
 }
 
-/** Sends random packets on a connection of its own until it is cut off or has sent enough. Resolves with how many went out. */
-async function attackByWebSocket(t: TestDaemon, random: Random, packets: number): Promise<number> {
-  const socket = new WebSocket(`${t.url.replace("http:", "ws:")}/socket.io/?EIO=4&transport=websocket`);
-  await new Promise<void>((resolve, reject) => {
-    socket.addEventListener("open", () => resolve());
-    socket.addEventListener("error", () => reject(new Error("the daemon takes no connection any more")));
-  });
-  if (random(6) > 0) socket.send(`40${JSON.stringify({ apiKey: t.ownerKey })}`);
-  const formed = random(2) === 0;
-  let sent = 0;
-  while (sent < packets && socket.readyState === WebSocket.OPEN) {
-    socket.send(packet(random, formed));
-    sent++;
-    if (random(8) === 0) await delay(1);
-  }
-  socket.close();
-  return sent;
+/** What went out, how many of it asked for an answer that must come, and how many answers came. */
+interface Attack {
+  readonly sent: number;
+  readonly asked: number;
+  readonly answered: number;
 }
 
-async function attackByPolling(t: TestDaemon, random: Random): Promise<number> {
+const answersIn = (packets: readonly string[]) => packets.filter(one => /^43\d+\[/.test(one)).length;
+
+/** Sends random packets on a connection of its own until it is cut off or has sent enough. */
+async function attackByWebSocket(t: TestDaemon, random: Random, packets: number): Promise<Attack> {
+  const hasKey = random(6) > 0;
+  // The daemon hears nobody before it has answered the handshake.
+  using raw = await openRawWebSocket(t.url, hasKey ? t.ownerKey : undefined);
+  const formed = random(2) === 0;
+  let sent = 0;
+  let asked = 0;
+  while (sent < packets && raw.socket.readyState === WebSocket.OPEN) {
+    const one = packet(random, formed);
+    raw.socket.send(one);
+    sent++;
+    if (hasKey && formed && /^42\d/.test(String(one))) asked++;
+    if (random(8) === 0) await delay(1);
+  }
+  if (asked > 0) await until(() => raw.closed || answersIn(raw.received) >= asked, "the answers");
+  return { sent, asked, answered: asked > 0 ? answersIn(raw.received) : 0 };
+}
+
+async function attackByPolling(t: TestDaemon, random: Random): Promise<Attack> {
   const opened = await (await fetch(t.url + pollingHandshake)).text();
   const { sid }: { sid: string } = JSON.parse(opened.slice(1));
-  const address = `${t.url}${pollingHandshake}&sid=${random(5) === 0 ? text(random, 20) : sid}`;
-  const parts = [`40${JSON.stringify({ apiKey: t.ownerKey })}`, ...Array.from({ length: 5 }, () => packet(random))];
+  const ask = (address: string, options?: RequestInit) =>
+    fetch(address, options)
+      .then(answer => answer.text())
+      .catch(() => "");
+  const own = `${t.url}${pollingHandshake}&sid=${sid}`;
+  await ask(own, { method: "POST", body: `40${JSON.stringify({ apiKey: t.ownerKey })}` });
+  await ask(own);
+  const address = random(5) === 0 ? `${t.url}${pollingHandshake}&sid=${text(random, 20)}` : own;
+  const parts = Array.from({ length: 5 }, () => packet(random));
   const body = parts.map(part => (typeof part === "string" ? part : `b${Buffer.from(part).toString("base64")}`));
   const method = oneOf(random, ["POST", "POST", "POST", "PUT", "DELETE", "OPTIONS"]);
-  await fetch(address, { method, body: body.join(oneOf(random, ["\x1e", "\x1e", "\n", ""])) })
-    .then(answer => answer.text())
-    .catch(() => "");
-  await fetch(address, { method: "POST", body: "1" })
-    .then(answer => answer.text())
-    .catch(() => "");
-  return parts.length;
+  await ask(address, { method, body: body.join(oneOf(random, ["\x1e", "\x1e", "\n", ""])) });
+  await ask(address, { method: "POST", body: "1" });
+  return { sent: parts.length, asked: 0, answered: 0 };
 }
 
 /** Requests as no client sends them. */
-async function attackByHttp(t: TestDaemon, random: Random): Promise<number> {
+async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   const { host, hostname, port } = new URL(t.url);
   const method = oneOf(random, ["GET", "POST", "get", "", "\0", "CONNECT", "TRACE", "X".repeat(100)]);
   const targets = [
@@ -162,7 +177,7 @@ async function attackByHttp(t: TestDaemon, random: Random): Promise<number> {
     socket.write(request.slice(0, random(request.length)));
     socket.destroy();
   }
-  return 1;
+  return { sent: 1, asked: 0, answered: 0 };
 }
 
 test("S10 hostile packets neither crash nor starve: random packets by websocket, polling and HTTP, neighbours answered throughout", async () => {
@@ -173,6 +188,8 @@ test("S10 hostile packets neither crash nor starve: random packets by websocket,
   const crashes: string[] = [];
   const onCrash = (error: unknown) => void crashes.push(String(error));
   process.on("uncaughtExceptionMonitor", onCrash);
+  // In a process of its own the daemon would end by these too.
+  process.on("unhandledRejection", onCrash);
   const { socket, call } = await t.connect();
   let answers = 0;
   let slowest = 0;
@@ -189,24 +206,33 @@ test("S10 hostile packets neither crash nor starve: random packets by websocket,
     }
   })();
   let sent = 0;
+  let asked = 0;
+  let answered = 0;
   while (sent < total) {
     const which = random(10);
-    if (which < 6) sent += await attackByWebSocket(t, random, 50);
-    else if (which < 8) sent += await attackByPolling(t, random);
-    else sent += await attackByHttp(t, random);
+    const attack =
+      which < 6 ? attackByWebSocket(t, random, 50) : (which < 8 ? attackByPolling : attackByHttp)(t, random);
+    const tried = await attack;
+    sent += tried.sent;
+    asked += tried.asked;
+    answered += tried.answered;
   }
   done = true;
   await neighbour;
   process.off("uncaughtExceptionMonitor", onCrash);
+  process.off("unhandledRejection", onCrash);
   const cut = socket.connected ? 0 : 1;
   const surprises = t.log.filter(line => line.includes("failed in a way it should not"));
-  const failed = crashes.length + surprises.length + cut;
-  const note = `${answers} answers to a neighbour meanwhile, the slowest after ${Math.round(slowest)} ms`;
+  const failed = crashes.length + surprises.length + cut + (asked - answered);
+  const note = `${answered} of them answered by an operation; ${answers} answers to a neighbour meanwhile, the slowest after ${Math.round(slowest)} ms`;
   reportPromise({ row: "S10", tried: sent, failed, note });
   expect(crashes).toEqual([]);
   expect(surprises).toEqual([]);
   expect(cut).toBe(0);
   expect(answers).toBeGreaterThan(10);
+  // Each message that is one gets its answer; and that there are enough of them, or nothing was tried.
+  expect(answered).toBe(asked);
+  expect(asked).toBeGreaterThan(sent / 4);
   expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
   await t.restart();
   expect((await t.owner.call("key/self")).errors).toEqual([]);

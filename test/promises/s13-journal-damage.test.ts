@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { checkJournals } from "../../main/cli/doctor/journal-check.ts";
 import { homeAt } from "../../main/home.ts";
-import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -93,10 +93,32 @@ async function findUntruths(t: TestDaemon, repo: string, toldByDoctor: boolean):
     )
       wrong.push(`revision ${at} is listed as ${JSON.stringify(then)}`);
   }
+  wrong.push(...(await findUntruthsInEvents(t, repo, revision)));
   // And it goes on.
   const { errors } = await call("config/set", { repo, "svc.timeout": 500 });
   if (errors.length > 0) wrong.push(`a set gets ${JSON.stringify(errors)}`);
   return wrong;
+}
+
+/** The same of what a watcher is sent that was away from revision 1 on. */
+async function findUntruthsInEvents(t: TestDaemon, repo: string, newest: number): Promise<string[]> {
+  const { socket, call, events } = await t.connect();
+  let cut = false;
+  socket.once("disconnect", () => {
+    cut = true;
+  });
+  const { errors } = await call("config/watch", { repo, since: 1 });
+  const [error] = errors;
+  if (error !== undefined) return [1110, 1112].includes(error.code) ? [] : [`a watch gets ${JSON.stringify(errors)}`];
+  const sent = () => events.flatMap(([resource, , payload]) => (resource === "config" ? [payload] : []));
+  // Where the journal turns out to be damaged on the way, the connection ends.
+  await until(() => cut || newest === 1 || sent().at(-1)?.revision === newest, "what a watcher missed");
+  socket.close();
+  return sent().flatMap(({ revision, source, changes }, index) => {
+    const value = changes["svc"]?.["timeout"]?.value;
+    const isTrue = revision > revisions ? source === "file" : value === revision;
+    return isTrue && revision === index + 2 ? [] : [`event ${index} is ${revision}: ${JSON.stringify(changes)}`];
+  });
 }
 
 test("S13 damage to the journal is never taken for history: random damage, then everything that is told of the past", async () => {
