@@ -54,10 +54,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s3,
-    takenOut: "the refusal of scripts and images for pages of other sites",
-    file: "main/daemon/guard.ts",
-    find: "originHeaders.length === 0 && isForeignLoad(request)",
-    replace: "false",
+    takenOut:
+      "both refusals of an image for a page of another site, the guard's and the header's (either alone suffices)",
+    edits: [
+      {
+        file: "main/daemon/guard.ts",
+        find: "originHeaders.length === 0 && isForeignLoad(request)",
+        replace: "false",
+      },
+      {
+        file: "main/daemon/screen.ts",
+        find: `    "Cross-Origin-Resource-Policy": "same-origin",\n`,
+        replace: "",
+      },
+    ],
   },
   {
     ...s4,
