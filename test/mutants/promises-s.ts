@@ -278,7 +278,7 @@ export const mutants: readonly Mutant[] = [
     takenOut: "the proof that a daemon is the home's, before it is sent a key",
     file: "main/client/locate.ts",
     find: "return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;",
-    replace: "return endpoint;",
+    replace: "return one.length === other.length || timingSafeEqual(one, other) ? endpoint : undefined;",
   },
   {
     promise: "S8",
@@ -406,7 +406,7 @@ export const mutants: readonly Mutant[] = [
     test: "test/main/cli/rotating-log.test.ts",
   },
   {
-    promise: "hand edits",
+    promise: "edits",
     takenOut: "the comparison of values: an edit of comments alone is a revision",
     file: "main/daemon/store/repository.ts",
     find: "changes.length > 0 || begins ?",

@@ -50,8 +50,10 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
   const watched = watchArguments();
   /** What was printed, by the command that printed it. */
   const said: { readonly command: string; readonly text: string }[] = [];
+  const failed: string[] = [];
   const run = async (args: readonly string[], environment: { readonly [name: string]: string } = {}) => {
-    const { output, errorOutput } = await home.run(args, { environment });
+    const { code, output, errorOutput } = await home.run(args, { environment });
+    if (code !== 0) failed.push(args.slice(0, 2).join(" "));
     said.push({ command: args.join(" "), text: output + errorOutput });
     return output;
   };
@@ -167,6 +169,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     note: `places searched for ${secrets.length} secrets`,
   });
   // That there was something to find: else the search would be a comfort and no test.
+  expect(failed.sort()).toEqual(["list --repo", "list --repo", "set svc.nope=5"]);
   expect(keyOf).toMatch(/^repoconf_/);
   expect(codes.length).toBeGreaterThan(0);
   expect(sessionKeys.length).toBe(browser === undefined ? 1 : 2);
