@@ -4,6 +4,8 @@ import { dirname, join, resolve } from "node:path";
 /** A git work tree, told by its files alone: git itself need not be installed. */
 export interface WorkTree {
   readonly folder: string;
+  /** Git's own folder for this work tree: `.git`, or what the file `.git` of a linked worktree or a submodule names. */
+  readonly gitFolder: string;
   /** For a linked worktree the folder of the main one. */
   readonly mainFolder?: string;
 }
@@ -19,15 +21,15 @@ export async function findWorkTree(folder: string): Promise<WorkTree | undefined
 async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   const entry = join(folder, ".git");
   const stats = await stat(entry).catch(() => undefined);
-  if (stats?.isDirectory()) return { folder };
+  if (stats?.isDirectory()) return { folder, gitFolder: entry };
   if (!stats?.isFile()) return undefined;
   const pointer = /^gitdir: (.+)$/m.exec(await readFile(entry, "utf8"))?.[1];
   if (pointer === undefined) return undefined;
   const gitFolder = resolve(folder, pointer);
   // A linked worktree names the shared folder; a submodule, which is a repository of its own, does not.
   const common = await readFile(join(gitFolder, "commondir"), "utf8").catch(() => undefined);
-  if (common === undefined) return { folder };
-  return { folder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
+  if (common === undefined) return { folder, gitFolder };
+  return { folder, gitFolder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
 }
 
 /** Folders that hold no work tree of a person's own, or so many files that looking is not worth it. */

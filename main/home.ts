@@ -14,6 +14,7 @@ export interface Home {
   readonly settingsFile: string;
   readonly indexFile: string;
   readonly logFile: string;
+  readonly restoreFile: string;
   readonly repositorySchemaFile: string;
   readonly repositories: string;
   readonly journal: string;
@@ -44,6 +45,7 @@ export function homeAt(folder: string): Home {
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
     logFile: at("daemon.log"),
+    restoreFile: at("restore.json"),
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),
     journal: at("journal"),

@@ -7,6 +7,7 @@ import { extract, Header, list, Pax, type ReadEntry } from "tar";
 import packageJson from "../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../shared/repository-id.ts";
 import { homeFormat } from "../daemon/home.ts";
+import { backedUpFolders as folders } from "../daemon/restore.ts";
 import { systemErrorCode } from "../daemon/store/file-system.ts";
 import { listSegments, type Segment } from "../daemon/store/journal/journal.ts";
 import { parseJsonText } from "../daemon/store/json-text.ts";
@@ -14,8 +15,6 @@ import type { Home } from "../home.ts";
 import { CommandError } from "./exit-codes.ts";
 import { visible } from "./terminal.ts";
 
-/** What a backup has of the home's folders. */
-export const folders = ["scopes", "repos", "journal", "removed"] as const;
 const singleFiles = ["format", "settings.json"];
 const manifestName = "manifest.json";
 

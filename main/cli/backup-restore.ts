@@ -1,21 +1,24 @@
-import { mkdir, open, rename as renameFile, rm, rmdir } from "node:fs/promises";
+import { mkdir, open, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { findDaemon } from "../client/locate.ts";
 import { makeHomeFolder, prepareHome } from "../daemon/home.ts";
 import { takeLock } from "../daemon/lock.ts";
-import { systemErrorCode } from "../daemon/store/file-system.ts";
+import {
+  completeRestore,
+  backedUpFolders as folders,
+  isRestoreUnderway,
+  putInPlace,
+  stagingOf,
+} from "../daemon/restore.ts";
 import type { Home } from "../home.ts";
-import { checkArchive, countOf, extractArchive, folders, showProgress } from "./backup-archive.ts";
+import { checkArchive, countOf, extractArchive, showProgress } from "./backup-archive.ts";
 import { CommandError } from "./exit-codes.ts";
 import { confirm, print } from "./terminal.ts";
 
-/** What a restore replaces. The index is a cache of the repositories that were there. */
-const replaced = [...folders, "settings.json", "index.json"] as const;
-
 /**
  * Puts a backup in place of what is in the home, which is kept in `before-restore-<time>/`; the home's keys stay. Throws
- * CommandError, the home being as it was, if a daemon runs, the archive is not good, or something fails on the way.
+ * CommandError if a daemon runs or the archive is not good, HomeError if something fails on the way: the home is as it was.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
@@ -28,6 +31,8 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
   const lock = takeLock(home.lockFile);
   if (lock === undefined) throw homeInUse(home);
   try {
+    // One before this one may have been interrupted.
+    await completeRestore(home);
     await prepareHome(home);
     const before = join(home.folder, `before-restore-${new Date().toISOString().replaceAll(":", "-")}`);
     const kept = await restoreInto(home, file, before);
@@ -40,7 +45,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
 
 /** Returns whether there was anything to keep. */
 async function restoreInto(home: Home, file: string, before: string): Promise<boolean> {
-  const staging = join(home.temporary, "restore");
+  const staging = stagingOf(home);
   // A restore that was killed may have left it.
   await rm(staging, { recursive: true, force: true });
   let empty = false;
@@ -52,45 +57,15 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     showProgress("");
     await mkdir(before, { mode: 0o700 });
     try {
-      await exchange(home.folder, staging, before);
+      await putInPlace(home, before);
       for (const folder of folders) await removeIfEmpty(join(before, folder));
     } finally {
       empty = await removeIfEmpty(before);
     }
     return !empty;
   } finally {
-    await rm(staging, { recursive: true, force: true });
-  }
-}
-
-/**
- * Moves what is in `home` to `before` and what is in `staging` to `home`. If one move fails, those made so far are taken
- * back, and the failure is thrown on. Tests hand in a rename that fails.
- */
-export async function exchange(home: string, staging: string, before: string, rename = renameFile): Promise<void> {
-  const undo: (() => Promise<void>)[] = [];
-  const move = async (from: string, to: string) => {
-    try {
-      await rename(from, to);
-    } catch (error) {
-      if (systemErrorCode(error) === "ENOENT") return;
-      throw error;
-    }
-    undo.push(() => rename(to, from));
-  };
-  try {
-    for (const name of replaced) await move(join(home, name), join(before, name));
-    for (const name of replaced) await move(join(staging, name), join(home, name));
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    try {
-      for (const step of undo.reverse()) await step();
-    } catch {
-      throw new CommandError(
-        `The restore failed (${cause}), and so did taking it back. What was there is in ${before}`,
-      );
-    }
-    throw new CommandError(`The restore failed, and everything is as it was: ${cause}`);
+    // While it is under way, the next start needs it.
+    if (!(await isRestoreUnderway(home))) await rm(staging, { recursive: true, force: true });
   }
 }
 

@@ -43,6 +43,12 @@ async function saveHome(home: Home, file: string, force: boolean): Promise<void>
   const { countOf, showProgress, writeArchive } = await import("./backup-archive.ts");
   const { makeOutputFile } = await import("./output-file.ts");
   const { print, printNote, visible } = await import("./terminal.ts");
+  const { isRestoreUnderway } = await import("../daemon/restore.ts");
+  if (await isRestoreUnderway(home)) {
+    const { CommandError } = await import("./exit-codes.ts");
+    const message = `A restore of the home ${home.folder} is under way, or was interrupted. Wait for it, or let the next start complete it: repoconf restart. Then back up again.`;
+    throw new CommandError(message);
+  }
   await makeOutputFile(file, force, async temporaryFile => {
     const { repositories, inTree, leftOut } = await writeArchive(home, temporaryFile);
     showProgress("");

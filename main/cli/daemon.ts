@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 import { screenFolder } from "./screen-folder.ts";
 
 interface DaemonCommandOptions {
@@ -37,6 +38,8 @@ function parsePort(text: string): number {
 }
 
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
+  const background = options.background === true;
+  if (background) closeInheritedDescriptors();
   const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
@@ -44,7 +47,6 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     import("pino"),
   ]);
   const home = homeFolder(options.home);
-  const background = options.background === true;
   const stream = background
     ? new RotatingLog(homeAt(home).logFile, logFileBytes)
     : pino.destination({ fd: 2, sync: true });

@@ -24,11 +24,18 @@ export async function settleHolding(home: Home): Promise<Holding> {
   }
 }
 
+/** Waits for a file that a running daemon is about to put back; whether it is there. */
+export async function waitForFile(path: string): Promise<boolean> {
+  const isThere = () => lstat(path).then(Boolean, () => false);
+  for (const end = Date.now() + answerTimeout; Date.now() < end; await delay(50)) if (await isThere()) return true;
+  return isThere();
+}
+
 /**
  * Whether a process holds the lock of main/daemon/lock.ts. Asks for a read lock, for an instant and without writing.
  * Throws SQLite's error if the file is no lock.
  */
-async function isLockHeld(path: string): Promise<boolean> {
+export async function isLockHeld(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
   // Of a link and the like the rights' check tells.
   if (!stats?.isFile()) return false;

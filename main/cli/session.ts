@@ -4,6 +4,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
+import { systemErrorCode } from "../daemon/store/file-system.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
 import { isOlder } from "../version.ts";
@@ -32,7 +33,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
   });
   try {
-    await (options.start ? connectOrStart(client, home) : client.connect());
+    await connectOrStart(client, home, options);
   } catch (error) {
     client.close();
     throw await explainFailure(error, home, options);
@@ -40,27 +41,49 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
-/** Milliseconds in which a daemon that others start at the same time is tried again. */
+/** Milliseconds in which a daemon that others start at the same time, or that mends its home, is tried again. */
 const crowdTimeout = 10_000;
 
-async function connectOrStart(client: RepoconfClient, home: Home): Promise<void> {
+async function connectOrStart(client: RepoconfClient, home: Home, options: SessionOptions): Promise<void> {
   for (const end = Date.now() + crowdTimeout; ; ) {
     try {
       // Mostly one runs: looking for it first would cost every command a round trip.
       return await client.connect();
     } catch (error) {
       if (Date.now() >= end) throw error;
-      if ((await findDaemon(home)) === undefined) {
-        const { startDaemonInBackground } = await import("./background.ts");
-        await startDaemonInBackground(home);
-      } else if (!isNobodyThere(error)) throw error;
-      // Else another command's daemon came up since.
+      await waitForWayIn(error, home, options);
     }
   }
 }
 
+/**
+ * After a failed connection: starts a daemon if none runs and that is wanted, or waits until the one that runs has put
+ * back what leads to it. Throws the failure if that does not help, CommandError if a daemon runs and nobody reaches it.
+ */
+async function waitForWayIn(error: unknown, home: Home, options: SessionOptions): Promise<void> {
+  const { settleHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
+  if (isKeyGone(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
+  if ((await findDaemon(home)) !== undefined) {
+    // Another command's daemon came up since.
+    if (isNobodyThere(error)) return;
+    throw error;
+  }
+  if (options.start) {
+    const { startDaemonInBackground } = await import("./background.ts");
+    await startDaemonInBackground(home);
+    return;
+  }
+  if (!isNobodyThere(error)) throw error;
+  const { held, endpoint } = await settleHolding(home);
+  if (endpoint === undefined) throw held ? await unreachable(home) : error;
+}
+
 function isNobodyThere(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1200 && error.details === undefined;
+}
+
+function isKeyGone(error: unknown): boolean {
+  return error instanceof RepoconfError && error.code === 1100 && systemErrorCode(error.cause) === "ENOENT";
 }
 
 /** Says that an older daemon runs: once for each daemon and version of the command, not at every command. */
@@ -73,20 +96,12 @@ async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise
   await writeFile(file, about, { mode: 0o600 }).catch(() => {});
 }
 
-/** A daemon that nobody reaches, and a key that is gone, are told with the way out. */
+/** A key that is not the daemon's is told with the way out. */
 async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
-  if (!(error instanceof RepoconfError)) return error;
-  if (isNobodyThere(error)) {
-    const { settleHolding, unreachable } = await import("./lock-holder.ts");
-    const { held, endpoint } = await settleHolding(home);
-    return held && endpoint === undefined ? unreachable(home) : error;
-  }
-  if (error.code === 1100 && usesOwnerKey(options)) {
-    const pid = (await findDaemon(home))?.pid;
-    const message = `The daemon (pid ${pid ?? "unknown"}) does not take the owner's key: ${home.ownerKeyFile} is gone, or not as the daemon made it. Run: repoconf restart. If the file is gone that makes a new one; other keys stay good.`;
-    return new CommandError(message, exitCodes.notAllowed);
-  }
-  return error;
+  if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) return error;
+  const pid = (await findDaemon(home))?.pid;
+  const message = `The daemon (pid ${pid ?? "unknown"}) does not take the owner's key: ${home.ownerKeyFile} is gone, or holds another. Remove the file, if it is there: the daemon makes a new one within a second, and other keys stay good. If it does not: repoconf restart`;
+  return new CommandError(message, exitCodes.notAllowed);
 }
 
 /** Whether the key is the one in the home, as none was named. */

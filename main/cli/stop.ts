@@ -8,7 +8,7 @@ import type { Home } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
 import { addConnectionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { settleHolding, unreachable } from "./lock-holder.ts";
+import { isLockHeld, settleHolding, unreachable } from "./lock-holder.ts";
 import { homeOf, usesOwnerKey } from "./session.ts";
 import { print } from "./terminal.ts";
 
@@ -54,9 +54,13 @@ export async function stopDaemon(home: Home, options: StopOptions): Promise<bool
   await askToStop(home, endpoint, options);
   for (const end = Date.now() + stopTimeout; Date.now() < end; await delay(25)) {
     // The file goes last but for the lock; a new daemon would have made another.
-    if ((await readEndpoint(home))?.instanceId !== endpoint.instanceId) return true;
+    const there = await readEndpoint(home);
+    if (there?.instanceId === endpoint.instanceId) continue;
+    // Gone with the daemon, or taken away from it.
+    if (there !== undefined || !(await isLockHeld(home.lockFile))) return true;
   }
-  throw new CommandError(`The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds.`);
+  const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It leaves once it has finished; then any command starts another.`;
+  throw new CommandError(message);
 }
 
 async function askToStop(home: Home, endpoint: Endpoint, options: StopOptions): Promise<void> {

@@ -56,6 +56,8 @@ async function findKey(home: Home, { apiKey, keyFile }: LocateOptions): Promise<
     throw new RepoconfError(
       1100,
       `The key file ${path} cannot be read: ${cause}. Give a key with --key-file or REPOCONF_API_KEY.`,
+      {},
+      error,
     );
   }
 }

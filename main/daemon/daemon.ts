@@ -11,9 +11,11 @@ import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
 import { createDispatch, type Dispatch } from "./dispatch.ts";
-import { newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
+import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
+import { HeldHome } from "./held-home.ts";
 import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome } from "./home.ts";
+import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
 import { SessionCodes } from "./keys/session-codes.ts";
@@ -28,14 +30,15 @@ import { keyOperations } from "./operations/key.ts";
 import { repositoryOperations } from "./operations/repo.ts";
 import { scopeOperations } from "./operations/scope.ts";
 import { sessionOperations } from "./operations/session.ts";
+import { completeRestore } from "./restore.ts";
 import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
-import { FileStore } from "./store/file-store.ts";
-import type { FileSystem } from "./store/file-system.ts";
+import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
+import { type FileSystem, realFileSystem } from "./store/file-system.ts";
 
 export const preferredPort = 7420;
 
@@ -46,7 +49,10 @@ export interface DaemonOptions {
   /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
   readonly port?: number;
   readonly logger: Logger;
-  /** Called when `daemon/stop` asks for the end, or nobody came for `idleTimeout`; whoever made the daemon closes it. */
+  /**
+   * Called when `daemon/stop` asks for the end, nobody came for `idleTimeout`, or the home is no longer the daemon's;
+   * whoever made the daemon closes it.
+   */
   onStop?(): void;
   /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
   readonly idleTimeout?: number;
@@ -88,7 +94,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   await using resources = new AsyncDisposableStack();
   const lock = await lockHome(home);
   resources.defer(() => lock.release());
-  const { finish, ...told } = await startDaemon(options, home, resources);
+  const { finish, ...told } = await startDaemon(options, home, lock, resources);
   const held = resources.move();
   let closing: Promise<void> | undefined;
   const close = () => {
@@ -102,11 +108,20 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
 async function startDaemon(
   options: DaemonOptions,
   home: Home,
+  lock: Lock,
   resources: AsyncDisposableStack,
 ): Promise<Omit<Daemon, "home" | "close"> & { finish(): Promise<void> }> {
   const { logger, version, clock = systemClock } = options;
   const startedAt = new Date(clock.now());
   const problem = (message: string, context: object = {}) => logger.warn(context, message);
+  const held = new HeldHome(home, lock, message => {
+    logger.error(message);
+    options.onStop?.();
+  });
+  const fileSystem = held.guard(options.fileSystem ?? realFileSystem);
+  const sweepInterval = options.sweepInterval ?? defaultSweepInterval;
+  const before = await completeRestore(home);
+  if (before !== undefined) problem("a restore that was interrupted has been completed", { before });
   await prepareHome(home);
 
   const scopes = new Scopes();
@@ -114,7 +129,7 @@ async function startDaemon(
   await scopeFiles.reload();
   await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
-  const keys = await Keys.open(home, clock);
+  const keys = await Keys.open(home, clock, held.guard(realFileSystem));
   resources.defer(() => keys.idle());
   const store = await FileStore.open({
     folders: home,
@@ -124,13 +139,14 @@ async function startDaemon(
     retention: () => ({ ...defaultRetention, ...settings.values.history }),
     clock,
     onProblem: problem,
-    ...(options.fileSystem !== undefined && { fileSystem: options.fileSystem }),
-    ...(options.sweepInterval !== undefined && { sweepInterval: options.sweepInterval }),
+    fileSystem,
+    sweepInterval,
   });
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();
-    if (endpointWritten) await removeEndpoint(home);
+    // In a home that was replaced it is another daemon's.
+    if (endpointWritten && held.look()) await removeEndpoint(home);
   });
   const service = new ConfigService(store, scopes);
   const changes = new ConfigChanges(store, scopes);
@@ -148,6 +164,7 @@ async function startDaemon(
   const door = await openDoor({
     port: options.port ?? settings.values.port ?? preferredPort,
     insist: options.port !== undefined,
+    clock,
     allowedOrigins: () => settings.values.origins ?? [],
     onRequest: createRoutes({
       version,
@@ -250,12 +267,30 @@ async function startDaemon(
     },
     error => problem("the scopes cannot be read", { error: String(error) }),
   );
-  watcher.add(home.folder, name => {
+  const upkeep = new HomeUpkeep({
+    home,
+    held,
+    clock,
+    interval: sweepInterval,
+    mend: async () => {
+      if (await keepEndpoint(home, endpoint, clock, fileSystem))
+        problem("daemon.json was gone or changed, and is written again");
+      const ended = await keys.followOwnerKey();
+      if (ended.length === 0) return;
+      logger.warn("owner.key was removed or replaced: the old key and all sessions have ended");
+      for (const id of ended) connections.disconnectKey(id);
+    },
+    onProblem: problem,
+  });
+  resources.defer(() => upkeep.close());
+  const homeWatched = watcher.add(home.folder, name => {
+    upkeep.hint(name);
     if (name === undefined || name === basename(home.settingsFile)) void reloadSettings();
   });
-  watcher.add(home.scopes, () => void reloadScopes());
-  // What changed before the watch began.
-  void watcher.ready().then(() => Promise.all([reloadSettings(), reloadScopes()]));
+  const scopesWatched = watcher.add(home.scopes, () => void reloadScopes());
+  // What changed before the watches began.
+  void homeWatched.then(reloadSettings);
+  void scopesWatched.then(reloadScopes);
 
   let callOffIdleEnd: (() => void) | undefined;
   function watchIdleness(clients: number): void {
@@ -268,6 +303,7 @@ async function startDaemon(
   }
 
   function assertRunning(): void {
+    held.assertNotLost();
     if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
   }
 
@@ -304,8 +340,9 @@ async function startDaemon(
     connections.disconnectAll();
   }
 
-  await writeEndpoint(home, endpoint, options.fileSystem);
+  await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
+  upkeep.start();
   state = "running";
   watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");

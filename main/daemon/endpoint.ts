@@ -3,7 +3,9 @@ import { stat, unlink } from "node:fs/promises";
 import { protocolVersion } from "../../shared/protocol.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
-import { HomeError, privateFile } from "./home.ts";
+import type { Clock } from "./clock.ts";
+import { HomeError, privateFile, readSettled } from "./home.ts";
+import { UnreadableFileError } from "./store/durable-text-file.ts";
 import { type FileSystem, systemErrorCode } from "./store/file-system.ts";
 
 export function newEndpoint(url: string, version: string, startedAt: Date): Endpoint {
@@ -22,8 +24,8 @@ export function newEndpoint(url: string, version: string, startedAt: Date): Endp
  * Tells where the daemon is. On a full disk it takes the room that an earlier start has kept for this, so that everybody
  * can go on reading. Throws HomeError if there is no room at all.
  */
-export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem?: FileSystem): Promise<void> {
-  const write = () => privateFile(home, home.endpointFile, fileSystem).write(`${JSON.stringify(endpoint, null, 2)}\n`);
+export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
+  const write = () => privateFile(home, home.endpointFile, fileSystem).write(textOf(endpoint));
   try {
     await write();
   } catch (error) {
@@ -42,7 +44,7 @@ export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem?:
 /** For daemon.json, and for what else grows by a block meanwhile. Random, as disks that compress would keep nothing. */
 const reserveBytes = 16 * 1024;
 
-async function keepRoom(home: Home, fileSystem: FileSystem | undefined): Promise<void> {
+async function keepRoom(home: Home, fileSystem: FileSystem): Promise<void> {
   const { size } = await stat(home.reserveFile).catch(() => ({ size: 0 }));
   if (size >= reserveBytes) return;
   await privateFile(home, home.reserveFile, fileSystem).write(randomBytes(reserveBytes * 0.75).toString("base64"));
@@ -53,10 +55,32 @@ function isFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
+/** Writes it again if it is gone or not what was written. True if so. */
+export async function keepEndpoint(
+  home: Home,
+  endpoint: Endpoint,
+  clock: Clock,
+  fileSystem: FileSystem,
+): Promise<boolean> {
+  const text = textOf(endpoint);
+  try {
+    const file = privateFile(home, home.endpointFile);
+    if ((await readSettled(file, clock, found => found === text)) === text) return false;
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+  }
+  await writeEndpoint(home, endpoint, fileSystem);
+  return true;
+}
+
 export async function removeEndpoint(home: Home): Promise<void> {
   try {
     await unlink(home.endpointFile);
   } catch (error) {
     if (systemErrorCode(error) !== "ENOENT") throw error;
   }
+}
+
+function textOf(endpoint: Endpoint): string {
+  return `${JSON.stringify(endpoint, null, 2)}\n`;
 }

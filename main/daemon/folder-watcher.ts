@@ -44,7 +44,8 @@ export class FolderWatcher {
     await Promise.all([...this.#watched.values()].map(({ ready }) => ready.promise));
   }
 
-  add(folder: string, listener: FolderListener): void {
+  /** Resolves when the folder is watched: what changed in it before, nobody was told. */
+  add(folder: string, listener: FolderListener): Promise<void> {
     // One of chokidar's watchers for each: `unwatch` of a folder would deafen it for those below, for good.
     const watcher = new HintWatcher({
       ignoreInitial: true,
@@ -60,6 +61,7 @@ export class FolderWatcher {
     watcher.once("ready", ready.resolve);
     watcher.add(folder);
     this.#watched.set(folder, { listener, watcher, ready });
+    return ready.promise;
   }
 
   async remove(folder: string): Promise<void> {
@@ -70,12 +72,12 @@ export class FolderWatcher {
     await watched?.watcher.close();
   }
 
-  /** Watches a folder again that was removed and made anew: the old watch is deaf. */
+  /** Watches a folder again that was removed and made anew: the old watch is deaf. Resolves as `add`. */
   async renew(folder: string): Promise<void> {
     const watched = this.#watched.get(folder);
     if (watched === undefined) return;
     await this.remove(folder);
-    this.add(folder, watched.listener);
+    await this.add(folder, watched.listener);
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
-import { chmod, lstat, mkdir, readdir, readFile, unlink } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Home } from "../home.ts";
+import type { Clock } from "./clock.ts";
 import { DurableTextFile } from "./store/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "./store/file-system.ts";
 
@@ -30,15 +31,34 @@ export async function assertKnownFormat(home: Home): Promise<void> {
 export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
-  for (const name of await readdir(home.temporary)) await unlink(join(home.temporary, name)).catch(() => {});
+  // What crashes left: a restore that was interrupted is completed before, and needs nothing of it any more.
+  for (const name of await readdir(home.temporary))
+    await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});
   // The journals of a home of format 1 begin by themselves, each when its repository is first read.
   if ((await readFormat(home)) !== homeFormat) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
 }
 
 /** A file of the home, for its owner alone, written durably. */
 export function privateFile(home: Home, path: string, fileSystem: FileSystem = realFileSystem): DurableTextFile {
-  const { temporary: temporaryFolder } = home;
-  return new DurableTextFile({ path, temporaryFolder, mode: 0o600, maximumBytes: 64 * 1024 * 1024, fileSystem });
+  const maximumBytes = 64 * 1024 * 1024;
+  return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
+}
+
+/** Waits before a file that is gone or half written is believed to be: somebody may be replacing it, or removing the home. */
+const settleDelays = [20, 80, 150];
+
+/** A file's text, null if it is gone; read for 250 ms until it is well. Throws as DurableTextFile.read. */
+export async function readSettled(
+  file: DurableTextFile,
+  clock: Pick<Clock, "delay">,
+  isWell: (text: string) => boolean,
+): Promise<string | null> {
+  for (let attempt = 0; ; attempt++) {
+    const text = await file.read();
+    const pause = settleDelays[attempt];
+    if (pause === undefined || (text !== null && isWell(text))) return text;
+    await clock.delay(pause);
+  }
 }
 
 async function readFormat(home: Home): Promise<number | undefined> {

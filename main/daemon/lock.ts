@@ -5,6 +5,8 @@ import { systemErrorCode } from "./store/file-system.ts";
 
 /** One daemon for each home. Held until released, or until the process ends in whatever way. */
 export interface Lock {
+  /** Whether the locked file still stands at its path: if not, another daemon can have taken what does. */
+  isInPlace(): boolean;
   release(): void;
 }
 
@@ -34,7 +36,24 @@ export function takeLock(path: string): Lock | undefined {
     if (isBusy(error)) return undefined;
     throw new HomeError(`${path} cannot be locked: ${error instanceof Error ? error.message : String(error)}`);
   }
-  return { release: () => database.close() };
+  const locked = identityOf(path);
+  return {
+    isInPlace: () => {
+      try {
+        return locked !== undefined && identityOf(path) === locked;
+      } catch {
+        // It cannot be looked at now, and so no daemon can take it either.
+        return true;
+      }
+    },
+    release: () => database.close(),
+  };
+}
+
+/** What no other file has while this one is open; undefined if there is none. */
+function identityOf(path: string): string | undefined {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev} ${stats.ino}`;
 }
 
 function makeLockFile(path: string): void {

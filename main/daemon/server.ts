@@ -1,8 +1,9 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Server as Engine } from "engine.io";
 import { limits } from "../../shared/limits.ts";
+import type { Clock } from "./clock.ts";
 import { createGuard, type Refusal } from "./guard.ts";
 
 /*
@@ -18,6 +19,7 @@ export interface DoorOptions {
   /** The port to try first, and whether another will do. 0 asks for any. */
   readonly port: number;
   readonly insist: boolean;
+  readonly clock: Clock;
   allowedOrigins(): readonly string[];
   /** Answers what is not Socket.IO's; the guard has let it in. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
@@ -37,14 +39,16 @@ class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }
 
+/** Milliseconds in which a client may read the last that it is sent. */
+const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
 /** Opens the daemon's port on 127.0.0.1, and on ::1 where the same can be had. Throws PortTakenError. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const ipv4 = createServer();
+  const [ipv4, ipv6] = [createServer(), createServer()];
+  const sockets = trackSockets([ipv4, ipv6]);
   await listenSomewhere(ipv4, options.port, options.insist);
   const { port } = ipv4.address() as AddressInfo;
-  const ipv6 = createServer();
   const servers = (await listen(ipv6, "::1", port).then(
     () => true,
     () => false,
@@ -90,7 +94,14 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   }
   const close = async () => {
     engine.close();
-    await Promise.all(servers.map(closeServer));
+    const closed = Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))));
+    // When what it was sent is on its way: not when the client has said good-bye too, for one that is suspended never does.
+    for (const socket of sockets) socket.destroySoon();
+    const callOff = options.clock.schedule(goodByeTime, () => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await closed;
+    callOff();
   };
   return { port, ipv6: ipv6Too, engine, close };
 }
@@ -116,11 +127,16 @@ function listen(server: HttpServer, host: string, port: number): Promise<void> {
   });
 }
 
-function closeServer(server: HttpServer): Promise<void> {
-  return new Promise(resolve => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
+/** The open sockets, also those that were upgraded, which no server counts as its own. */
+function trackSockets(servers: readonly HttpServer[]): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  for (const server of servers) {
+    server.on("connection", socket => {
+      sockets.add(socket);
+      socket.once("close", () => sockets.delete(socket));
+    });
+  }
+  return sockets;
 }
 
 function isSocketRequest(request: IncomingMessage): boolean {

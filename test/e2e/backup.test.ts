@@ -3,10 +3,8 @@ import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
-import { exchange } from "../../main/cli/backup-restore.ts";
 import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
-import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 interface Entry {
   readonly path: string;
@@ -335,41 +333,18 @@ describe.concurrent("repoconf backup --restore", () => {
     await home.succeed(["backup", "--restore", "good.tar.gz", "--yes"]);
   });
 
-  test("a failure at any move puts everything back", async () => {
-    await using folder = await temporaryFolder();
-    const place = (name: string) => join(folder.path, name);
-    for (const [where, text] of [
-      ["home", "old"],
-      ["staging", "new"],
-    ] as const) {
-      for (const name of ["repos", "scopes"]) await mkdir(join(place(where), name), { recursive: true });
-      await writeFile(join(place(where), "repos/shop.json"), text);
-      await writeFile(join(place(where), "settings.json"), text);
-    }
-    await writeFile(join(place("home"), "index.json"), "index");
-    await mkdir(place("before"));
-    const files = await filesBelow(folder.path);
-    const failAt = (wanted: number) => {
-      let moves = 0;
-      return async (from: string, to: string) => {
-        moves += 1;
-        if (moves === wanted) throw new Error("the disk is full");
-        await renameFile(from, to);
-      };
-    };
-    // Six are asked to move aside, and six in.
-    for (let move = 1; move <= 12; move += 1) {
-      const done = exchange(place("home"), place("staging"), place("before"), failAt(move) as typeof renameFile);
-      await expect(done).rejects.toThrow("everything is as it was: the disk is full");
-      expect(await filesBelow(folder.path)).toEqual(files);
-    }
-    await exchange(place("home"), place("staging"), place("before"), failAt(13) as typeof renameFile);
-    expect(await filesBelow(folder.path)).toEqual({
-      "home/repos/shop.json": "new",
-      "home/settings.json": "new",
-      "before/repos/shop.json": "old",
-      "before/settings.json": "old",
-      "before/index.json": "index",
-    });
+  test("while one is under way nothing is backed up, and doctor tells of it", async () => {
+    await using home = await makeStoppedHome();
+    await writeFile(
+      join(home.homeFolder, "restore.json"),
+      `{ "before": "before-restore-1", "brings": [], "keeps": [] }`,
+    );
+    await mkdir(join(home.homeFolder, "before-restore-1"));
+    const refused = await home.run(["backup", "backup.tar.gz"]);
+    expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf restart") });
+    const doctor = await home.run(["doctor"]);
+    expect(doctor.output).toContain("a restore is under way, or was interrupted");
+    await home.succeed(["restart"]);
+    await home.succeed(["backup", "backup.tar.gz"]);
   });
 });

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, readFile, unlink, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, readlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
-import { until } from "../helpers/daemon.ts";
-import { repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { projectFolder, repoconfCommand, runProcess, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describe("the daemon behind the command line", () => {
   test("a command starts one in the background, and the next one finds it", async () => {
@@ -16,6 +16,24 @@ describe("the daemon behind the command line", () => {
     expect((await home.endpoint()).pid).toBe(pid);
     await access(join(home.homeFolder, "daemon.log"));
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "one that a command starts in the background holds none of the files that a script has open, such as its lock",
+    async () => {
+      await using home = await makeCommandHome();
+      const lock = join(home.workFolder, "script.lock");
+      const script = `exec 20>"$1" 63>"$1" 200>"$1"; shift; exec "$@"`;
+      const command = [process.execPath, repoconfCommand, "repo", "list", "--json"];
+      const started = await runProcess("bash", ["-c", script, "bash", lock, ...command], {
+        environment: { REPOCONF_HOME: home.homeFolder },
+      });
+      expect(started).toMatchObject({ code: 0, errorOutput: "" });
+      const folder = `/proc/${(await home.endpoint()).pid}/fd`;
+      const held = await Promise.all((await readdir(folder)).map(name => readlink(join(folder, name)).catch(() => "")));
+      expect(held.some(path => path.endsWith("/daemon.log"))).toBe(true);
+      expect(held).not.toContain(lock);
+    },
+  );
 
   test("two commands at once start one daemon", async () => {
     await using home = await makeCommandHome();
@@ -72,28 +90,36 @@ describe("the daemon behind the command line", () => {
 
   test("a daemon of another protocol is refused, and restart replaces it", async () => {
     await using home = await makeCommandHome();
-    await home.succeed(["restart"]);
-    const file = join(home.homeFolder, "daemon.json");
-    const endpoint = JSON.parse(await readFile(file, "utf8"));
-    await writeFile(file, JSON.stringify({ ...endpoint, protocol: 0 }));
+    await mkdir(home.homeFolder);
+    const other = spawn(process.execPath, [
+      join(projectFolder, "test/helpers/other-protocol-process.ts"),
+      home.homeFolder,
+    ]);
+    await until(
+      () =>
+        access(join(home.homeFolder, "daemon.json")).then(
+          () => true,
+          () => false,
+        ),
+      "the other daemon",
+    );
     expect(await home.run(["repo", "list"])).toMatchObject({
       code: 4,
       errorOutput: expect.stringContaining("repoconf restart"),
     });
+    const ended = once(other, "exit");
     await home.succeed(["restart"]);
+    expect(await ended).toEqual([0, null]);
     await home.succeed(["repo", "list", "--json"]);
   });
 
   test("an older daemon is named once while it runs, on standard error", async () => {
     await using home = await makeCommandHome();
     for (const _ of [1, 2]) {
-      await home.succeed(["restart"]);
-      const file = join(home.homeFolder, "daemon.json");
-      const endpoint = JSON.parse(await readFile(file, "utf8"));
-      await writeFile(file, JSON.stringify({ ...endpoint, version: "0.0.1" }));
+      await using _daemon = await startTestDaemon({ home: home.homeFolder });
       const { code, errorOutput } = await home.run(["repo", "list", "--json"]);
       expect(code).toBe(0);
-      expect(errorOutput.match(/0\.0\.1/g)).toHaveLength(1);
+      expect(errorOutput.match(/0\.0\.0/g)).toHaveLength(1);
       expect(errorOutput).toContain("repoconf restart");
       await home.succeed(["repo", "list", "--json"]);
       await home.succeed(["settings"]);
@@ -169,55 +195,78 @@ describe("the daemon behind the command line", () => {
     expect(output).toContain("shop (shop): removed");
   });
 
-  test("a daemon whose daemon.json is garbled or gone is not taken for none, and its process is named", async () => {
-    await using home = await makeCommandHome();
-    await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
-    const file = join(home.homeFolder, "daemon.json");
-    const text = await readFile(file, "utf8");
-    const garbled = text.replace(`"url"`, "url");
-    for (const content of [garbled, undefined]) {
-      if (content === undefined) await unlink(file);
-      else await writeFile(file, content);
-      // With the file gone a daemon may just be starting, so what would start one waits longer.
-      const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
-      for (const command of commands) {
-        const { code, output, errorOutput } = await home.run(command);
-        expect([code, output]).toEqual([4, ""]);
-        expect(errorOutput).not.toContain("No daemon runs");
-        expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
-        // Without the file only Linux tells.
-        if (content !== undefined || process.platform === "linux")
-          expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
-      }
-    }
-    await writeFile(file, text);
-    expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
-  });
-
   test.skipIf(process.platform === "win32")(
-    "with the owner's key deleted, restart makes a new one; stop works too",
+    "a daemon that does not answer and whose daemon.json is garbled or gone is not taken for none, and its process is named",
     async () => {
       await using home = await makeCommandHome();
-      await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
-      const key = join(home.homeFolder, "owner.key");
-      await unlink(key);
-      const { code, errorOutput } = await home.run(["get", "svc.timeout"]);
-      expect(code).toBe(5);
-      expect(errorOutput).toContain("Run: repoconf restart");
-      const { pid } = await home.endpoint();
-      const doctor = await home.run(["doctor"]);
-      expect(doctor.code).toBe(1);
-      expect(doctor.output).toMatch(new RegExp(`^problem\tkeys\t.*pid ${pid}.*repoconf restart`, "m"));
-      await home.succeed(["restart"]);
-      expect(await home.succeed(["get", "svc.timeout"])).toBe("900\n");
-      await unlink(key);
+      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+      const file = join(home.homeFolder, "daemon.json");
+      const garbled = (await readFile(file, "utf8")).replace(`"url"`, "url");
+      daemon.process.kill("SIGSTOP");
+      for (const content of [garbled, undefined]) {
+        if (content === undefined) await unlink(file);
+        else await writeFile(file, content);
+        // With the file gone a daemon may just be starting, so what would start one waits longer.
+        const commands = [["status"], ["stop"], ["endpoint"], ...(content === undefined ? [] : [["repo", "list"]])];
+        for (const command of commands) {
+          const { code, output, errorOutput } = await home.run(command);
+          expect([code, output]).toEqual([4, ""]);
+          expect(errorOutput).not.toContain("No daemon runs");
+          expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
+          // Without the file only Linux tells.
+          if (content !== undefined || process.platform === "linux")
+            expect(errorOutput).toContain(`kill ${daemon.process.pid}`);
+        }
+      }
+      daemon.process.kill("SIGCONT");
       expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
-      // With a key that was named nobody meant the owner's.
-      await home.succeed(["restart"]);
-      const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
-      expect(await home.run(["stop"], { environment })).toMatchObject({ code: 5 });
     },
   );
+
+  const files = ["daemon.json", "owner.key"];
+  const commands = [["repo", "list", "--json"], ["status", "--json"], ["endpoint"], ["restart"], ["stop"]];
+  test.each(files.flatMap(file => commands.map(command => [file, command] as const)))(
+    "right after %s is gone, %j works",
+    async (file, command) => {
+      await using home = await makeCommandHome();
+      await using daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
+      const ended = once(daemon.process, "exit");
+      await unlink(join(home.homeFolder, file));
+      await home.succeed(command);
+      const { pid } = await home.endpoint().catch(() => ({ pid: undefined }));
+      if (command[0] === "stop" || command[0] === "restart") expect(await ended).toEqual([0, null]);
+      else expect(pid).toBe(daemon.process.pid);
+    },
+  );
+
+  test("a key that was named and is not good is no reason to end the daemon", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["restart"]);
+    const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
+    expect(await home.run(["stop"], { environment })).toMatchObject({ code: 5 });
+  });
+
+  test.skipIf(process.platform === "win32")("a suspended watch keeps no restart and no stop waiting", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    const { pid } = await home.endpoint();
+    const sockets = async () => JSON.parse(await home.succeed(["status", "--json"])).sockets;
+    const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      stdio: "ignore",
+    });
+    const ended = once(watch, "exit");
+    await until(async () => (await sockets()) === 2, "the watch to be connected");
+    watch.kill("SIGSTOP");
+    await home.succeed(["restart"]);
+    expect((await home.endpoint()).pid).not.toBe(pid);
+    watch.kill("SIGCONT");
+    await until(async () => (await sockets()) === 2, "the watch to be back");
+    watch.kill("SIGSTOP");
+    await home.succeed(["stop"]);
+    watch.kill("SIGKILL");
+    await ended;
+  });
 
   test.each([
     ["status", "--no-start"],

@@ -1,12 +1,15 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
 import { judgeWatchLimits } from "../../main/cli/doctor/watch-check.ts";
 import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 let template: CommandHome;
@@ -306,6 +309,31 @@ describe.concurrent("repoconf doctor", () => {
       expect(await readFile(writing, "utf8")).toBe("{}");
     },
   );
+
+  test("names another home that serves the same in-tree file, until one of them lets go of it", async () => {
+    await using one = await makeCommandHome();
+    await using other = await makeCommandHome();
+    const tree = join(one.workFolder, "tree");
+    await mkdir(tree);
+    await promisify(execFile)("git", ["init", "--quiet", tree]);
+    const told = async (home: CommandHome) =>
+      (await examine(home)).findings.filter(finding => finding.check === "repositories");
+    await one.succeed(["repo", "add", tree, "--id", "tree", "--in-tree"]);
+    expect(await told(one)).toEqual([]);
+    await other.succeed(["repo", "add", tree, "--id", "shared", "--in-tree"]);
+    for (const [home, id, another] of [
+      [one, "tree", other],
+      [other, "shared", one],
+    ] as const) {
+      await until(async () => (await told(home)).length > 0, "the other home to be named");
+      const message = expect.stringContaining(another.homeFolder);
+      const action = expect.stringContaining(`repoconf repo remove ${id}`);
+      expect(await told(home)).toMatchObject([{ result: "problem", repo: id, message, action }]);
+    }
+    await other.succeed(["repo", "remove", "shared", "--yes"]);
+    expect(await told(one)).toEqual([]);
+    expect(await told(other)).toEqual([]);
+  });
 
   test("a damaged index is a note, as it is made anew", async () => {
     await using home = await makeStoppedHome();

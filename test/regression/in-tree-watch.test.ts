@@ -1,7 +1,10 @@
-import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
+import fs from "node:fs";
+import { mkdir, rename, symlink, unlink, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../main/daemon/clock.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -76,5 +79,54 @@ describe("an in-tree repository is watched", () => {
     await untilServed(t, inner, ["inner"], 5);
     await t.owner.call("repo/remove", { repo: "outer" });
     await untilServed(t, inner, ["inner"], 6);
+  });
+});
+
+describe("an edit in the moment before a folder is watched is seen without a sweep", () => {
+  const edit = `{ "config": { "svc": { "timeout": 7 } } }`;
+  const real = fs.watch;
+  afterEach(() => replaceWatch(real));
+
+  /** Saves the in-tree file right before the system is asked to watch its folder. */
+  function editBeforeWatch(tree: string): void {
+    replaceWatch(((...args: Parameters<typeof real>) => {
+      if (args[0] === tree) fs.writeFileSync(join(tree, ".repoconf.json"), edit);
+      return real(...args);
+    }) as typeof real);
+  }
+
+  function replaceWatch(watch: typeof real): void {
+    fs.watch = watch;
+    syncBuiltinESMExports();
+  }
+
+  test("when the repository is added", async () => {
+    await using tree = await temporaryFolder();
+    await using t = await startTestDaemon(noSweeps);
+    editBeforeWatch(tree.path);
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree.path, inTree: true });
+    await until(async () => (await timeoutOf(t, "t")) === 7, "the edit to be seen");
+  });
+
+  test("when a sweep finds the folder to be another one than before", async () => {
+    await using folder = await temporaryFolder();
+    const tree = join(folder.path, "tree");
+    await mkdir(tree);
+    const due: (() => void)[] = [];
+    const schedule: Clock["schedule"] = (milliseconds, task) => {
+      if (milliseconds !== noSweeps.sweepInterval) return systemClock.schedule(milliseconds, task);
+      due.push(task);
+      return () => {};
+    };
+    await using t = await startTestDaemon({ ...noSweeps, clock: { ...systemClock, schedule } });
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    await untilServed(t, tree, ["t"], 5);
+    await rename(tree, `${tree}-before`);
+    await mkdir(tree);
+    // The file itself is the same.
+    await rename(join(`${tree}-before`, ".repoconf.json"), join(tree, ".repoconf.json"));
+    editBeforeWatch(tree);
+    for (const run of due.splice(0)) run();
+    await until(async () => (await timeoutOf(t, "t")) === 7, "the edit to be seen");
   });
 });

@@ -4,6 +4,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { homeFormat } from "../../daemon/home.ts";
 import { keyIdOf } from "../../daemon/keys/key-text.ts";
+import { isRestoreUnderway } from "../../daemon/restore.ts";
 import { systemErrorCode } from "../../daemon/store/file-system.ts";
 import type { Home } from "../../home.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
@@ -32,6 +33,13 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
   if (Number.isSafeInteger(format) && format > homeFormat) {
     const message = `${folder} has format ${format}, and this version knows formats up to ${homeFormat}`;
     return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
+  }
+  if (await isRestoreUnderway(home)) {
+    const action = "Nothing, if it still runs. Else the next start of the daemon completes it: repoconf restart";
+    return {
+      there: true,
+      finding: note(check, "a restore is under way, or was interrupted", action, { file: home.restoreFile }),
+    };
   }
   if (Number.isSafeInteger(format) && format > 0 && format < homeFormat) {
     const message = `${folder} has format ${format}, that of an older version`;
@@ -90,8 +98,8 @@ export async function checkKeys(home: Home, running: number | undefined): Promis
   const findings: Finding[] = [];
   const owner = await readFile(home.ownerKeyFile, "utf8").catch((error: unknown) => ({ error }));
   if (typeof owner === "string" && keyIdOf(owner.trim()) === undefined) {
-    const restart = running === undefined ? ": the next start of the daemon" : ", and run: repoconf restart, which";
-    const action = `Remove the file${restart} makes a new key.`;
+    const maker = running === undefined ? "the next start of the daemon" : "the daemon";
+    const action = `Remove the file: ${maker} makes a new key.`;
     findings.push(problem(check, "it does not hold a key", action, { file: home.ownerKeyFile }));
   } else if (typeof owner !== "string" && systemErrorCode(owner.error) === "ENOENT") {
     findings.push(describeMissingKey(home, running));
@@ -116,16 +124,15 @@ function describeMissingKey(home: Home, running: number | undefined): Finding {
     const action = "Nothing: the next start of the daemon makes a new one.";
     return note("keys", "there is no owner's key", action, place);
   }
-  const message = `the owner's key is gone, and the daemon that runs (pid ${running}) takes no other in its place`;
-  const action = "Run: repoconf restart. The next start makes a new one; other keys stay good.";
+  const message = `the owner's key is gone, and the daemon that runs (pid ${running}) has not made another yet`;
+  const action = "Wait a second. If it stays so, the daemon's log says why; repoconf restart makes one too.";
   return problem("keys", message, action, place);
 }
 
 /** What a failed request with the owner's key says of the key. */
 export function describeRefusedKey(home: Home, error: unknown): Finding[] {
   if (!(error instanceof RepoconfError) || error.code !== 1100) return [];
-  const action =
-    "Put the key back that was there; or remove the file and run: repoconf restart, which makes a new one.";
+  const action = "Remove the file: the daemon makes a new key. If it does not, run: repoconf restart";
   return [problem("keys", "the daemon that runs does not know this key", action, { file: home.ownerKeyFile })];
 }
 

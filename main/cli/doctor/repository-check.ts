@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { basename, isAbsolute } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { systemClock } from "../../daemon/clock.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
 import { realFileSystem } from "../../daemon/store/file-system.ts";
@@ -7,12 +7,12 @@ import { interpretConfig } from "../../daemon/store/interpret.ts";
 import type { JsonDocument } from "../../daemon/store/json-document.ts";
 import {
   type FileStamps,
-  inTreeFileName,
   type RepositoryContent,
   RepositoryFiles,
   type RepositoryHead,
   type StoreFolders,
 } from "../../daemon/store/repository-files.ts";
+import { findOtherPointers, inTreeFileName } from "../../daemon/store/work-tree.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";
@@ -123,7 +123,7 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
 
 async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryHead): Promise<Finding[]> {
   if (path === undefined || !isAbsolute(path)) return [];
-  if ((await stat(path).catch(() => undefined))?.isDirectory()) return [];
+  if ((await stat(path).catch(() => undefined))?.isDirectory()) return inTree ? checkOtherHomes(id, home, path) : [];
   const place = placeIn(id, home, locate(home, ["path"]));
   const action = `If it has moved: repoconf repo move ${id} FOLDER; or take the repository out: repoconf repo remove ${id}`;
   const message = `there is no folder ${path}`;
@@ -132,6 +132,17 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
       ? problem(check, `${message}, so its values are out of reach`, action, place)
       : note(check, message, action, place),
   ];
+}
+
+/** Each takes what the other writes for an edit by hand; at the same moment one may undo the other's. */
+async function checkOtherHomes(id: string, home: JsonDocument, path: string): Promise<Finding[]> {
+  const others = await findOtherPointers(path, home.path);
+  return others.map(other => {
+    const otherHome = dirname(dirname(other));
+    const message = `the home ${otherHome} serves ${join(path, inTreeFileName)} too, and sets of both at once can undo each other`;
+    const action = `Take it out of one of them: repoconf repo remove ${id}, here or with --home ${otherHome}`;
+    return problem(check, message, action, placeIn(id, home, locate(home, ["path"])));
+  });
 }
 
 function locate(document: JsonDocument, path: readonly string[]) {

@@ -9,8 +9,10 @@ import type { Caller } from "../caller.ts";
 import { type Clock, timeText } from "../clock.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
+import { type FileSystem, realFileSystem } from "../store/file-system.ts";
 import { JsonFile } from "../store/json-file.ts";
 import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
+import { lookForOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
 
 export interface StoredKey {
   readonly id: string;
@@ -26,6 +28,8 @@ export interface StoredKey {
   /** Of a session, RFC 3339, to the hour. */
   readonly usedAt?: string;
 }
+
+type KeysClock = Pick<Clock, "now" | "delay">;
 
 interface KeysData {
   readonly keys: readonly StoredKey[];
@@ -47,24 +51,26 @@ const unauthorized = () =>
 /** The owner's key and the named keys: who may come in, and with which grants. */
 export class Keys {
   readonly #low: Low<KeysData>;
-  readonly #ownerHash: string;
-  readonly #ownerId: string;
+  readonly #home: Home;
+  readonly #fileSystem: FileSystem;
+  #owner: Owner;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
   /** When each session was last used, in milliseconds since 1970. */
   readonly #used = new Map<string, number>();
   readonly #writing = pLimit(1);
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: KeysClock;
 
-  private constructor(low: Low<KeysData>, ownerKey: string, clock: Pick<Clock, "now">) {
+  private constructor(low: Low<KeysData>, home: Home, owner: Owner, clock: KeysClock, fileSystem: FileSystem) {
     this.#low = low;
-    this.#ownerHash = hashKey(ownerKey);
-    this.#ownerId = keyIdOf(ownerKey) ?? "";
+    this.#home = home;
+    this.#owner = owner;
     this.#clock = clock;
+    this.#fileSystem = fileSystem;
   }
 
   /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
-  static async open(home: Home, clock: Pick<Clock, "now">): Promise<Keys> {
-    const file = privateFile(home, home.keysFile);
+  static async open(home: Home, clock: KeysClock, fileSystem = realFileSystem): Promise<Keys> {
+    const file = privateFile(home, home.keysFile, fileSystem);
     const low = new Low<KeysData>(new JsonFile(file, parseKeys), { keys: [] });
     try {
       await low.read();
@@ -75,13 +81,37 @@ export class Keys {
         `${home.keysFile} cannot be used: ${cause}. Mend it, or move it away: then every named key has ended.`,
       );
     }
-    const owner = await ownerKey(home);
-    const keys = new Keys(low, owner.key, clock);
-    // Whoever takes the owner's key away means all that had its rights.
-    if (owner.isNew && low.data.keys.some(({ kind }) => kind === "session"))
-      await keys.#save(low.data.keys.filter(({ kind }) => kind !== "session"));
+    const { owner, isNew } = await openOwnerKey(home, fileSystem);
+    const keys = new Keys(low, home, owner, clock, fileSystem);
     for (const key of low.data.keys) keys.#remember(key);
+    if (isNew) await keys.#endSessions();
     return keys;
+  }
+
+  /**
+   * Takes up the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before,
+   * that one and every session have ended: returns the ids of their callers. Throws HomeError, and changes nothing, for a
+   * file that holds no key.
+   */
+  followOwnerKey(): Promise<readonly string[]> {
+    return this.#writing(async () => {
+      const key = await lookForOwnerKey(this.#home, this.#clock);
+      if (key !== undefined && sameHash(hashKey(key), this.#owner.hash)) return [];
+      // The sessions first: if that fails, the key is still another at the next look.
+      const sessions = await this.#endSessions();
+      const { keyId } = this.#owner.caller;
+      this.#owner = (await openOwnerKey(this.#home, this.#fileSystem)).owner;
+      return [keyId, ...sessions];
+    });
+  }
+
+  /** Whoever takes the owner's key away means all that had its rights. Returns the sessions' ids. */
+  async #endSessions(): Promise<readonly string[]> {
+    const { keys } = this.#low.data;
+    const sessions = keys.filter(({ kind }) => kind === "session").map(({ id }) => id);
+    if (sessions.length > 0) await this.#save(keys.filter(({ kind }) => kind !== "session"));
+    for (const id of sessions) this.#forget(id);
+    return sessions;
   }
 
   /** Whose key this is. Throws RepoconfError 1100. */
@@ -89,7 +119,7 @@ export class Keys {
     const id = keyIdOf(key);
     if (id === undefined) throw unauthorized();
     const hash = hashKey(key);
-    if (id === this.#ownerId && sameHash(hash, this.#ownerHash)) return ownerCaller;
+    if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return this.#owner.caller;
     const known = this.#callers.get(id);
     if (known === undefined || !sameHash(hash, known.hash)) throw unauthorized();
     this.assertValid(known.caller);
@@ -99,11 +129,11 @@ export class Keys {
   /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */
   assertValid(caller: Caller): void {
     if (!this.isValid(caller)) throw unauthorized();
-    if (caller !== ownerCaller && caller.owner) this.#touch(caller.keyId);
+    if (caller !== this.#owner.caller && caller.owner) this.#touch(caller.keyId);
   }
 
   isValid(caller: Caller): boolean {
-    if (caller === ownerCaller) return true;
+    if (caller === this.#owner.caller) return true;
     if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
     const used = this.#used.get(caller.keyId);
     if (used !== undefined && !this.#lasts(used)) return false;
@@ -175,8 +205,7 @@ export class Keys {
       if (rest.length === this.list().length)
         throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
       await this.#save(rest);
-      this.#callers.delete(id);
-      this.#used.delete(id);
+      this.#forget(id);
     });
   }
 
@@ -210,6 +239,11 @@ export class Keys {
     }
   }
 
+  #forget(id: string): void {
+    this.#callers.delete(id);
+    this.#used.delete(id);
+  }
+
   #remember(stored: StoredKey): void {
     const { id, name, hash, grants, expires, kind } = stored;
     const owner = stored.kind === "session";
@@ -237,39 +271,8 @@ export class Keys {
   }
 }
 
-const ownerCaller: Caller = {
-  keyId: "owner",
-  name: "owner",
-  owner: true,
-  actor: { kind: "key", id: "owner", name: "owner" },
-  grants: ownerGrants,
-};
-
 function lastUse({ usedAt, createdAt }: StoredKey): number {
   return Date.parse(usedAt ?? createdAt);
-}
-
-async function ownerKey(home: Home): Promise<{ readonly key: string; readonly isNew: boolean }> {
-  const file = privateFile(home, home.ownerKeyFile);
-  let text: string | null;
-  try {
-    text = await file.read();
-  } catch (error) {
-    throw new HomeError(
-      `${home.ownerKeyFile} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
-    );
-  }
-  if (text === null) {
-    const { key } = newKeyText();
-    await file.write(`${key}\n`);
-    return { key, isNew: true };
-  }
-  const key = text.trim();
-  if (keyIdOf(key) === undefined) {
-    throw new HomeError(`${home.ownerKeyFile} does not hold a key. Remove the file: the next start makes a new one.`);
-  }
-  await file.makePrivate();
-  return { key, isNew: false };
 }
 
 function parseKeys(value: unknown): KeysData {

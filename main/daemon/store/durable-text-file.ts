@@ -28,6 +28,8 @@ export interface DurableTextFileOptions {
   readonly path: string;
   /** Where the temporary file is made; on the same file system. */
   readonly temporaryFolder: string;
+  /** A folder that is tried before; undefined if there is none now. It may turn out to be of no use. */
+  betterTemporaryFolder?(): Promise<string | undefined>;
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
@@ -50,8 +52,9 @@ export class DurableTextFile implements Adapter<string> {
   readonly #options: DurableTextFileOptions;
   readonly #fileSystem: FileSystem;
   readonly #clock: Clock;
-  /** Made when first needed, as is the next: most of ten thousand files are never written. */
-  #temporary: string | undefined;
+  /** Made when first needed, as are the next: most of ten thousand files are never written. */
+  #temporaryName: string | undefined;
+  #temporaryFolder: string;
   #turns: LimitFunction | undefined;
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
@@ -61,6 +64,7 @@ export class DurableTextFile implements Adapter<string> {
   constructor(options: DurableTextFileOptions) {
     this.path = options.path;
     this.#options = options;
+    this.#temporaryFolder = options.temporaryFolder;
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     this.#clock = options.clock ?? systemClock;
   }
@@ -147,9 +151,8 @@ export class DurableTextFile implements Adapter<string> {
 
   /** By a name that nobody else has in that folder. */
   get #temporaryPath(): string {
-    const { path, temporaryFolder } = this.#options;
-    this.#temporary ??= join(temporaryFolder, `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`);
-    return this.#temporary;
+    this.#temporaryName ??= `${basename(this.path)}.${randomBytes(6).toString("hex")}.tmp`;
+    return join(this.#temporaryFolder, this.#temporaryName);
   }
 
   async #replace(
@@ -157,19 +160,10 @@ export class DurableTextFile implements Adapter<string> {
     lastLook: (() => Promise<void>) | undefined,
     ready: Promise<void> | undefined,
   ): Promise<void> {
-    const stamp = await writers(() => this.#writeTemporary(text));
-    try {
-      // Not tried again below: what it says once, such as EPERM of another file, it says for good.
-      await ready;
-      // A rename that was blocked may have been so by an editor that was saving.
-      await retryBlocked(this.#clock, async () => {
-        await lastLook?.();
-        await this.#fileSystem.rename(this.#temporaryPath, this.path);
-      });
-    } catch (error) {
-      await this.#removeTemporary();
-      throw error;
-    }
+    const better = await this.#options.betterTemporaryFolder?.();
+    const folders = [better, better, this.#options.temporaryFolder, this.#options.temporaryFolder];
+    const usable = folders.filter(folder => folder !== undefined);
+    const stamp = await this.#putInPlace(text, usable, lastLook, ready);
     try {
       await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
     } catch (error) {
@@ -179,6 +173,38 @@ export class DurableTextFile implements Adapter<string> {
     }
     this.#stamp = stamp;
     this.#text = text;
+  }
+
+  /**
+   * By a temporary file in the first of these folders. Who tidies up may have taken the file away, and a folder may not let
+   * us in or be on another file system than it seemed: then by one in the next.
+   */
+  async #putInPlace(
+    text: string,
+    [folder, ...others]: readonly string[],
+    lastLook: (() => Promise<void>) | undefined,
+    ready: Promise<void> | undefined,
+  ): Promise<FileStamp> {
+    if (folder !== undefined) this.#temporaryFolder = folder;
+    try {
+      const stamp = await writers(() => this.#writeTemporary(text));
+      try {
+        // Not tried again below: what it says once, such as EPERM of another file, it says for good.
+        await ready;
+        // A rename that was blocked may have been so by an editor that was saving.
+        await retryBlocked(this.#clock, async () => {
+          await lastLook?.();
+          await this.#fileSystem.rename(this.#temporaryPath, this.path);
+        });
+      } catch (error) {
+        await this.#removeTemporary();
+        throw error;
+      }
+      return stamp;
+    } catch (error) {
+      if (others.length === 0 || !isUnusable(this.#temporaryPath, error)) throw error;
+      return this.#putInPlace(text, others, lastLook, ready);
+    }
   }
 
   /** Removes the file, durably. */
@@ -260,6 +286,12 @@ export class DurableTextFile implements Adapter<string> {
       if (systemErrorCode(error) !== "ENOENT") throw error;
     }
   }
+}
+
+/** Whether a call failed because of the temporary file or its folder, and not of what else there is to a write. */
+function isUnusable(temporaryPath: string, error: unknown): boolean {
+  const isOfIt = error instanceof Error && "path" in error && error.path === temporaryPath;
+  return isOfIt && ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"].includes(systemErrorCode(error) ?? "");
 }
 
 /** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */

@@ -53,7 +53,9 @@ export interface FileStoreOptions {
 
 /** Milliseconds from a change to the index that knows it; a crash in between costs a reading of the file at the next start. */
 const indexDelay = 5_000;
-const defaultSweepInterval = 10_000;
+/** Milliseconds between two comparisons of the files with what is known. */
+export const defaultSweepInterval = 10_000;
+
 /** The store on files: one JSON file a repository, an index to start fast, one watcher for edits by hand. */
 export class FileStore implements RepositoryStore {
   readonly #options: FileStoreOptions;

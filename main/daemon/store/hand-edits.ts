@@ -6,8 +6,9 @@ import { isRepositoryId } from "../../../shared/repository-id.ts";
 import type { Clock } from "../clock.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import { type FileStamp, sameStamp } from "./durable-text-file.ts";
+import { systemErrorCode } from "./file-system.ts";
 import type { IndexedRepository, Repository } from "./repository.ts";
-import { inTreeFileName } from "./repository-files.ts";
+import { inTreeFileName } from "./work-tree.ts";
 
 export interface HandEditsOptions {
   /** The folder of the repositories' files. */
@@ -49,6 +50,7 @@ export class HandEdits {
   readonly #delayed = new Map<Repository, () => void>();
   #firstSweep: Promise<void> = Promise.resolve();
   #callOffSweep: (() => void) | undefined;
+  #started = false;
   #closed = false;
 
   constructor(options: HandEditsOptions) {
@@ -60,8 +62,9 @@ export class HandEdits {
 
   /** Begins to watch, and sweeps once for what changed before. */
   start(): void {
+    this.#started = true;
     const { folder, onProblem } = this.#options;
-    this.#watcher.add(folder, name => this.#hint(name));
+    void this.#watcher.add(folder, name => this.#hint(name));
     this.#firstSweep = this.#watcher
       .ready()
       .then(() => this.#sweep())
@@ -87,10 +90,14 @@ export class HandEdits {
     inside.add(id);
     if (this.#inFolder.has(wanted)) return;
     this.#inFolder.set(wanted, inside);
-    this.#watcher.add(wanted, name => {
-      if (name !== undefined && name !== inTreeFileName) return;
+    const lookInside = () => {
       for (const one of inside) this.#lookSoon(this.#options.repositories.get(one));
+    };
+    const watched = this.#watcher.add(wanted, name => {
+      if (name === undefined || name === inTreeFileName) lookInside();
     });
+    // At the start the first sweep, which waits for all watches, finds what changed before them.
+    if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(lookInside);
   }
 
   #leave(id: string, folder: string): void {
@@ -141,9 +148,19 @@ export class HandEdits {
   #scheduleSweep(): void {
     const { clock, sweepInterval } = this.#options;
     this.#callOffSweep = clock.schedule(sweepInterval, () => {
-      void this.#sweepNow().then(() => {
-        if (!this.#closed) this.#scheduleSweep();
-      });
+      void this.#remakeFolder()
+        .then(() => this.#sweepNow())
+        .then(() => {
+          if (!this.#closed) this.#scheduleSweep();
+        });
+    });
+  }
+
+  /** Not at once: it may go because the home does. Nor with the home: that is not to come back without what was in it. */
+  async #remakeFolder(): Promise<void> {
+    const { folder, onProblem } = this.#options;
+    await mkdir(folder, { mode: 0o700 }).catch(error => {
+      if (systemErrorCode(error) !== "EEXIST") onProblem("the folder cannot be made again", { error: String(error) });
     });
   }
 
@@ -159,7 +176,6 @@ export class HandEdits {
 
   async #sweep(): Promise<void> {
     const { folder, repositories, adopt } = this.#options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
     for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
     const left = [...repositories.values()].values();
@@ -195,9 +211,13 @@ export class HandEdits {
   }
 }
 
-/** Ids of the repositories that have a file in the folder. */
+/** Ids of the repositories that have a file in the folder; none if there is no folder. */
 export async function listRepositoryFiles(folder: string): Promise<string[]> {
-  return (await readdir(folder)).map(repositoryOfFile).filter(id => id !== undefined);
+  const names = await readdir(folder).catch(error => {
+    if (systemErrorCode(error) !== "ENOENT") throw error;
+    return [];
+  });
+  return names.map(repositoryOfFile).filter(id => id !== undefined);
 }
 
 /** The id of the repository that a file of this name would be; undefined if it cannot be one. */

@@ -1,4 +1,3 @@
-import { readdir, unlink } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
@@ -8,9 +7,7 @@ import type { Clock } from "../clock.ts";
 import { type FileStamp, sameStamp } from "./durable-text-file.ts";
 import type { FileSystem } from "./file-system.ts";
 import { JsonDocument } from "./json-document.ts";
-
-/** Name of the file that holds an in-tree repository's values, in its work tree. */
-export const inTreeFileName = ".repoconf.json";
+import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
 
 /** The folders of the home that the store uses. */
 export interface StoreFolders {
@@ -142,15 +139,21 @@ export class RepositoryFiles {
     const head = readHead(this.#id, this.home.value);
     const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
-    if (path !== undefined) void removeLeftovers(path);
+    if (path !== undefined) void moveIn(dirname(path), this.home.path);
     this.#device = undefined;
+    // Looked for at a write, until there is one. Should it go, the write falls back.
+    let gitFolder: string | undefined;
     this.#tree =
       path === undefined
         ? undefined
         : new JsonDocument({
             path,
-            // Beside it, as a rename cannot cross file systems.
+            // Beside it, as a rename cannot cross file systems; but there git would show, commit or stash it.
             temporaryFolder: dirname(path),
+            betterTemporaryFolder: async () => {
+              gitFolder ??= await gitFolderBeside(dirname(path));
+              return gitFolder;
+            },
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
             fileSystem: this.#fileSystem,
@@ -175,13 +178,6 @@ function fileProblem(document: JsonDocument): HealthProblem {
 function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
   const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
   return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
-}
-
-/** Takes away the temporary files that a crash left beside an in-tree file. */
-async function removeLeftovers(path: string): Promise<void> {
-  const ours = /^\.repoconf\.json\.[0-9a-f]{12}\.tmp$/;
-  const names = await readdir(dirname(path)).catch(() => []);
-  for (const name of names) if (ours.test(name)) await unlink(join(dirname(path), name)).catch(() => {});
 }
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */

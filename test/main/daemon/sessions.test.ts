@@ -1,6 +1,7 @@
 import { readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../../main/daemon/clock.ts";
 import { makeHomeFolder, prepareHome } from "../../../main/daemon/home.ts";
 import { Keys } from "../../../main/daemon/keys/keys.ts";
 import { SessionCodes } from "../../../main/daemon/keys/session-codes.ts";
@@ -358,7 +359,7 @@ describe("a session that is not used", () => {
     await makeHomeFolder(home);
     await prepareHome(home);
     const clock = { now: Date.parse("2027-01-01T00:00:00Z") };
-    const open = () => Keys.open(home, { now: () => clock.now });
+    const open = () => Keys.open(home, { ...systemClock, now: () => clock.now });
     return { clock, open, keys: await open(), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
   }
 

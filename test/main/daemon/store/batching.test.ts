@@ -1,9 +1,8 @@
-import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
-import { shopText, startShop } from "../../../helpers/shop.ts";
+import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
 
 function count(calls: readonly FileCall[], operation: FileCall["operation"]): number {
@@ -145,6 +144,7 @@ test("a repository that is set again and again is not read again after each set,
   await until(() => looks() === early + 1, "a look at the file");
   expect(clock.waiting(30)).toBe(0);
   // What somebody writes meanwhile is seen all the same.
-  await writeFile(shop.file, shopText.replace("30", "77"));
+  // Whole at once: half a file is waited for, and the clock stands still.
+  await saveByRename(shop.file, shopText.replace("30", "77"));
   await until(async () => (await shop.value("timeout")) === 77, "the edit");
 });

@@ -1,0 +1,60 @@
+import { RepoconfError } from "../../shared/errors.ts";
+import type { Home } from "../home.ts";
+import type { Lock } from "./lock.ts";
+import { type FileSystem, readFlags } from "./store/file-system.ts";
+
+/**
+ * The home as this daemon took it. Who removes a home, or puts a copy in its place, lets another daemon have it: this one
+ * may then write nothing more, and leaves.
+ */
+export class HeldHome {
+  readonly #home: Home;
+  readonly #lock: Lock;
+  readonly #onLost: (message: string) => void;
+  #lost: RepoconfError | undefined;
+
+  /** `onLost` is called once. */
+  constructor(home: Home, lock: Lock, onLost: (message: string) => void) {
+    this.#home = home;
+    this.#lock = lock;
+    this.#onLost = onLost;
+  }
+
+  /** Whether it is still this daemon's. Asks the system, which takes some microseconds. */
+  look(): boolean {
+    if (this.#lost === undefined && !this.#lock.isInPlace()) {
+      const message = `The home ${this.#home.folder} was removed or replaced while its daemon ran, so the daemon writes nothing more and stops. Connect again: the next daemon serves what is there now.`;
+      this.#lost = new RepoconfError(1113, message);
+      this.#onLost(message);
+    }
+    return this.#lost === undefined;
+  }
+
+  /** Throws RepoconfError 1113 if it was found to be lost; asks nobody. */
+  assertNotLost(): void {
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  /** The same calls, but none that writes is made in a home that is another's: it fails with RepoconfError 1113. */
+  guard(fileSystem: FileSystem): FileSystem {
+    const assertHeld = () => {
+      if (!this.look()) this.assertNotLost();
+    };
+    return {
+      open: async (path, flags, mode) => {
+        if (flags !== "r" && flags !== readFlags) assertHeld();
+        return fileSystem.open(path, flags, mode);
+      },
+      rename: async (from, to) => {
+        assertHeld();
+        return fileSystem.rename(from, to);
+      },
+      unlink: async path => {
+        assertHeld();
+        return fileSystem.unlink(path);
+      },
+      readNow: (path, length) => fileSystem.readNow(path, length),
+      deviceOf: folder => fileSystem.deviceOf(folder),
+    };
+  }
+}

@@ -1,0 +1,72 @@
+import { basename } from "node:path";
+import type { Home } from "../home.ts";
+import type { Clock } from "./clock.ts";
+import type { HeldHome } from "./held-home.ts";
+import { inTurn } from "./in-turn.ts";
+
+export interface HomeUpkeepOptions {
+  readonly home: Home;
+  readonly held: HeldHome;
+  readonly clock: Clock;
+  /** Milliseconds between two looks that nothing asked for. */
+  readonly interval: number;
+  /** Puts back what others need to find the daemon and to get in. */
+  mend(): Promise<void>;
+  onProblem(message: string, context: object): void;
+}
+
+/** While the daemon runs: notices that the home is no longer its own, and that files of its own are gone from it. */
+export class HomeUpkeep {
+  readonly #options: HomeUpkeepOptions;
+  readonly #names: ReadonlySet<string>;
+  readonly #mendInTurn: () => Promise<void>;
+  #cancel = () => {};
+  #running = false;
+  #told = "";
+
+  constructor(options: HomeUpkeepOptions) {
+    this.#options = options;
+    const { folder, lockFile, endpointFile, ownerKeyFile } = options.home;
+    this.#names = new Set([folder, lockFile, endpointFile, ownerKeyFile].map(path => basename(path)));
+    this.#mendInTurn = inTurn(
+      async () => {
+        if (!this.#running || !options.held.look()) return;
+        await options.mend();
+        this.#told = "";
+      },
+      error => {
+        // A home that is just being removed is no problem of its files; and what lasts is told once.
+        if (this.#told === String(error) || !options.held.look()) return;
+        this.#told = String(error);
+        options.onProblem("a file of the home cannot be put back", { error: this.#told });
+      },
+    );
+  }
+
+  start(): void {
+    this.#running = true;
+    void this.#lookAndSchedule();
+  }
+
+  /** Something happened to an entry of the home; undefined: unknown which. */
+  hint(name: string | undefined): void {
+    if (name === undefined || this.#names.has(name)) void this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#running = false;
+    this.#cancel();
+    await this.#mendInTurn();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#running && this.#options.held.look()) await this.#mendInTurn();
+  }
+
+  async #lookAndSchedule(): Promise<void> {
+    await this.#look();
+    if (!this.#running) return;
+    const { clock, interval } = this.#options;
+    this.#cancel = clock.schedule(interval, () => void this.#lookAndSchedule());
+  }
+}

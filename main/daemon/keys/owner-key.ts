@@ -1,0 +1,60 @@
+import { ownerGrants } from "../../../shared/grants.ts";
+import type { Home } from "../../home.ts";
+import type { Caller } from "../caller.ts";
+import type { Clock } from "../clock.ts";
+import { HomeError, privateFile, readSettled } from "../home.ts";
+import type { FileSystem } from "../store/file-system.ts";
+import { hashKey, keyIdOf, newKeyText } from "./key-text.ts";
+
+/** Who has the owner's key. */
+export interface Owner {
+  /** The id in the key's text. */
+  readonly id: string;
+  /** SHA-256 of the key's text, hexadecimal. */
+  readonly hash: string;
+  /** Of this key alone: with the next one it has ended. */
+  readonly caller: Caller;
+}
+
+/** Reads the owner's key, and makes it if there is none. Throws HomeError if its file holds no key. */
+export async function openOwnerKey(
+  home: Home,
+  fileSystem: FileSystem,
+): Promise<{ readonly owner: Owner; readonly isNew: boolean }> {
+  const file = privateFile(home, home.ownerKeyFile, fileSystem);
+  let text: string | null;
+  try {
+    text = await file.read();
+  } catch (error) {
+    throw new HomeError(
+      `${home.ownerKeyFile} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+  if (text === null) {
+    const { key } = newKeyText();
+    await file.write(`${key}\n`);
+    return { owner: ownerOf(key), isNew: true };
+  }
+  const key = assertKey(home, text);
+  await file.makePrivate();
+  return { owner: ownerOf(key), isNew: false };
+}
+
+/** The key that the file holds while the daemon runs; undefined if it is gone, and stays so. Throws as `openOwnerKey`. */
+export async function lookForOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
+  const file = privateFile(home, home.ownerKeyFile);
+  const text = await readSettled(file, clock, found => keyIdOf(found.trim()) !== undefined);
+  return text === null ? undefined : assertKey(home, text);
+}
+
+function assertKey(home: Home, text: string): string {
+  const key = text.trim();
+  if (keyIdOf(key) !== undefined) return key;
+  throw new HomeError(`${home.ownerKeyFile} does not hold a key. Remove the file: the daemon makes a new one.`);
+}
+
+function ownerOf(key: string): Owner {
+  const actor = { kind: "key", id: "owner", name: "owner" } as const;
+  const caller: Caller = { keyId: "owner", name: "owner", owner: true, actor, grants: ownerGrants };
+  return { id: keyIdOf(key) ?? "", hash: hashKey(key), caller };
+}

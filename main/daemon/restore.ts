@@ -1,0 +1,157 @@
+import { lstat, readFile, rename as renameFile, unlink } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { isJsonObject } from "../../shared/json.ts";
+import type { Home } from "../home.ts";
+import { systemClock } from "./clock.ts";
+import { HomeError, privateFile } from "./home.ts";
+import { syncFolder } from "./store/durable-text-file.ts";
+import { realFileSystem, systemErrorCode } from "./store/file-system.ts";
+
+/** The home's folders that a backup has. */
+export const backedUpFolders = ["scopes", "repos", "journal", "removed"] as const;
+/** What a restore replaces. The index is a cache of the repositories that were there. */
+const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
+
+/** What `restore.json` says while a restore moves things: whoever has the home next completes it. */
+interface Underway {
+  /** Name of the folder in the home to which goes what was there before. */
+  readonly before: string;
+  /** What the backup brings, of `replaced`. */
+  readonly brings: readonly string[];
+  /** What was in the home before, of `replaced`. */
+  readonly keeps: readonly string[];
+}
+
+/** Where a restore unpacks a backup. */
+export function stagingOf(home: Home): string {
+  return join(home.temporary, "restore");
+}
+
+/**
+ * Moves what is in the home to the folder `before` and what was unpacked to the home. If one move fails, those made so far
+ * are taken back and the failure is thrown on; if the process is ended on the way, the next one that has the home goes on.
+ * Tests hand in a rename that fails.
+ */
+export async function putInPlace(home: Home, before: string, rename = renameFile): Promise<void> {
+  const staging = stagingOf(home);
+  const brings = await thoseIn(staging);
+  // Whatever the note speaks of is on the disk before it is.
+  for (const folder of backedUpFolders) if (brings.includes(folder)) await sync(join(staging, folder));
+  for (const folder of [staging, home.temporary]) await sync(folder);
+  const underway: Underway = { before: basename(before), brings, keeps: await thoseIn(home.folder) };
+  await privateFile(home, home.restoreFile).write(`${JSON.stringify(underway)}\n`);
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    await exchange(home, underway, async (from, to) => {
+      await rename(from, to);
+      undo.push(() => rename(to, from));
+    });
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    try {
+      for (const step of undo.reverse()) await step();
+      await endRestore(home, before);
+    } catch {
+      const message = `The restore failed (${cause}), and so did taking it back. The next start of the daemon tries to complete it. What was there before is in ${before}`;
+      throw new HomeError(message);
+    }
+    throw new HomeError(`The restore failed, and everything is as it was: ${cause}`);
+  }
+  await endRestore(home, before);
+}
+
+/** Whether a restore moves things, or was interrupted while it did. */
+export function isRestoreUnderway(home: Home): Promise<boolean> {
+  return isThere(home.restoreFile);
+}
+
+/**
+ * Completes a restore that was interrupted; the lock is held. Returns the folder with what was there before, undefined if
+ * there was nothing to complete. Throws HomeError.
+ */
+export async function completeRestore(home: Home): Promise<string | undefined> {
+  const underway = await readUnderway(home);
+  if (underway === undefined) return undefined;
+  const before = join(home.folder, underway.before);
+  const [coming, here, aside] = [await thoseIn(stagingOf(home)), await thoseIn(home.folder), await thoseIn(before)];
+  for (const name of underway.brings) {
+    const isIn = here.includes(name) && (aside.includes(name) || !underway.keeps.includes(name));
+    if (coming.includes(name) || isIn) continue;
+    throw cannotComplete(home, `${join(stagingOf(home), name)} is gone`, before);
+  }
+  try {
+    await exchange(home, underway, renameFile);
+    await endRestore(home, before);
+  } catch (error) {
+    throw cannotComplete(home, error instanceof Error ? error.message : String(error), before);
+  }
+  return before;
+}
+
+/** Each step can be the last one before an end, and be met again as done. */
+async function exchange(
+  home: Home,
+  { before, brings }: Underway,
+  rename: (from: string, to: string) => Promise<void>,
+): Promise<void> {
+  for (const name of replaced) {
+    const [here, aside, coming] = [home.folder, join(home.folder, before), stagingOf(home)].map(at => join(at, name));
+    if (here === undefined || aside === undefined || coming === undefined) continue;
+    const isToCome = await isThere(coming);
+    const isIn = brings.includes(name) && !isToCome;
+    if (!isIn && !(await isThere(aside)) && (await isThere(here))) await rename(here, aside);
+    if (isToCome) await rename(coming, here);
+  }
+}
+
+/** All is in place, and stays so. */
+async function endRestore(home: Home, before: string): Promise<void> {
+  for (const folder of [before, home.folder]) await sync(folder);
+  await unlink(home.restoreFile);
+  await sync(home.folder);
+}
+
+async function readUnderway(home: Home): Promise<Underway | undefined> {
+  let text: string;
+  try {
+    text = await readFile(home.restoreFile, "utf8");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    const { before, brings, keeps } = isJsonObject(value) ? value : {};
+    const isName = typeof before === "string" && /^before-restore-[\w.-]+$/.test(before);
+    const of = (names: readonly unknown[]) => replaced.filter(name => names.includes(name));
+    if (isName && Array.isArray(brings) && Array.isArray(keeps))
+      return { before, brings: of(brings), keeps: of(keeps) };
+  } catch {
+    // Told below.
+  }
+  throw cannotComplete(home, `${home.restoreFile} is not what it wrote`, join(home.folder, "before-restore-..."));
+}
+
+function cannotComplete(home: Home, cause: string, before: string): HomeError {
+  return new HomeError(
+    `A restore of the home ${home.folder} was interrupted and cannot be completed: ${cause}. What was there before is in ${before}, what was to come in ${stagingOf(home)}. Put one of them in place, remove ${home.restoreFile}, and start again.`,
+  );
+}
+
+function sync(folder: string): Promise<void> {
+  return syncFolder(folder, realFileSystem, systemClock);
+}
+
+/** What there is in the folder of what a restore replaces. */
+async function thoseIn(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const name of replaced) if (await isThere(join(folder, name))) names.push(name);
+  return names;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
+}

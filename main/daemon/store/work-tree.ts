@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, realpath, stat, unlink, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { findWorkTree } from "../../git.ts";
+import { systemErrorCode } from "./file-system.ts";
+import { parseJsonText } from "./json-text.ts";
+
+/** Name of the file that holds an in-tree repository's values, in its work tree. */
+export const inTreeFileName = ".repoconf.json";
+
+/**
+ * Git's own folder for the work tree that a folder is in, if a file can be moved from there to here. What is in it git
+ * neither shows nor commits, stashes or tidies away.
+ */
+export async function gitFolderBeside(folder: string): Promise<string | undefined> {
+  try {
+    const gitFolder = (await findWorkTree(folder))?.gitFolder;
+    if (gitFolder === undefined) return undefined;
+    const [here, there] = await Promise.all([stat(folder), stat(gitFolder)]);
+    return here.dev === there.dev && (await stat(join(gitFolder, "HEAD"))).isFile() ? gitFolder : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const temporaryName = /^\.repoconf\.json\.[0-9a-f]{12}\.tmp$/;
+const markName = /^repoconf-home\.[0-9a-f]{12}$/;
+
+/**
+ * Takes away the temporary files that a crash left of the in-tree file in this folder, and leaves a mark in git's folder
+ * that `pointer`, a repository's file in a home, points here: so that `repoconf doctor` can tell of two homes on one file.
+ */
+export async function moveIn(folder: string, pointer: string): Promise<void> {
+  const gitFolder = await gitFolderBeside(folder);
+  for (const place of [folder, gitFolder]) {
+    if (place === undefined) continue;
+    const names = await readdir(place).catch(() => []);
+    for (const name of names) if (temporaryName.test(name)) await unlink(join(place, name)).catch(() => {});
+  }
+  if (gitFolder === undefined) return;
+  // Without the mark nothing is told, and all else works.
+  await leaveMark(gitFolder, pointer).catch(() => {});
+}
+
+async function leaveMark(gitFolder: string, pointer: string): Promise<void> {
+  const real = await realpath(pointer);
+  const id = createHash("sha256").update(real).digest("hex").slice(0, 12);
+  await writeFile(join(gitFolder, `repoconf-home.${id}`), `${real}\n`);
+  for (const mark of await readMarks(gitFolder)) {
+    const code = await stat(mark.pointer).then(() => undefined, systemErrorCode);
+    if (code === "ENOENT" || code === "ENOTDIR") await unlink(mark.path);
+  }
+}
+
+/** Files in other homes than `pointer`'s that point to the in-tree file in this folder too, or cannot be read. */
+export async function findOtherPointers(folder: string, pointer: string): Promise<string[]> {
+  const gitFolder = await gitFolderBeside(folder);
+  const marks = gitFolder === undefined ? [] : await readMarks(gitFolder);
+  const home = dirname(await realpath(pointer));
+  const others = marks.map(mark => mark.pointer).filter(other => dirname(other) !== home);
+  const pointing = await Promise.all(others.map(other => pointsTo(other, folder)));
+  return others.filter((_, index) => pointing[index]);
+}
+
+async function readMarks(gitFolder: string): Promise<{ readonly path: string; readonly pointer: string }[]> {
+  const names = await readdir(gitFolder).catch(() => []);
+  const paths = names.filter(name => markName.test(name)).map(name => join(gitFolder, name));
+  const texts = await Promise.all(paths.map(path => readFile(path, "utf8").catch(() => "")));
+  return paths.map((path, index) => ({ path, pointer: texts[index]?.trim() ?? "" }));
+}
+
+async function pointsTo(pointer: string, folder: string): Promise<boolean> {
+  try {
+    const { inTree, path } = parseJsonText(await readFile(pointer, "utf8")).value;
+    return inTree === true && typeof path === "string" && (await realpath(path)) === (await realpath(folder));
+  } catch (error) {
+    // Another user's home.
+    return systemErrorCode(error) === "EACCES";
+  }
+}

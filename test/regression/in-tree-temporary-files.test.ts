@@ -1,0 +1,159 @@
+import { execFile } from "node:child_process";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { timeoutOf } from "../helpers/revision-notes.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+
+async function git(folder: string, ...args: readonly string[]): Promise<string> {
+  const names = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"];
+  return (await promisify(execFile)("git", ["-C", folder, ...names, ...args])).stdout;
+}
+
+/** A repository with one commit. */
+async function makeRepository(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await git(folder, "init", "--quiet");
+  await writeFile(join(folder, "README"), "hello\n");
+  await git(folder, "add", ".");
+  await git(folder, "commit", "--quiet", "-m", "first");
+}
+
+/** Folders of git's, made below `above`; each is the folder of an in-tree file. */
+const trees: { readonly [kind: string]: (above: string) => Promise<string> } = {
+  "a work tree": async above => {
+    await makeRepository(join(above, "tree"));
+    return join(above, "tree");
+  },
+  "a folder in a work tree": async above => {
+    await makeRepository(join(above, "tree"));
+    await mkdir(join(above, "tree/packages/shop"), { recursive: true });
+    return join(above, "tree/packages/shop");
+  },
+  "a linked worktree": async above => {
+    await makeRepository(join(above, "main"));
+    await git(join(above, "main"), "worktree", "add", "--quiet", "../linked");
+    return join(above, "linked");
+  },
+  "a submodule": async above => {
+    await makeRepository(join(above, "inner"));
+    await makeRepository(join(above, "outer"));
+    await git(join(above, "outer"), "submodule", "--quiet", "add", join(above, "inner"), "inner");
+    return join(above, "outer/inner");
+  },
+};
+const isTemporary = (path: string) => /\.repoconf\.json\.[0-9a-f]+\.tmp$/.test(path);
+
+describe("git never sees the temporary file of a set", () => {
+  test.each(Object.entries(trees))("in %s", async (_kind, makeTree) => {
+    await using above = await temporaryFolder();
+    const tree = await makeTree(above.path);
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    const seen: string[] = [];
+    let written = 0;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "rename" || !isTemporary(path)) return;
+      written++;
+      expect(existsSync(path)).toBe(true);
+      seen.push(await git(tree, "status", "--porcelain", "--untracked-files=all", "--ignored", "."));
+    };
+    for (const timeout of [1, 2])
+      expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": timeout })).errors).toEqual([]);
+    expect(written).toBe(2);
+    expect(seen.filter(status => status.includes(".tmp"))).toEqual([]);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 2`);
+  });
+});
+
+describe("a set in a work tree goes on", () => {
+  async function setWith(tree: string, before: (path: string, operation: string) => Promise<void>) {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
+    const places = new Set<string>();
+    fileSystem.before = async ({ operation, path }) => {
+      if (!isTemporary(path)) return;
+      await before(path, operation);
+      if (operation === "rename") places.add(dirname(path));
+    };
+    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 7 })).errors).toEqual([]);
+    expect(await timeoutOf(t, "t")).toBe(7);
+    expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 7`);
+    expect((await readdir(tree)).filter(isTemporary)).toEqual([]);
+    return places;
+  }
+
+  test.each([
+    ["a work tree", "a work tree"],
+    ["a folder without git", undefined],
+  ])("in %s whose temporary file somebody tidies away", async (_what, kind) => {
+    await using above = await temporaryFolder();
+    const tree = (await trees[kind ?? ""]?.(above.path)) ?? above.path;
+    let taken = false;
+    await setWith(tree, async (path, operation) => {
+      if (operation !== "rename" || taken) return;
+      taken = true;
+      await unlink(path);
+    });
+    expect(taken).toBe(true);
+  });
+
+  test.each(["EACCES", "EROFS"])("beside the file where git's folder answers %s", async code => {
+    await using above = await temporaryFolder();
+    await makeRepository(above.path);
+    const places = await setWith(above.path, async (path, operation) => {
+      if (operation === "open" && dirname(path).endsWith("/.git")) throw Object.assign(systemError(code), { path });
+    });
+    expect([...places]).toEqual([above.path]);
+  });
+
+  test("beside the file where git's folder has gone since the last set", async () => {
+    await using above = await temporaryFolder();
+    await makeRepository(above.path);
+    await using t = await startTestDaemon(noSweeps);
+    await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
+    await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
+    await rename(join(above.path, ".git"), join(above.path, "elsewhere"));
+    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 2 })).errors).toEqual([]);
+  });
+
+  const otherDisk = "/dev/shm";
+  const hasOther = existsSync(otherDisk) && statSync(otherDisk).dev !== statSync(tmpdir()).dev;
+  test.skipIf(!hasOther)("beside the file where git's folder is on another file system", async () => {
+    const elsewhere = await mkdtemp(join(otherDisk, "repoconf-test-"));
+    try {
+      await using above = await temporaryFolder();
+      await git(above.path, "init", "--quiet", "--separate-git-dir", join(elsewhere, "git"));
+      expect([...(await setWith(above.path, async () => {}))]).toEqual([above.path]);
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+
+  test("beside the file where .git names a folder that is none of git's", async () => {
+    await using above = await temporaryFolder();
+    await mkdir(join(above.path, "private"));
+    await writeFile(join(above.path, ".git"), "gitdir: private\n");
+    expect([...(await setWith(above.path, async () => {}))]).toEqual([above.path]);
+    expect(await readdir(join(above.path, "private"))).toEqual([]);
+  });
+});
+
+test("what a crash left of a set in git's folder is taken away when the repository is read", async () => {
+  await using above = await temporaryFolder();
+  await makeRepository(above.path);
+  const left = join(above.path, ".git/.repoconf.json.0123456789ab.tmp");
+  await writeFile(left, "{");
+  await using t = await startTestDaemon(noSweeps);
+  await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
+  await until(() => !existsSync(left), "it to be gone");
+});

@@ -1,0 +1,97 @@
+import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { newKeyText } from "../../main/daemon/keys/key-text.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+const read = (path: string) => readFile(path, "utf8").catch(() => "");
+
+describe("daemon.json is written again while the daemon runs", () => {
+  const damages: { readonly [damage: string]: (path: string) => Promise<void> } = {
+    "was removed": path => rm(path),
+    "was garbled": path => writeFile(path, "{"),
+    "says another URL": async path =>
+      writeFile(path, (await readFile(path, "utf8")).replace(/"url": "[^"]+"/, `"url": "http://127.0.0.1:1"`)),
+    "gave way to a link": async path => {
+      await rm(path);
+      await symlink("/dev/null", path);
+    },
+  };
+  test.each(Object.entries(damages))("when it %s", async (_damage, damage) => {
+    await using t = await startTestDaemon(noSweeps);
+    const path = join(t.homeFolder, "daemon.json");
+    const text = await readFile(path, "utf8");
+    await damage(path);
+    await until(async () => (await read(path)) === text, "daemon.json to be as it was");
+    await t.daemon.close();
+    expect(await read(path)).toBe("");
+  });
+
+  test("though a folder stood in its place for a while: the next sweep does", async () => {
+    await using t = await startTestDaemon({ sweepInterval: 20 });
+    const path = join(t.homeFolder, "daemon.json");
+    const text = await readFile(path, "utf8");
+    await rm(path);
+    await mkdir(path);
+    await until(() => t.log.some(line => line.includes("cannot be put back")), "the problem to be told");
+    await rm(path, { recursive: true });
+    await until(async () => (await read(path)) === text, "daemon.json to be as it was");
+  });
+});
+
+describe("the owner's key, while the daemon runs", () => {
+  const keyFile = (t: TestDaemon) => join(t.homeFolder, "owner.key");
+  const keyOf = async (t: TestDaemon) => (await read(keyFile(t))).trim();
+
+  test.each(["removed", "replaced by another"])(
+    "when it is %s, its file's holds; the old one and all sessions have ended, and their connections; other keys stay good",
+    async how => {
+      await using t = await startTestDaemon(noSweeps);
+      const old = t.ownerKey;
+      const session = (await t.owner.call("session/create", { label: "browser" })).result.key;
+      const tool = (await t.owner.call("key/create", { name: "tool", grants: [] })).result.key;
+      const window = await t.connect(session);
+      const owner = t.owner;
+      const another = newKeyText().key;
+      if (how === "removed") await rm(keyFile(t));
+      else await writeFile(keyFile(t), `${another}\n`);
+      await until(() => !owner.socket.connected && !window.socket.connected, "the connections to be closed");
+      const key = await keyOf(t);
+      expect(key).toMatch(/^repoconf_/);
+      expect(key).not.toBe(old);
+      if (how !== "removed") expect(key).toBe(another);
+      const next = await t.connect(key);
+      expect((await next.call("key/list")).result.map(({ name }) => name)).toEqual(["tool"]);
+      await t.connect(tool);
+      for (const ended of [old, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
+      await t.restart();
+      for (const ended of [old, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
+      await t.connect(tool);
+      expect(t.ownerKey).toBe(key);
+    },
+  );
+
+  test("when it is saved by removing and writing it again, nothing ends", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    const text = await readFile(keyFile(t), "utf8");
+    await rm(keyFile(t));
+    await writeFile(keyFile(t), text);
+    // What comes after it in the same folder has been looked at after it.
+    await rm(join(t.homeFolder, "daemon.json"));
+    await until(async () => (await read(join(t.homeFolder, "daemon.json"))) !== "", "daemon.json to be back");
+    expect(await readFile(keyFile(t), "utf8")).toBe(text);
+    expect((await t.owner.call("key/self")).errors).toEqual([]);
+  });
+
+  test("when its file holds no key, that is told, and the one known stays good", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    await writeFile(keyFile(t), "no key\n");
+    await until(() => t.log.some(line => line.includes("does not hold a key")), "the problem to be told");
+    expect(await read(keyFile(t))).toBe("no key\n");
+    await t.connect(t.ownerKey);
+    await rm(keyFile(t));
+    await until(async () => (await keyOf(t)).startsWith("repoconf_"), "a new key");
+    await t.connect(await keyOf(t));
+  });
+});

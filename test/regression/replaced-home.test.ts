@@ -1,0 +1,90 @@
+import { cpSync, renameSync } from "node:fs";
+import { cp, mkdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { watchFileSystem } from "../helpers/file-system.ts";
+import { timeoutOf } from "../helpers/revision-notes.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+
+describe("a daemon whose home is no longer the one it took", () => {
+  const ways: { readonly [way: string]: (home: string) => Promise<void> } = {
+    "was removed": home => rm(home, { recursive: true }),
+    "gave way to a copy of itself": async home => {
+      await cp(home, `${home}-copy`, { recursive: true });
+      await rename(home, `${home}-before`);
+      await rename(`${home}-copy`, home);
+    },
+    "lost its lock": home => rm(join(home, "lock")),
+  };
+  test.each(Object.entries(ways))(
+    "%s: it notices, refuses sets and asks to leave, and the next one's files are its own",
+    async (_way, replace) => {
+      await using folder = await temporaryFolder();
+      const home = join(folder.path, "home");
+      let left = 0;
+      await using first = await startTestDaemon({ ...noSweeps, home, onStop: () => void left++ });
+      await first.addRepository("shop");
+      await replace(home);
+      await until(() => left > 0, "the first daemon to ask for its end");
+      await using second = await startTestDaemon({ ...noSweeps, home });
+      if (!(await second.owner.call("repo/list")).result.some(({ id }) => id === "shop"))
+        await second.addRepository("shop");
+      const set = { repo: "shop", "svc.timeout": 1 };
+      expect(await first.owner.call("config/set", set)).toMatchObject({
+        result: [],
+        errors: [{ code: 1113, message: expect.stringContaining("removed or replaced") }],
+      });
+      expect(await first.owner.call("key/create", { name: "tool", grants: [] })).toMatchObject({
+        errors: [{ code: 1113 }],
+      });
+      expect((await second.owner.call("config/set", { repo: "shop", "svc.timeout": 2 })).errors).toEqual([]);
+      const endpoint = await readFile(join(home, "daemon.json"), "utf8");
+      await first.daemon.close();
+      // Neither daemon.json nor the index is the first one's to take away or to write.
+      expect(await readFile(join(home, "daemon.json"), "utf8")).toBe(endpoint);
+      await second.restart();
+      expect(await timeoutOf(second, "shop")).toBe(2);
+      expect(left).toBe(1);
+    },
+  );
+
+  test("finds out by itself though no watch tells: the folder above was moved away", async () => {
+    await using folder = await temporaryFolder();
+    const parent = join(folder.path, "parent");
+    await mkdir(parent);
+    let left = false;
+    await using _ = await startTestDaemon({
+      home: join(parent, "home"),
+      sweepInterval: 20,
+      onStop: () => {
+        left = true;
+      },
+    });
+    await rename(parent, `${parent}-moved`);
+    await until(() => left, "the daemon to ask for its end");
+  });
+
+  test("writes nothing more from the moment on, not even the rest of a set: the copy's file stays as it is", async () => {
+    await using folder = await temporaryFolder();
+    const home = join(folder.path, "home");
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ ...noSweeps, home, fileSystem });
+    await t.addRepository("shop");
+    const before = await t.readRepository("shop");
+    fileSystem.before = ({ operation, path }) => {
+      // The new text is written and not yet in place.
+      if (operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
+      fileSystem.before = () => {};
+      cpSync(home, `${home}-copy`, { recursive: true });
+      renameSync(home, `${home}-before`);
+      renameSync(`${home}-copy`, home);
+    };
+    expect((await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1 })).errors).toMatchObject([
+      { code: 1113, message: expect.stringContaining("removed or replaced") },
+    ]);
+    expect(await t.readRepository("shop")).toBe(before);
+  });
+});

@@ -1,0 +1,59 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+
+/** Asks for a websocket, sends these texts over it, and never reads, nor says good-bye: as a suspended process does. */
+async function openSuspended(t: TestDaemon, texts: readonly string[]): Promise<Socket> {
+  const { hostname, port, host } = new URL(t.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+  socket.on("error", () => {});
+  await once(socket, "connect");
+  socket.pause();
+  const lines = [
+    "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
+    `Host: ${host}`,
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    `Sec-WebSocket-Key: ${btoa("sixteen bytes ok")}`,
+  ];
+  socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+  await until(() => socket.readableLength > 0, "the daemon to answer");
+  for (const text of texts) socket.write(frameOf(text));
+  return socket;
+}
+
+/** A text frame, masked by zeros. */
+function frameOf(text: string): Buffer {
+  const payload = Buffer.from(text);
+  return Buffer.concat([Buffer.from([0x81, 0xfe, payload.length >> 8, payload.length & 0xff, 0, 0, 0, 0]), payload]);
+}
+
+describe("a client that is suspended does not keep the daemon from stopping", () => {
+  // The websocket library gives a client half a minute for its good-bye.
+  const options = { timeout: 25_000 };
+
+  test("when it owes a good-bye", options, async () => {
+    await using t = await startTestDaemon();
+    const socket = await openSuspended(t, []);
+    await t.daemon.close();
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+
+  test("when more waits for it than the system takes", options, async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    const answers = 50;
+    await t.owner.call("config/set", { repo: "shop", "svc.envvars": [{ name: "A", value: "a".repeat(200_000) }] });
+    const ask = (id: number) => `42${id}["svc","config","list",{"repo":"shop"}]`;
+    const asked = Array.from({ length: answers }, (_, id) => ask(id));
+    const socket = await openSuspended(t, [`40${JSON.stringify({ apiKey: t.ownerKey })}`, ...asked]);
+    await until(async () => (await t.owner.call("daemon/status")).result.sockets === 2, "its connection");
+    for (let one = 0; one < answers; one++) await t.owner.call("config/list", { repo: "shop" });
+    await t.daemon.close();
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  });
+});
