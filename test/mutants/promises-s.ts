@@ -87,8 +87,8 @@ export const mutants: readonly Mutant[] = [
     ...s4,
     takenOut: "the comparison of the owner's secret: its id is enough",
     file: "main/daemon/keys/keys.ts",
-    find: "if (id === this.#ownerId && sameHash(hash, this.#ownerHash)) return ownerCaller;",
-    replace: "if (id === this.#ownerId) return ownerCaller;",
+    find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",
+    replace: "if (id === this.#owner.id) return",
   },
   {
     ...s4,
@@ -130,7 +130,7 @@ export const mutants: readonly Mutant[] = [
     ...s5,
     takenOut: "the end of a revoked key before the next start",
     file: "main/daemon/keys/keys.ts",
-    find: "      this.#callers.delete(id);\n",
+    find: "    this.#callers.delete(id);\n",
     replace: "",
   },
   {
@@ -249,8 +249,8 @@ export const mutants: readonly Mutant[] = [
     ...s7,
     takenOut: "the mode of the files that the daemon makes",
     file: "main/daemon/home.ts",
-    find: "{ path, temporaryFolder, mode: 0o600,",
-    replace: "{ path, temporaryFolder, mode: 0o666,",
+    find: "temporaryFolder: home.temporary, mode: 0o600, maximumBytes,",
+    replace: "temporaryFolder: home.temporary, mode: 0o666, maximumBytes,",
   },
   {
     ...s7,

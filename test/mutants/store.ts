@@ -166,8 +166,8 @@ export const mutants: readonly Mutant[] = [
     promise: "store",
     takenOut: "that a command uses the daemon which another one started meanwhile",
     file: "main/cli/session.ts",
-    find: "} else if (!isNobodyThere(error)) throw error;",
-    replace: "} else throw error;",
+    find: "    if (isNobodyThere(error)) return;\n    throw error;",
+    replace: "    throw error;",
     test: "test/regression/crowded-first-start.test.ts",
   },
 ];
