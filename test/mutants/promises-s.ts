@@ -294,7 +294,7 @@ export const mutants: readonly Mutant[] = [
     takenOut: "the check of a repository's id",
     file: "shared/repository-id.ts",
     find: "return repositoryId.test(id) && !deviceName.test(id);",
-    replace: "return id.length <= 64;",
+    replace: "return id.length <= 64 || (repositoryId.test(id) && !deviceName.test(id));",
   },
   {
     ...s9,
