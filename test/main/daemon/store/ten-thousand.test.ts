@@ -38,7 +38,8 @@ test("a start with a matching index opens no repository's file, nor does a list 
   const logger = pino({ level: "silent" });
   const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
-  expect(opened()).toEqual([join(home.path, "index.json")]);
+  // The index, and daemon.json with its folder.
+  expect(opened()).toEqual([join(home.path, "index.json"), join(home.path, "tmp/daemon.json"), home.path]);
   await daemon.close();
 
   await using t = await startTestDaemon({ home: home.path, fileSystem });
