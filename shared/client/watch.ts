@@ -34,6 +34,8 @@ export class Watch {
    */
   readonly #held = new Map<string, (EventMessage | ProgressMessage)[] | undefined>();
   readonly #lost = new Set<string>();
+  /** Between `resume` and `release`: what comes of repositories that are not held, and is told behind "resumed". */
+  #waiting: (EventMessage | ProgressMessage)[] | undefined;
   #wake = Promise.withResolvers<void>();
   #begun = false;
   #hasBegun = false;
@@ -66,6 +68,7 @@ export class Watch {
   lose(): void {
     if (!this.#begun) return;
     this.#begun = false;
+    this.#waiting = undefined;
     if (this.repos === undefined) this.#push(["connection", "lost", {}]);
   }
 
@@ -82,6 +85,7 @@ export class Watch {
     for (const id of lost) this.#lost.add(id);
     this.#held.clear();
     for (const id of changed) this.#held.set(id, undefined);
+    this.#waiting = [];
     this.#begun = true;
     return { changed, lost };
   }
@@ -94,8 +98,9 @@ export class Watch {
   /** The past of held repositories is told; that of those in `lost` cannot be, so they go on from these revisions. */
   release(revisions: Revisions, lost: readonly string[]): void {
     for (const id of lost) this.#see(id, revisions[id]);
-    const kept = [...this.#held.values()].flatMap(messages => messages ?? []);
+    const kept = [...[...this.#held.values()].flatMap(messages => messages ?? []), ...(this.#waiting ?? [])];
     this.#held.clear();
+    this.#waiting = undefined;
     this.#push(["connection", "resumed", { lost: [...new Set([...this.#lost, ...lost])] }]);
     this.#lost.clear();
     for (const message of kept) this.take(message);
@@ -103,6 +108,10 @@ export class Watch {
 
   take(message: EventMessage | ProgressMessage): void {
     if (!this.#begun) return;
+    if (this.#waiting !== undefined && !(message[0] === "config" && this.#held.has(message[2].repo))) {
+      this.#waiting.push(message);
+      return;
+    }
     if (message[0] === "config") {
       const { repo, revision } = message[2];
       if (this.repos?.includes(repo) === false) return;
