@@ -101,4 +101,12 @@ export const mutants: readonly Mutant[] = [
     test: "test/e2e/backup.test.ts",
     name: "what was put aside of a repository with the longest id",
   },
+  {
+    promise: "operations",
+    takenOut: "that what comes after a lost connection waits for the word that it is back",
+    file: "shared/client/watch.ts",
+    find: "    this.#waiting = [];\n",
+    replace: "",
+    test: "test/main/client/watch-order.test.ts",
+  },
 ];
