@@ -173,12 +173,16 @@ describe("the daemon behind the command line", () => {
       });
     const file = join(home.homeFolder, "repos/shop.json");
     const text = await readFile(file, "utf8");
-    // Broken anew until the watch, which may not have begun yet, has seen it.
+    const isBroken = async () => {
+      const repositories = JSON.parse(await home.succeed(["repo", "list", "--json"]));
+      return repositories.find(({ id }: { id: string }) => id === "shop").health.length > 0;
+    };
+    // Broken anew until the watch, which may not have begun yet, has seen it. A file is believed to be broken only after a while.
     await until(async () => {
       await writeFile(file, text);
-      await home.succeed(["repo", "list", "--json"]);
+      await until(async () => !(await isBroken()), "the file to be well");
       await writeFile(file, "{");
-      await home.succeed(["repo", "list", "--json"]);
+      await until(isBroken, "the file to be broken");
       return output.includes("shop (shop): has problems");
     }, "the watch to tell of the broken file");
     await writeFile(file, text);
