@@ -1,6 +1,6 @@
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
-import { JsonTextError, parseJsonText } from "../daemon/store/json-text.ts";
+import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { ReadValues } from "./env-format.ts";
 import { CommandError } from "./exit-codes.ts";
 import { type Fields, unknownField } from "./fields.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { findDaemon } from "../client/locate.ts";
-import { systemErrorCode } from "../daemon/store/file-system.ts";
+import { systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { homeOf } from "./session.ts";

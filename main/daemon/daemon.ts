@@ -3,10 +3,11 @@ import type { Logger } from "pino";
 import { errorNames, RepoconfError } from "../../shared/errors.ts";
 import { allowsInScope } from "../../shared/grants.ts";
 import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { readEndpoint } from "../endpoint-file.ts";
+import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home.ts";
 import { identityProof } from "../identity.ts";
-import { type Clock, systemClock } from "./clock.ts";
 import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
@@ -38,7 +39,6 @@ import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
 import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
-import { type FileSystem, realFileSystem } from "./store/file-system.ts";
 
 export const preferredPort = 7420;
 

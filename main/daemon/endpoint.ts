@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { stat, unlink } from "node:fs/promises";
 import { protocolVersion } from "../../shared/protocol.ts";
+import type { Clock } from "../clock.ts";
 import type { Endpoint } from "../endpoint-file.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { type FileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
-import type { Clock } from "./clock.ts";
 import { HomeError, privateFile, readSettled } from "./home.ts";
-import { UnreadableFileError } from "./store/durable-text-file.ts";
-import { type FileSystem, systemErrorCode } from "./store/file-system.ts";
 
 export function newEndpoint(url: string, version: string, startedAt: Date): Endpoint {
   return {

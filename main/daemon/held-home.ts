@@ -1,7 +1,7 @@
 import { RepoconfError } from "../../shared/errors.ts";
+import { type FileSystem, readFlags } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 import type { Lock } from "./lock.ts";
-import { type FileSystem, readFlags } from "./store/file-system.ts";
 
 /**
  * The home as this daemon took it. Who removes a home, or puts a copy in its place, lets another daemon have it: this one

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
+import type { Clock } from "../clock.ts";
 import type { Home } from "../home.ts";
-import type { Clock } from "./clock.ts";
 import type { HeldHome } from "./held-home.ts";
 import { inTurn } from "./in-turn.ts";
 

@@ -1,9 +1,9 @@
 import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { DurableTextFile } from "../files/durable-text-file.ts";
+import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
-import type { Clock } from "./clock.ts";
-import { DurableTextFile } from "./store/durable-text-file.ts";
-import { type FileSystem, realFileSystem, systemErrorCode } from "./store/file-system.ts";
 
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal. */
 export const homeFormat = 2;

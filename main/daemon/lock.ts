@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, lstatSync, openSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { systemErrorCode } from "../files/file-system.ts";
 import { HomeError } from "./home.ts";
-import { systemErrorCode } from "./store/file-system.ts";
 
 /** One daemon for each home. Held until released, or until the process ends in whatever way. */
 export interface Lock {

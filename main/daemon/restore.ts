@@ -1,11 +1,11 @@
 import { lstat, readFile, rename as renameFile, unlink } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isJsonObject } from "../../shared/json.ts";
+import { systemClock } from "../clock.ts";
+import { syncFolder } from "../files/durable-text-file.ts";
+import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
-import { systemClock } from "./clock.ts";
 import { HomeError, privateFile } from "./home.ts";
-import { syncFolder } from "./store/durable-text-file.ts";
-import { realFileSystem, systemErrorCode } from "./store/file-system.ts";
 
 /** The home's folders that a backup has. */
 export const backedUpFolders = ["scopes", "repos", "journal", "removed"] as const;

@@ -1,13 +1,13 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type JsonObject, sameJson } from "../../shared/json.ts";
+import type { Clock } from "../clock.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { systemErrorCode } from "../files/file-system.ts";
+import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
-import type { Clock } from "./clock.ts";
 import { privateFile } from "./home.ts";
 import { compileScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
-import { UnreadableFileError } from "./store/durable-text-file.ts";
-import { systemErrorCode } from "./store/file-system.ts";
-import { JsonTextError, parseJsonText } from "./store/json-text.ts";
 
 const ending = ".schema.json";
 

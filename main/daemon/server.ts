@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Server as Engine } from "engine.io";
 import { limits } from "../../shared/limits.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "../clock.ts";
 import { createGuard, type Refusal } from "./guard.ts";
 
 /*

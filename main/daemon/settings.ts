@@ -1,11 +1,11 @@
 import type { FromSchema } from "json-schema-to-ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { JsonTextError, parseJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
 import { describeSchemaError } from "./schema-messages.ts";
-import { UnreadableFileError } from "./store/durable-text-file.ts";
 import type { Retention } from "./store/journal/journal.ts";
-import { JsonTextError, parseJsonText } from "./store/json-text.ts";
 
 export const settingsSchema = {
   type: "object",

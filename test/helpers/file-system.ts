@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
 
 const handleOperations = [
   "read",

@@ -1,9 +1,9 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { systemClock } from "../../main/daemon/clock.ts";
-import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { systemClock } from "../../main/clock.ts";
 import { Journal, listSegments, type Retention } from "../../main/daemon/store/journal/journal.ts";
 import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
+import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
 
 /** What is kept where a test does not say: all of it, in one segment. */
 const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };

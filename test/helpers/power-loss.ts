@@ -2,7 +2,7 @@ import { linkSync, readFileSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { link, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { type FileSystem, realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
 import type { Random } from "./random.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../../main/daemon/clock.ts";
+import { type Clock, systemClock } from "../../main/clock.ts";
 
 interface Timer {
   /** By `monotonic()`. */

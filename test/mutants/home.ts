@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "home",
     takenOut: "the second try when a temporary file was tidied away",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: `["ENOENT", "EXDEV",`,
     replace: `["EXDEV",`,
     test: "test/regression/in-tree-temporary-files.test.ts",

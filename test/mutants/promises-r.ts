@@ -5,7 +5,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     takenOut: "the wait for the journal before the file is replaced",
-    file: "main/daemon/store/json-document.ts",
+    file: "main/files/json-document.ts",
     find: "async () => this.#assertUntouched(), recorded)",
     replace: "async () => this.#assertUntouched())",
     test: "test/promises/r1-kill.test.ts",
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     takenOut: "the wait for the journal before the file is replaced",
-    file: "main/daemon/store/json-document.ts",
+    file: "main/files/json-document.ts",
     find: "async () => this.#assertUntouched(), recorded)",
     replace: "async () => this.#assertUntouched())",
     test: "test/promises/r3-power-loss.test.ts",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     takenOut: "the sync of the folder after the rename",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: "      await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);\n    } catch",
     replace: "    } catch",
     test: "test/promises/r3-power-loss.test.ts",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R4",
     takenOut: "what makes a file hold its old text again when its folder could not be synced",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: "      await this.#putBack(text);\n",
     replace: "",
     test: "test/promises/r4-failing-disk.test.ts",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R5",
     takenOut: "that a file which is no UTF-8 is broken",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: `new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })`,
     replace: `new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })`,
     test: "test/promises/r5-broken-files.test.ts",
@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R13",
     takenOut: "the line ends that a file has",
-    file: "main/daemon/store/json-text-edits.ts",
+    file: "main/files/json-text-edits.ts",
     find: "endOfLine: /\\r\\n|\\r|\\n/.exec(body)?.[0] ?? defaultStyle.endOfLine",
     replace: "endOfLine: defaultStyle.endOfLine",
     test: "test/promises/r13-text-stays.test.ts",
@@ -203,7 +203,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R13",
     takenOut: "the indentation that a file has",
-    file: "main/daemon/store/json-text-edits.ts",
+    file: "main/files/json-text-edits.ts",
     find: "unit: detectUnit(body, root) ?? defaultStyle.unit",
     replace: "unit: defaultStyle.unit",
     test: "test/promises/r13-text-stays.test.ts",

@@ -11,7 +11,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
     takenOut: "the sync of the file",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: `        await handle.writeFile(text);
         await handle.sync();
         const { size`,
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R6",
     takenOut: "the look at the file right before the rename",
-    file: "main/daemon/store/json-document.ts",
+    file: "main/files/json-document.ts",
     find: "async () => this.#assertUntouched(), recorded)",
     replace: "undefined, recorded)",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
       "both comparisons that tell own writes from edits by hand, of the text and of the values (either alone suffices)",
     edits: [
       {
-        file: "main/daemon/store/json-document.ts",
+        file: "main/files/json-document.ts",
         find: "    if (this.#looked && text === this.#text) return undefined;\n",
         replace: "",
       },

@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R4",
     takenOut: "that a write which takes fewer bytes is gone on with",
-    file: "main/daemon/store/file-system.ts",
+    file: "main/files/file-system.ts",
     find: "at += bytesWritten;",
     replace: "at = bytes.length;",
     test: "test/promises/r4-failing-disk.test.ts",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R4",
     takenOut: "that a read of a journal's end which gives fewer bytes is gone on with",
-    file: "main/daemon/store/file-system.ts",
+    file: "main/files/file-system.ts",
     find: "if (bytesRead === 0) return bytes.subarray(0, at);",
     replace: "if (bytesRead > -1) return bytes.subarray(0, at + bytesRead);",
     test: "test/promises/r4-failing-disk.test.ts",
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R4",
     takenOut: "that a read of a repository's file which gives fewer bytes is gone on with",
-    file: "main/daemon/store/durable-text-file.ts",
+    file: "main/files/durable-text-file.ts",
     find: "return bytesRead === size ? buffer",
     replace: "return bytesRead <= size ? buffer",
     test: "test/promises/r4-failing-disk.test.ts",
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
         replace: "      if (isFree || time > 0) return path;\n",
       },
       {
-        file: "main/daemon/store/durable-text-file.ts",
+        file: "main/files/durable-text-file.ts",
         find: 'const copy = await fileSystem.open(to, "wx", 0o600);',
         replace: 'const copy = await fileSystem.open(to, "w", 0o600);',
       },

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { FileSystem } from "../../main/daemon/store/file-system.ts";
+import type { FileSystem } from "../../main/files/file-system.ts";
 import { PowerLoss } from "../helpers/power-loss.ts";
 import { randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseJsonText, rewriteJsonText } from "../../main/daemon/store/json-text.ts";
+import { parseJsonText, rewriteJsonText } from "../../main/files/json-text.ts";
 import type { JsonObject, JsonValue } from "../../shared/json.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";

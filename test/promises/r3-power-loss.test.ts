@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { parseJsonText } from "../../main/daemon/store/json-text.ts";
+import { parseJsonText } from "../../main/files/json-text.ts";
 import { anyOrder, CallOrder, type ChooseCall, last } from "../helpers/call-order.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { watchFileSystem } from "../helpers/file-system.ts";

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { Scopes } from "../../main/daemon/scopes.ts";
 import { interpretConfig } from "../../main/daemon/store/interpret.ts";
-import { JsonTextError, parseJsonText } from "../../main/daemon/store/json-text.ts";
+import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";

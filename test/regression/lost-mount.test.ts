@@ -1,7 +1,7 @@
 import { mkdir, readdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { realFileSystem } from "../../main/daemon/store/file-system.ts";
+import { realFileSystem } from "../../main/files/file-system.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { healthOf } from "../helpers/shop.ts";

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../shared/json.ts";
 import { homeFormat } from "../../daemon/home.ts";
 import { keyIdOf } from "../../daemon/keys/key-text.ts";
 import { isRestoreUnderway } from "../../daemon/restore.ts";
-import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 

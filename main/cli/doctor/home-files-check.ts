@@ -1,11 +1,11 @@
 import { readdir } from "node:fs/promises";
-import { systemClock } from "../../daemon/clock.ts";
+import { systemClock } from "../../clock.ts";
 import { privateFile } from "../../daemon/home.ts";
 import { ScopeFiles } from "../../daemon/scope-files.ts";
 import { Scopes } from "../../daemon/scopes.ts";
 import { parseSettings } from "../../daemon/settings.ts";
-import { systemErrorCode } from "../../daemon/store/file-system.ts";
-import { JsonTextError } from "../../daemon/store/json-text.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
+import { JsonTextError } from "../../files/json-text.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, problem } from "./finding.ts";
 

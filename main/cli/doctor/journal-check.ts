@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pLimit from "p-limit";
-import { systemErrorCode } from "../../daemon/store/file-system.ts";
 import { listSegments, type Segment } from "../../daemon/store/journal/journal.ts";
 import { type JournalLine, parseLine } from "../../daemon/store/journal/record.ts";
 import { linesBackward, readSegment, SegmentGoneError } from "../../daemon/store/journal/segment.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 

@@ -1,10 +1,8 @@
 import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { systemClock } from "../../daemon/clock.ts";
+import { systemClock } from "../../clock.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
-import { realFileSystem } from "../../daemon/store/file-system.ts";
 import { interpretConfig } from "../../daemon/store/interpret.ts";
-import type { JsonDocument } from "../../daemon/store/json-document.ts";
 import {
   type FileStamps,
   type RepositoryContent,
@@ -13,6 +11,8 @@ import {
   type StoreFolders,
 } from "../../daemon/store/repository-files.ts";
 import { findOtherPointers, inTreeFileName } from "../../daemon/store/work-tree.ts";
+import { realFileSystem } from "../../files/file-system.ts";
+import type { JsonDocument } from "../../files/json-document.ts";
 import { type Finding, note, problem } from "./finding.ts";
 
 const check = "repositories";

@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { systemErrorCode } from "../../daemon/store/file-system.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
 

@@ -3,14 +3,14 @@ import pLimit from "p-limit";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type Grants, ownerGrants } from "../../../shared/grants.ts";
 import { isJsonObject } from "../../../shared/json.ts";
+import { type Clock, timeText } from "../../clock.ts";
+import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { JsonFile } from "../../files/json-file.ts";
 import type { Home } from "../../home.ts";
 import { grantsSchema } from "../argument-schemas.ts";
 import type { Caller } from "../caller.ts";
-import { type Clock, timeText } from "../clock.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
-import { type FileSystem, realFileSystem } from "../store/file-system.ts";
-import { JsonFile } from "../store/json-file.ts";
 import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
 import { lookForOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
 

@@ -1,9 +1,9 @@
 import { ownerGrants } from "../../../shared/grants.ts";
+import type { Clock } from "../../clock.ts";
+import type { FileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import type { Caller } from "../caller.ts";
-import type { Clock } from "../clock.ts";
 import { HomeError, privateFile, readSettled } from "../home.ts";
-import type { FileSystem } from "../store/file-system.ts";
 import { hashKey, keyIdOf, newKeyText } from "./key-text.ts";
 
 /** Who has the owner's key. */

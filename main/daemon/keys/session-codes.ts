@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
 
 /** Codes that a browser changes for a session of its own: each is good once, and not for long. */
 export class SessionCodes {

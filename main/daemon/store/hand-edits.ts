@@ -3,10 +3,10 @@ import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
+import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
-import { type FileStamp, sameStamp } from "./durable-text-file.ts";
-import { systemErrorCode } from "./file-system.ts";
 import type { IndexedRepository, Repository } from "./repository.ts";
 import { inTreeFileName } from "./work-tree.ts";
 

@@ -3,10 +3,10 @@ import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
-import type { Clock } from "../clock.ts";
-import { type FileStamp, sameStamp } from "./durable-text-file.ts";
-import type { FileSystem } from "./file-system.ts";
-import { JsonDocument } from "./json-document.ts";
+import type { Clock } from "../../clock.ts";
+import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { JsonDocument } from "../../files/json-document.ts";
 import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
 
 /** The folders of the home that the store uses. */

@@ -1,7 +1,7 @@
 import { applyConfigEdits } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { systemErrorCode } from "./file-system.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
 import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
 import type { Repository } from "./repository.ts";
 import { unreadableJournal } from "./storage-failure.ts";

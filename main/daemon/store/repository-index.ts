@@ -3,12 +3,12 @@ import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { isJsonObject } from "../../../shared/json.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../../clock.ts";
+import { DurableTextFile } from "../../files/durable-text-file.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { JsonFile } from "../../files/json-file.ts";
 import { homeFormat } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
-import { DurableTextFile } from "./durable-text-file.ts";
-import type { FileSystem } from "./file-system.ts";
-import { JsonFile } from "./json-file.ts";
 import type { IndexedRepository } from "./repository.ts";
 
 export interface IndexData {

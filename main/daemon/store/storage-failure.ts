@@ -1,7 +1,7 @@
 import { RepoconfError } from "../../../shared/errors.ts";
 import { limits } from "../../../shared/limits.ts";
-import { systemErrorCode } from "./file-system.ts";
-import { DocumentTooLargeError, ForeignEditError } from "./json-document.ts";
+import { systemErrorCode } from "../../files/file-system.ts";
+import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 
 /** A failed write as its caller is told it: the old value stands. */
 export function storageFailure(repo: string, error: unknown): RepoconfError {

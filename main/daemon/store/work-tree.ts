@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, realpath, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { systemErrorCode } from "../../files/file-system.ts";
+import { parseJsonText } from "../../files/json-text.ts";
 import { findWorkTree } from "../../git.ts";
-import { systemErrorCode } from "./file-system.ts";
-import { parseJsonText } from "./json-text.ts";
 
 /** Name of the file that holds an in-tree repository's values, in its work tree. */
 export const inTreeFileName = ".repoconf.json";

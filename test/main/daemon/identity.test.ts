@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { realFileSystem } from "../../../main/daemon/store/file-system.ts";
+import { realFileSystem } from "../../../main/files/file-system.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 
 let t: TestDaemon;

@@ -1,6 +1,6 @@
 import { rename } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { realFileSystem } from "../../../main/daemon/store/file-system.ts";
+import { realFileSystem } from "../../../main/files/file-system.ts";
 import type { Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 

@@ -1,7 +1,7 @@
 import { readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { systemClock } from "../../../main/daemon/clock.ts";
+import { systemClock } from "../../../main/clock.ts";
 import { makeHomeFolder, prepareHome } from "../../../main/daemon/home.ts";
 import { Keys } from "../../../main/daemon/keys/keys.ts";
 import { SessionCodes } from "../../../main/daemon/keys/session-codes.ts";

@@ -2,9 +2,9 @@ import { fstatSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
-import { type Clock, timeText } from "../../clock.ts";
-import { type FileStamp, sameStamp, syncFolder } from "../durable-text-file.ts";
-import { type FileSystem, systemErrorCode, writeAll } from "../file-system.ts";
+import { type Clock, timeText } from "../../../clock.ts";
+import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
+import { type FileSystem, systemErrorCode, writeAll } from "../../../files/file-system.ts";
 import {
   applyChanges,
   type ChangeRecord,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config } from "../../../../shared/config.ts";
-import type { FileStamp } from "../durable-text-file.ts";
+import type { FileStamp } from "../../../files/durable-text-file.ts";
 import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
 
 /*

@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Config, filterConfig } from "../../../../shared/config.ts";
-import { type Clock, timeText } from "../../clock.ts";
-import { syncFolder } from "../durable-text-file.ts";
-import { type FileSystem, systemErrorCode } from "../file-system.ts";
+import { type Clock, timeText } from "../../../clock.ts";
+import { syncFolder } from "../../../files/durable-text-file.ts";
+import { type FileSystem, systemErrorCode } from "../../../files/file-system.ts";
 import type { Journal } from "./journal.ts";
 import { type CheckpointRecord, type ForgetRecord, formatLines, type JournalRecord, noHash } from "./record.ts";
 

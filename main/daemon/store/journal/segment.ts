@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { type FileSystem, readAll, systemErrorCode } from "../file-system.ts";
+import { type FileSystem, readAll, systemErrorCode } from "../../../files/file-system.ts";
 import { type JournalLine, parseLine } from "./record.ts";
 
 /** A journal's file that is not as it was written: what stands before the place cannot be trusted. */

@@ -1,5 +1,5 @@
 import { type Adapter, Low } from "lowdb";
-import type { JsonObject } from "../../../shared/json.ts";
+import type { JsonObject } from "../../shared/json.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import {
   DurableTextFile,

@@ -1,5 +1,5 @@
 /** How new values are written into a JSON text: as a person would. */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 
 /** A member's name and value. */
 export type Entry = readonly [name: string, value: JsonValue];

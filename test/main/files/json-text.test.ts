@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { type Node, parseTree, visit } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
-import {
-  formatJsonText,
-  JsonTextError,
-  parseJsonText,
-  rewriteJsonText,
-} from "../../../../main/daemon/store/json-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
+import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from "../../../main/files/json-text.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
 
 const bom = "\uFEFF";
 

@@ -1,7 +1,7 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
 import { isDeepStrictEqual } from "node:util";
 import { createScanner, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
-import type { JsonObject, JsonValue } from "../../../shared/json.ts";
+import type { JsonObject, JsonValue } from "../../shared/json.ts";
 import { membersOf, rewriteBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import type { Range } from "./json-text-places.ts";

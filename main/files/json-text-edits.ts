@@ -1,6 +1,6 @@
 /** How `rewriteJsonText` (json-text.ts) finds its edits. Knows offsets, no errors. */
 import { createScanner, type JSONScanner, type Node } from "jsonc-parser";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import {
   defaultStyle,
   type Entry,
