@@ -45,8 +45,8 @@ export class ConfigService {
     this.#views = new ConfigViews(scopes);
   }
 
-  /** Spec 4.1. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
-  async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number }> {
+  /** Spec 4.1; `isShared`: the configuration is the same object for all who see the same. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
+  async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
     const { repo, revision } = request;
     const state = this.#store.peek(repo) ?? (await this.#store.read(repo));
     if (state === undefined) throw unknownRepository(repo);
@@ -57,10 +57,12 @@ export class ConfigService {
     if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
     if (revision !== undefined && revision !== state.revision) {
       const config = await this.#listPast(caller, repo, revision, request.stored === true);
-      return { config: path === undefined ? config : narrow(config, path), revision };
+      return { config: path === undefined ? config : narrow(config, path), revision, isShared: false };
     }
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
-    return { config: path === undefined ? config : narrow(config, path), revision: state.revision };
+    // Made once for a state and a key's grants.
+    const isShared = path === undefined && (config === readable || config === state.stored);
+    return { config: path === undefined ? config : narrow(config, path), revision: state.revision, isShared };
   }
 
   /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */

@@ -16,6 +16,7 @@ import type { ConfigService } from "./config-service.ts";
 import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { bearerOf } from "./keys/key-text.ts";
+import { replyParser } from "./prepared-replies.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 
 interface SocketData {
@@ -49,7 +50,7 @@ export class Connections {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#io = new Server({ serveClient: false, connectTimeout });
+    this.#io = new Server({ serveClient: false, connectTimeout, parser: replyParser });
     this.#io.use((socket, next) => this.#admit(socket, next));
     this.#io.on("connection", socket => this.#accept(socket));
     this.#io.bind(options.engine);

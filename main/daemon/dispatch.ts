@@ -13,6 +13,7 @@ import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import { measureArguments } from "./measure.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
+import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
 import { describeSchemaError } from "./schema-messages.ts";
 
 export interface RequestContext {
@@ -28,6 +29,8 @@ export interface Outcome<Result> {
   readonly errors?: readonly RepoconfError[];
   readonly revision?: number;
   readonly next?: string;
+  /** The result is the same object whenever it is the same, and never changes: its text is kept. */
+  readonly isShared?: boolean;
 }
 
 export type Operations = {
@@ -53,6 +56,7 @@ export type Dispatch = (message: readonly unknown[], connection: Connection) => 
  */
 export function createDispatch({ operations, authorize, onError }: DispatchOptions): Dispatch {
   const checkArguments = createArgumentCheck();
+  const replies = new PreparedReplies();
 
   async function run(name: string, message: readonly unknown[], connection: Connection): Promise<Outcome<unknown>> {
     authorize(connection.caller);
@@ -71,13 +75,17 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
 
   return async (message, connection) => {
     const last = message.at(-1);
-    const callback = typeof last === "function" ? (last as (reply: Reply) => void) : undefined;
+    const callback = typeof last === "function" ? (last as (reply: Reply | PreparedReply) => void) : undefined;
     const parts = callback === undefined ? message : message.slice(0, -1);
     const name = operationName(parts);
     try {
-      const { errors = [], ...outcome } = await run(name, parts, connection);
-      for (const error of errors) onError(error, name);
-      callback?.({ ...outcome, errors: errors.map(error => error.toEntry()) });
+      const { errors: found = [], isShared, ...outcome } = await run(name, parts, connection);
+      for (const error of found) onError(error, name);
+      const errors = found.map(error => error.toEntry());
+      const { result, ...rest } = outcome;
+      if (isShared && typeof result === "object" && result !== null)
+        callback?.(replies.of(result, { ...rest, errors }));
+      else callback?.({ ...outcome, errors });
     } catch (thrown) {
       const error = toRepoconfError(thrown);
       onError(error, name);

@@ -28,7 +28,7 @@ export function configOperations(
       if (!repo) throw noRepository();
       const request = { repo, scope: scope ?? undefined, field: field ?? undefined, stored: stored ?? undefined };
       const list = await service.list(caller, { ...request, revision: revision ?? undefined });
-      return { result: list.config, revision: list.revision };
+      return { result: list.config, revision: list.revision, isShared: list.isShared };
     },
 
     "config/set": async (args, context) => {
