@@ -47,25 +47,32 @@ interface Rewrite {
 
 /** The members of an object node, in the order of the text. */
 export function membersOf(object: Node): Member[] {
-  return (object.children ?? []).flatMap(({ children, colonOffset }) => {
+  const members: Member[] = [];
+  for (const { children, colonOffset } of object.children ?? []) {
     const [key, value] = children ?? [];
-    if (key === undefined || value === undefined || colonOffset === undefined) return [];
+    if (key === undefined || value === undefined || colonOffset === undefined) continue;
     const colon = { start: colonOffset, end: colonOffset + 1 };
-    return [{ name: String(key.value), key: rangeOf(key), colon, value }];
-  });
+    members.push({ name: String(key.value), key: rangeOf(key), colon, value });
+  }
+  return members;
 }
 
 /**
- * The text that reads as `next`, given the text without its BOM and its tree. `discarded` are the parts of the old text
+ * The text that reads as `next`, given the text without its BOM, its tree and what it reads as. `discarded` are the parts of the old text
  * that nothing of is left in the new one: values that were removed or replaced.
  */
-export function rewriteBody(body: string, root: Node, next: JsonObject): { text: string; discarded: Range[] } {
+export function rewriteBody(
+  body: string,
+  root: Node,
+  current: JsonObject,
+  next: JsonObject,
+): { text: string; discarded: Range[] } {
   const style = {
     unit: detectUnit(body, root) ?? defaultStyle.unit,
     endOfLine: /\r\n|\r|\n/.exec(body)?.[0] ?? defaultStyle.endOfLine,
   };
   const rewrite: Rewrite = { body, style, scanner: createScanner(body, true), edits: [], discarded: [] };
-  compareValue(rewrite, root, next);
+  compareValue(rewrite, root, current, next);
   return { text: applyEdits(body, rewrite.edits), discarded: rewrite.discarded };
 }
 
@@ -82,13 +89,16 @@ function applyEdits(body: string, edits: readonly Edit[]): string {
   return parts.join("") + body.slice(done);
 }
 
-function compareValue(rewrite: Rewrite, node: Node, next: JsonValue): void {
+function compareValue(rewrite: Rewrite, node: Node, current: JsonValue | undefined, next: JsonValue): void {
+  // The very same: of a large text most of it.
+  if (current === next) return;
   if (node.type === "object" && isJsonObject(next)) {
-    compareMembers(rewrite, node, next);
+    compareMembers(rewrite, node, isJsonObject(current) ? current : {}, next);
   } else if (node.type === "array" && isJsonArray(next) && node.children?.length === next.length) {
     for (const [index, element] of next.entries()) {
       const child = node.children[index];
-      if (child !== undefined) compareValue(rewrite, child, element);
+      const item = Array.isArray(current) ? current[index] : undefined;
+      if (child !== undefined) compareValue(rewrite, child, item, element);
     }
   } else if (node.value !== next) {
     replaceValue(rewrite, node, next);
@@ -104,7 +114,7 @@ function replaceValue({ body, style, edits, discarded }: Rewrite, node: Node, ne
   discarded.push(range);
 }
 
-function compareMembers(rewrite: Rewrite, object: Node, next: JsonObject): void {
+function compareMembers(rewrite: Rewrite, object: Node, current: JsonObject, next: JsonObject): void {
   const members = membersOf(object);
   const names = new Set(members.map(({ name }) => name));
   const added = entriesOf(next).filter(([name]) => !names.has(name));
@@ -116,7 +126,12 @@ function compareMembers(rewrite: Rewrite, object: Node, next: JsonObject): void 
       removed.add(member);
     } else {
       survivors.push(member);
-      compareValue(rewrite, member.value, value);
+      compareValue(
+        rewrite,
+        member.value,
+        Object.hasOwn(current, member.name) ? current[member.name] : undefined,
+        value,
+      );
     }
   }
   if (removed.size === 0 && added.length === 0) return;

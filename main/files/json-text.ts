@@ -1,7 +1,7 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
 import { isDeepStrictEqual } from "node:util";
 import { createScanner, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
-import type { JsonObject, JsonValue } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { membersOf, rewriteBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import type { Range } from "./json-text-places.ts";
@@ -83,8 +83,8 @@ export function rewriteJsonText(current: JsonText, next: JsonObject): string {
 
 /** As `rewriteJsonText`; the new text as it reads, which it was read for anyway. */
 export function rewriteJson(current: JsonText, next: JsonObject): JsonText {
-  const { bom, body, root, comments } = readTexts.get(current) ?? readText(current.text);
-  const { text, discarded } = rewriteBody(body, root, next);
+  const { bom, body, root, value, comments } = readTexts.get(current) ?? readText(current.text);
+  const { text, discarded } = rewriteBody(body, root, value, next);
   return checked(bom + text, next, textsOf(body, outside(comments, discarded)));
 }
 
@@ -102,7 +102,7 @@ export function formatJson(value: JsonObject): JsonText {
 function checked(text: string, next: JsonObject, comments: readonly string[]): JsonText {
   const read = readWritten(text);
   const { body, value, comments: found } = read;
-  if (!isDeepStrictEqual(asWritten(value), asWritten(next))) {
+  if (!readsAs(value, next)) {
     throw new Error("A JSON text was about to be written that reads as another value");
   }
   if (!isDeepStrictEqual(textsOf(body, found), comments)) {
@@ -119,12 +119,19 @@ function readWritten(text: string): ReadText {
   }
 }
 
-/**
- * Without undefined members and the sign of -0. Compared with isDeepStrictEqual, as fast-deep-equal takes members called
- * "constructor", "valueOf" or "toString" for those of a class.
- */
-function asWritten(value: JsonObject): unknown {
-  return JSON.parse(JSON.stringify(value));
+/** Whether what was read is what was to be written: members that are undefined are not written, nor is the sign of -0. */
+function readsAs(read: unknown, next: unknown): boolean {
+  if (read === next) return true;
+  if (Array.isArray(read) && Array.isArray(next))
+    return read.length === next.length && read.every((item, index) => readsAs(item, next[index]));
+  if (!isJsonObject(read) || !isJsonObject(next)) return false;
+  let members = 0;
+  for (const name of Object.keys(next)) {
+    if (next[name] === undefined) continue;
+    members += 1;
+    if (!Object.hasOwn(read, name) || !readsAs(read[name], next[name])) return false;
+  }
+  return members === Object.keys(read).length;
 }
 
 interface ReadText {
@@ -143,6 +150,9 @@ interface Problem {
 function readText(text: string): ReadText {
   const bom = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   const body = text.slice(bom.length);
+  const good = readGoodText(body);
+  if (good?.root.type === "object") return { bom, body, ...good, value: objectOf(body, good.root) };
+  // What is wrong first takes more looks.
   const nesting = findNestingProblem(body);
   const { problem: syntax, comments } = visitTokens(body.slice(0, nesting?.offset));
   const nul = body.indexOf("\0");
@@ -153,6 +163,86 @@ function readText(text: string): ReadText {
   if (root === undefined) throw errorAt(body, { offset: body.length, message: endsTooEarly });
   if (root.type !== "object") throw errorAt(body, { offset: root.offset, message: "the outermost value is no object" });
   return { bom, body, root, value: objectOf(body, root), comments };
+}
+
+/** The same tree as jsonc-parser's, and the comments, in one go; undefined for a text with anything wrong in it. */
+function readGoodText(body: string): { readonly root: Node; readonly comments: Range[] } | undefined {
+  if (body.includes("\0")) return undefined;
+  const comments: Range[] = [];
+  const top: Node[] = [];
+  /** What is open, the innermost last; a member is open until its value has ended. */
+  const open: OpenNode[] = [];
+  let depth = 0;
+  const add = (node: Node) => (open.at(-1)?.children ?? top).push(node);
+  const close = (end: number) => {
+    const node = open.pop();
+    if (node !== undefined) node.length = end - node.offset;
+  };
+  const endMember = (end: number) => {
+    if (open.at(-1)?.type === "property") close(end);
+  };
+  const begin = (type: "object" | "array" | "property", offset: number) => {
+    const node: OpenNode = { type, offset, length: -1, children: [] };
+    add(node);
+    open.push(node);
+  };
+  const beginNested = (type: "object" | "array") => (offset: number) => {
+    depth += 1;
+    if (depth > deepestNesting) throw new NotGoodError();
+    begin(type, offset);
+  };
+  const endNested = (offset: number, length: number) => {
+    depth -= 1;
+    close(offset + length);
+    endMember(offset + length);
+  };
+  try {
+    visit(body, {
+      onObjectBegin: beginNested("object"),
+      onObjectProperty: (value, offset, length) => {
+        begin("property", offset);
+        add({ type: "string", value, offset, length });
+      },
+      onObjectEnd: endNested,
+      onArrayBegin: beginNested("array"),
+      onArrayEnd: endNested,
+      onLiteralValue: (value, offset, length) => {
+        add({ type: literalType(value), value, offset, length });
+        endMember(offset + length);
+      },
+      onSeparator: (character, offset) => {
+        const member = open.at(-1);
+        if (character === ":" && member !== undefined) member.colonOffset = offset;
+      },
+      onComment: (offset, length) => void comments.push({ start: offset, end: offset + length }),
+      onError: () => {
+        throw new NotGoodError();
+      },
+    });
+  } catch (error) {
+    if (error instanceof NotGoodError) return undefined;
+    throw error;
+  }
+  const [root] = top;
+  return root && { root, comments };
+}
+
+/** An object, array or member whose end is not known yet. */
+interface OpenNode {
+  readonly type: "object" | "array" | "property";
+  readonly offset: number;
+  length: number;
+  colonOffset?: number;
+  readonly children: Node[];
+}
+
+/** Ends a reading. */
+class NotGoodError extends Error {}
+
+function literalType(value: unknown): "string" | "number" | "boolean" | "null" {
+  if (typeof value === "string") return "string";
+  if (typeof value === "number") return "number";
+  return typeof value === "boolean" ? "boolean" : "null";
 }
 
 /**
