@@ -68,10 +68,16 @@ test("a work tree whose mount goes away keeps its values in service, takes no se
 });
 
 test("a set into a work tree without the file makes none where its mount went away", async () => {
-  // Only the set itself looks.
   await using tree = await startMountedTree(undefined, 3_600_000);
-  await tree.mount(2, undefined);
+  // The watch has begun, and the look that follows its beginning is over.
+  await tree.mount(1, 30);
+  await until(async () => (await timeoutOf(tree.t, "site")) === 30, "the file to be seen");
+  await tree.mount(1, undefined);
+  await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be gone");
+  // Right before the set, so that only the set itself looks.
+  const mounted = tree.mount(2, undefined);
   expect(await tree.set(31)).toEqual([1106]);
+  await mounted;
   expect(await readdir(tree.folder)).toEqual([]);
   await tree.mount(1, undefined);
   expect(await tree.set(31)).toEqual([]);
