@@ -1,5 +1,6 @@
 import { copyFile, link, mkdir, readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { systemErrorCode } from "../../main/files/file-system.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
@@ -15,8 +16,11 @@ export async function freezeHome(folder: string): Promise<AsyncDisposable & { re
     if (entry.isDirectory()) await mkdir(target, { recursive: true, mode: 0o700 });
     else if (entry.name !== "lock") {
       await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
-      if (entry.parentPath === join(folder, "journal")) await copyFile(path, target);
-      else await link(path, target);
+      const isAppendedTo = entry.parentPath === join(folder, "journal");
+      await (isAppendedTo ? copyFile(path, target) : link(path, target)).catch(error => {
+        // Calls run side by side: another one may have taken it away since the folder was listed.
+        if (systemErrorCode(error) !== "ENOENT") throw error;
+      });
     }
   }
   return frozen;
