@@ -100,7 +100,10 @@ export class Keys {
       // The sessions first: if that fails, the key is still another at the next look.
       const sessions = await this.#endSessions();
       const { keyId } = this.#owner.caller;
-      this.#owner = (await openOwnerKey(this.#home, this.#fileSystem)).owner;
+      const take = (owner: Owner) => {
+        this.#owner = owner;
+      };
+      take((await openOwnerKey(this.#home, this.#fileSystem, take)).owner);
       return [keyId, ...sessions];
     });
   }

@@ -16,10 +16,14 @@ export interface Owner {
   readonly caller: Caller;
 }
 
-/** Reads the owner's key, and makes it if there is none. Throws HomeError if its file holds no key. */
+/**
+ * Reads the owner's key, and makes it if there is none. Throws HomeError if its file holds no key. `making` is told of one that
+ * is made before its file is there: who finds it there is to be let in at once.
+ */
 export async function openOwnerKey(
   home: Home,
   fileSystem: FileSystem,
+  making: (owner: Owner) => void = () => {},
 ): Promise<{ readonly owner: Owner; readonly isNew: boolean }> {
   const file = privateFile(home, home.ownerKeyFile, fileSystem);
   let text: string | null;
@@ -32,8 +36,10 @@ export async function openOwnerKey(
   }
   if (text === null) {
     const { key } = newKeyText();
+    const owner = ownerOf(key);
+    making(owner);
     await file.write(`${key}\n`);
-    return { owner: ownerOf(key), isNew: true };
+    return { owner, isNew: true };
   }
   const key = assertKey(home, text);
   await file.makePrivate();
