@@ -79,13 +79,12 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
     const parts = callback === undefined ? message : message.slice(0, -1);
     const name = operationName(parts);
     try {
-      const { errors: found = [], isShared, ...outcome } = await run(name, parts, connection);
+      const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
       for (const error of found) onError(error, name);
       const errors = found.map(error => error.toEntry());
-      const { result, ...rest } = outcome;
       if (isShared && typeof result === "object" && result !== null)
         callback?.(replies.of(result, { ...rest, errors }));
-      else callback?.({ ...outcome, errors });
+      else callback?.({ result, ...rest, errors });
     } catch (thrown) {
       const error = toRepoconfError(thrown);
       onError(error, name);

@@ -1,6 +1,6 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
 import { isDeepStrictEqual } from "node:util";
-import { createScanner, type Node, type ParseErrorCode, parseTree, printParseErrorCode, visit } from "jsonc-parser";
+import { createScanner, type Node, type ParseErrorCode, printParseErrorCode, visit } from "jsonc-parser";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { membersOf, rewriteBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
@@ -151,18 +151,20 @@ function readText(text: string): ReadText {
   const bom = text.startsWith(byteOrderMark) ? byteOrderMark : "";
   const body = text.slice(bom.length);
   const good = readGoodText(body);
-  if (good?.root.type === "object") return { bom, body, ...good, value: objectOf(body, good.root) };
-  // What is wrong first takes more looks.
+  if (good === undefined) throw errorAt(body, firstProblem(body));
+  const { root } = good;
+  if (root.type !== "object") throw errorAt(body, { offset: root.offset, message: "the outermost value is no object" });
+  return { bom, body, ...good, value: objectOf(body, root) };
+}
+
+/** Of a text with something wrong in it. */
+function firstProblem(body: string): Problem {
   const nesting = findNestingProblem(body);
-  const { problem: syntax, comments } = visitTokens(body.slice(0, nesting?.offset));
+  const syntax = findSyntaxProblem(body.slice(0, nesting?.offset));
   const nul = body.indexOf("\0");
   const problems = [nul < 0 ? undefined : { offset: nul, message: "a NUL character stands here" }, nesting, syntax];
   const [first] = problems.filter(problem => problem !== undefined).sort((left, right) => left.offset - right.offset);
-  if (first !== undefined) throw errorAt(body, first);
-  const root = parseTree(body);
-  if (root === undefined) throw errorAt(body, { offset: body.length, message: endsTooEarly });
-  if (root.type !== "object") throw errorAt(body, { offset: root.offset, message: "the outermost value is no object" });
-  return { bom, body, root, value: objectOf(body, root), comments };
+  return first ?? { offset: body.length, message: endsTooEarly };
 }
 
 /** The same tree as jsonc-parser's, and the comments, in one go; undefined for a text with anything wrong in it. */
@@ -271,17 +273,15 @@ function findNestingProblem(body: string): Problem | undefined {
   }
 }
 
-/** Only the first problem: a text of 4 MB can have 8 million. */
-function visitTokens(body: string): { problem: Problem | undefined; comments: Range[] } {
-  const comments: Range[] = [];
+/** Only the first: a text of 4 MB can have 8 million. */
+function findSyntaxProblem(body: string): Problem | undefined {
   let problem: Problem | undefined;
   visit(body, {
-    onComment: (offset, length) => comments.push({ start: offset, end: offset + length }),
     onError: (code, offset) => {
       problem ??= syntaxProblem(body, code, offset);
     },
   });
-  return { problem, comments };
+  return problem;
 }
 
 const syntaxMessages: Readonly<Record<string, string>> = {
