@@ -18,6 +18,7 @@ export interface Home {
   readonly repositorySchemaFile: string;
   readonly repositories: string;
   readonly journal: string;
+  readonly log: string;
   readonly removed: string;
   readonly scopes: string;
   readonly temporary: string;
@@ -49,6 +50,7 @@ export function homeAt(folder: string): Home {
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),
     journal: at("journal"),
+    log: at("log"),
     removed: at("removed"),
     scopes: at("scopes"),
     temporary: at("tmp"),

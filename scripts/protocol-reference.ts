@@ -17,6 +17,7 @@ const [begin, end] = ["<!-- svc fields begin -->", "<!-- svc fields end -->"];
 const events = [
   "config/changed",
   "config/progress",
+  "config/position",
   "repo/added",
   "repo/updated",
   "repo/removed",

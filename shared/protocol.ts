@@ -19,6 +19,8 @@ export interface ChangeArguments {
   readonly atomic?: boolean | null;
   readonly dryRun?: boolean | null;
   readonly reason?: string | null;
+  /** Answer only when the file has it too, or cannot be written now. */
+  readonly flush?: boolean | null;
 }
 
 /** Which part of a long list. */
@@ -47,6 +49,8 @@ export interface OperationArgumentsByName {
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
+    /** Instead of `since`, for all that is watched: a position that a watch or an event told. */
+    readonly position?: string | null;
     /** Tell now and then how far a repository has come whose changes the key cannot see. */
     readonly progress?: boolean | null;
   };
@@ -106,6 +110,10 @@ export interface ChangedRepository {
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
   /** Of a restore of all fields: those that are as they were before it, for their values of then were made to be forgotten. */
   readonly forgotten?: readonly string[];
+  /** With `flush`: whether the file has it. If not, it is in service all the same, and it is tried again. */
+  readonly mirrored?: boolean;
+  /** Why the file does not have it. */
+  readonly mirrorProblem?: string;
 }
 
 /** Where a field's value comes from. */
@@ -135,8 +143,8 @@ export interface Explanation {
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
 export interface HealthProblem {
-  /** 1104: a hand edit and a set at the same time were merged. */
-  readonly code: 1011 | 1103 | 1104 | 1106;
+  /** 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are in service. */
+  readonly code: 1011 | 1103 | 1104 | 1106 | 1108;
   readonly message: string;
   readonly field?: string;
   readonly line?: number;
@@ -213,7 +221,13 @@ export interface OperationResults {
   "config/unset": readonly ChangedRepository[];
   "config/explain": Explanation;
   "config/search": readonly SearchHit[];
-  "config/watch": { readonly revisions: { readonly [repo: string]: number } };
+  "config/watch": {
+    readonly revisions: { readonly [repo: string]: number };
+    /** With `position`: the revisions behind which the events begin. */
+    readonly since?: { readonly [repo: string]: number };
+    /** A later watch can go on from here; absent where `since` has a past to be told first. */
+    readonly position?: string;
+  };
   "config/unwatch": Record<string, never>;
   "history/list": readonly HistoryEntry[];
   "history/restore": readonly ChangedRepository[];
@@ -292,6 +306,8 @@ export interface FieldChange {
 export interface ConfigChanged {
   readonly repo: string;
   readonly revision: number;
+  /** A later watch can go on from here; absent while a past is being told, for then others may come before it. */
+  readonly position?: string;
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly actor: string;
@@ -301,7 +317,7 @@ export interface ConfigChanged {
 }
 
 /** One revision in a repository's history, or (source `forget`) what was made to be forgotten after it. */
-export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source"> {
+export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
   /** With the source `forget`: the field whose older values were blanked. */
   readonly field?: string;
@@ -314,12 +330,17 @@ export type EventMessage =
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
   | [resource: "key", event: "changed", payload: Record<string, never>];
 
-/** For those who asked for it: up to this revision there was nothing else that the key could see. Watch again from there. */
-export type ProgressMessage = [
-  resource: "config",
-  event: "progress",
-  payload: { readonly repo: string; readonly revision: number },
-];
+/**
+ * For those who asked for it. `progress`: up to this revision there was nothing else that the key could see; `position`: all
+ * that was watched has been told up to here. Watch again from there.
+ */
+export type ProgressMessage =
+  | [
+      resource: "config",
+      event: "progress",
+      payload: { readonly repo: string; readonly revision: number; readonly position?: string },
+    ]
+  | [resource: "config", event: "position", payload: { readonly position: string }];
 
 export interface ClientToServerEvents {
   svc: (...message: OperationMessage) => void;

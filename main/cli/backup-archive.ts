@@ -1,5 +1,5 @@
 import { createWriteStream } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import { type FileHandle, open, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
@@ -44,8 +44,8 @@ interface NamedFile extends SavedFile {
 
 /**
  * Writes the home's files into a new .tar.gz. A daemon may run: it replaces files whole, and one that is gone by the time
- * it is read is left out. Each repository's file is as it was at one moment, and its journal as it was up to just before
- * it. Throws CommandError if there is no home, or one of a newer version.
+ * it is read is left out. The log comes last: what histories and files that were read before it lack is in there, so all of it
+ * together is one moment. Throws CommandError if there is no home, or one of a newer version.
  */
 export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
   const format = await readRegularFile(home.formatFile);
@@ -59,9 +59,11 @@ export async function writeArchive(home: Home, file: string): Promise<SavedHome>
     const content = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
     yield entryOf(manifestName, { content, modified: new Date() });
     let count = 0;
-    for await (const { name, ...saved } of knownFiles(home, leftOut)) {
+    await using log = new HeldLog(home.log);
+    for await (const { name, ...saved } of knownFiles(home, log, leftOut)) {
       yield entryOf(name, saved);
       count += 1;
+      await log.hold();
       if (count % 100 === 0) showProgress(`${count} files`);
       if (!name.startsWith("repos/")) continue;
       repositories += 1;
@@ -134,6 +136,7 @@ function isKnownFile(path: string): boolean {
 
 /** The names that files in the home's folders have; all of them good on every system. */
 function isKnownName(folder: string | undefined, name: string): boolean {
+  if (folder === "log") return /^\d{10}\.log$/.test(name);
   if (folder === "journal") return isRepositoryId(/^([^.]+)\.\d{1,15}-\d{1,15}\.jsonl$/.exec(name)?.[1] ?? "");
   const id = /^(.+)\.json$/.exec(name)?.[1];
   if (id === undefined) return false;
@@ -142,14 +145,58 @@ function isKnownName(folder: string | undefined, name: string): boolean {
 }
 
 /**
- * Each folder is listed when its turn has come, `removed` last: a repository that is removed meanwhile stands there then.
- * What is no file of ours is added to `leftOut`.
+ * Each folder is listed when its turn has come, `removed` behind the repositories: one that is removed meanwhile stands there
+ * then. What is no file of ours is added to `leftOut`.
  */
-async function* knownFiles(home: Home, leftOut: string[]): AsyncGenerator<NamedFile> {
+async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGenerator<NamedFile> {
+  await log.hold();
   for (const name of singleFiles) yield* readNamed(home, name);
   yield* filesOf(home, "scopes", leftOut);
-  yield* repositoriesWithJournals(home, leftOut);
+  const saved = new Set<string>();
+  yield* repositoriesWithJournals(home, saved, leftOut);
   yield* filesOf(home, "removed", leftOut);
+  yield* log.files();
+  // Those that were added meanwhile: the log tells of them.
+  yield* repositoriesWithJournals(home, saved, []);
+}
+
+/**
+ * The log's files, held open from the beginning on: what the daemon lets go of while the histories are read may not be in those
+ * that were read already.
+ */
+class HeldLog implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #held = new Map<string, FileHandle>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Takes hold of those that have come. */
+  async hold(): Promise<void> {
+    // A home of an older format has none.
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names) {
+      if (this.#held.has(name) || !isKnownName("log", name)) continue;
+      const handle = await open(join(this.#folder, name), "r").catch(() => undefined);
+      if (handle !== undefined) this.#held.set(name, handle);
+    }
+  }
+
+  async *files(): AsyncGenerator<NamedFile> {
+    await this.hold();
+    for (const name of [...this.#held.keys()].sort()) {
+      const handle = this.#held.get(name);
+      if (handle === undefined) continue;
+      const { mtime } = await handle.stat();
+      const content = wholeLines(await handle.readFile());
+      if (content.length > 0) yield { name: `log/${name}`, content, modified: mtime };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const handle of this.#held.values()) await handle.close();
+  }
 }
 
 async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: string[]): AsyncGenerator<NamedFile> {
@@ -157,22 +204,28 @@ async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: s
 }
 
 /**
- * Each repository's journal just before its file, never after it. A change that comes between is then in the file and not
- * in the journal, and the next start of a restored home takes it for an edit by hand: nothing is lost but who made it. The
- * other way round the journal would be ahead, and the same start would record that somebody took the change back. Last
- * come the journals of repositories that were removed.
+ * Each repository's file just before its journal, which so has its text and who changed it; what the journal has beyond that
+ * goes into the file when the restored home is opened. Last come the journals of repositories that were removed. `saved`: ids
+ * of those that are done.
  */
-async function* repositoriesWithJournals(home: Home, leftOut: string[]): AsyncGenerator<NamedFile> {
+async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut: string[]): AsyncGenerator<NamedFile> {
   const journals = await listJournals(home);
   // For what stands there and is no journal's.
   await namesIn(home, "journal", leftOut);
   for (const name of await namesIn(home, "repos", leftOut)) {
     const id = basename(name, ".json");
-    yield* await readJournal(home, id, journals.get(id) ?? []);
+    const listed = journals.get(id) ?? [];
     journals.delete(id);
+    if (saved.has(id)) continue;
+    saved.add(id);
     yield* readNamed(home, name);
+    yield* await readJournal(home, id, listed);
   }
-  for (const [id, segments] of journals) yield* await readJournal(home, id, segments);
+  for (const [id, segments] of journals) {
+    if (saved.has(id)) continue;
+    saved.add(id);
+    yield* await readJournal(home, id, segments);
+  }
 }
 
 function listJournals(home: Home): Promise<Map<string, Segment[]>> {

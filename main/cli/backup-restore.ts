@@ -11,6 +11,7 @@ import {
   putInPlace,
   stagingOf,
 } from "../daemon/restore.ts";
+import { markCopied } from "../daemon/store/log/file-log.ts";
 import type { Home } from "../home.ts";
 import { checkArchive, countOf, extractArchive, showProgress } from "./backup-archive.ts";
 import { CommandError } from "./exit-codes.ts";
@@ -55,6 +56,8 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     const atOnce = pLimit(64);
     await Promise.all(names.map(name => atOnce(() => makeDurable(join(staging, name)))));
     showProgress("");
+    // The other home may go on with that log; positions of the one say nothing about the other.
+    if (names.some(name => name.startsWith("log/"))) await markCopied(join(staging, "log"));
     await mkdir(before, { mode: 0o700 });
     try {
       await putInPlace(home, before);

@@ -15,7 +15,7 @@ import {
 import { CommandError, exitCodeOf } from "./exit-codes.ts";
 import { listFields, showValue, withSuggestion } from "./fields.ts";
 import { describeError } from "./messages.ts";
-import { print, printJson, visible } from "./terminal.ts";
+import { print, printJson, printNote, visible } from "./terminal.ts";
 
 export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly ifRevision?: number;
@@ -41,6 +41,8 @@ export function addChangeOptions(command: Command): Command {
 /** The options as the operations take them. */
 export function changeArguments({ ifRevision, atomic, dryRun, reason }: ChangeCommandOptions) {
   return {
+    // Who looks into the file after the command finds what it did.
+    flush: true,
     ...(ifRevision !== undefined && { revision: ifRevision }),
     ...(atomic && { atomic }),
     ...(dryRun && { dryRun }),
@@ -72,7 +74,7 @@ export function printChangeJson({ result: [changed], errors }: Reply<readonly Ch
 
 async function printChange(
   client: RepoconfClient,
-  { repo, config }: ChangedRepository,
+  { repo, config, mirrorProblem }: ChangedRepository,
   { dryRun }: ChangeCommandOptions,
   done: string,
   from: number | undefined,
@@ -89,6 +91,8 @@ async function printChange(
       print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}${mark}`);
     }
   }
+  if (mirrorProblem !== undefined)
+    printNote(`This is in service, and the file does not have it yet: ${mirrorProblem}. It is tried again.`);
 }
 
 /** Throws everything that was refused, each with the field that may have been meant. */

@@ -62,7 +62,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const stored = await client.request("config/list", { repo: repository.id, stored: true });
     failOnError(stored);
     const { revision = repository.revision } = stored;
-    const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true };
+    const set = { ...Object.fromEntries(wanted.values), repo: repository.id, revision, atomic: true, flush: true };
     await refuseUnlessGood(client, file, wanted, set);
 
     const changes: Change[] = [];

@@ -34,6 +34,7 @@ const changeOptions = {
   atomic: optionalBoolean,
   dryRun: optionalBoolean,
   reason: { type: ["string", "null"], maxLength: 1000 },
+  flush: optionalBoolean,
 } as const;
 
 /** One grant of a key. */
@@ -116,6 +117,7 @@ export const argumentSchemas = {
           { type: "object", additionalProperties: { type: "integer", minimum: 0 } },
         ],
       },
+      position: { type: ["string", "null"] },
       progress: { type: ["boolean", "null"] },
     },
   },

@@ -7,7 +7,7 @@ import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts
 import type { Caller } from "./caller.ts";
 import { visibleError } from "./config-service.ts";
 import type { BrokenReference, Scopes } from "./scopes.ts";
-import type { Applied, ChangeRequest, RepositoryState, RepositoryStore } from "./store/store.ts";
+import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "./store/store.ts";
 
 /** A set or unset, with its arguments already known to be of the right types. */
 export interface ConfigChangeRequest {
@@ -20,12 +20,14 @@ export interface ConfigChangeRequest {
   readonly atomic: boolean;
   readonly dryRun: boolean;
   readonly reason?: string | undefined;
+  readonly flush: boolean;
   /** Nothing to change is no failure. */
   readonly mayBeEmpty?: boolean;
 }
 
 /** A restore, with its arguments already known to be of the right types. */
-export interface RestoreRequest extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason"> {
+export interface RestoreRequest
+  extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason" | "flush"> {
   readonly repo: string;
   /** The revision whose values are wanted back. */
   readonly to: number;
@@ -143,10 +145,11 @@ export class ConfigChanges {
   }
 
   #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Verdict> {
-    const { source, reason, atomic, dryRun } = request;
+    const { source, reason, atomic, dryRun, flush } = request;
     return {
       actor: caller.actor,
       source,
+      flush: flush && !dryRun,
       ...(reason !== undefined && { reason }),
       decide: state => {
         const verdict = this.#judge(caller, state, request);
@@ -231,7 +234,7 @@ export class ConfigChanges {
     return undefined;
   }
 
-  #entry({ state, answer }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
+  #entry({ state, answer, mirrored }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
     // A restore of what is there already has nothing to set, and that is no failure.
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;
@@ -246,7 +249,7 @@ export class ConfigChanges {
       };
     }
     const revision = request.dryRun && answer.changes ? state.revision + 1 : state.revision;
-    return { repo: state.id, revision, config };
+    return { repo: state.id, revision, config, ...viewMirrored(mirrored) };
   }
 
   #canWrite(caller: Caller, repo: string): boolean {
@@ -291,4 +294,9 @@ function asRequestError(caller: Caller, error: unknown, repo: string | undefined
   const known = visibleError(caller, toRepoconfError(error));
   if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);
   return repo === undefined || known.repo !== undefined ? known : known.inRepository(repo);
+}
+
+function viewMirrored(mirrored: Mirrored | undefined): Pick<ChangedRepository, "mirrored" | "mirrorProblem"> {
+  if (mirrored === undefined) return {};
+  return mirrored === true ? { mirrored } : { mirrored: false, mirrorProblem: mirrored };
 }

@@ -157,8 +157,13 @@ export class ConfigService {
   }
 
   /** How far a repository has come, for a caller who sees nothing of how; undefined if it may not see the repository. */
-  viewProgress(caller: Caller, repo: string, revision: number): ProgressMessage | undefined {
-    return this.canSee(caller, repo) ? ["config", "progress", { repo, revision }] : undefined;
+  viewProgress(
+    caller: Caller,
+    repo: string,
+    revision: number,
+    where: { readonly position?: string } = {},
+  ): ProgressMessage | undefined {
+    return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;
   }
 
   /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */

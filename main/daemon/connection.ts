@@ -30,6 +30,7 @@ export class Connection {
   readonly #unseen = new Map<string, number>();
   #everything = false;
   #progress = false;
+  #byPosition = false;
 
   constructor(
     caller: Caller,
@@ -43,10 +44,16 @@ export class Connection {
 
   /**
    * No ids: everything. Of the repositories in `since` what comes after that revision is sent, when the reply is. With
-   * `progress` this connection wants to know how far repositories have come that change where it cannot see it.
+   * `progress` this connection wants to know how far repositories have come that change where it cannot see it, with
+   * `byPosition` at which position its past ends.
    */
-  watch(ids: readonly string[] | undefined, since: ReadonlyMap<string, number>, progress: boolean): void {
+  watch(
+    ids: readonly string[] | undefined,
+    since: ReadonlyMap<string, number>,
+    { progress = false, byPosition = false }: { readonly progress?: boolean; readonly byPosition?: boolean } = {},
+  ): void {
     this.#progress ||= progress;
+    this.#byPosition ||= byPosition;
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
     const begun = new Map<string, CatchUp>();
@@ -74,9 +81,20 @@ export class Connection {
     }
     this.#everything = false;
     this.#progress = false;
+    this.#byPosition = false;
     this.#unseen.clear();
     this.#repositories.clear();
     this.#catchingUp.clear();
+  }
+
+  /** Whether all of the past that it asked for has been told. */
+  get isCaughtUp(): boolean {
+    return this.#catchingUp.size === 0;
+  }
+
+  /** It watches from a position on: when its past has been told, it is to know which one it has reached. */
+  get goesByPosition(): boolean {
+    return this.#byPosition;
   }
 
   get watchesEverything(): boolean {

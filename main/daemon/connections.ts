@@ -17,6 +17,7 @@ import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts
 import type { Dispatch } from "./dispatch.ts";
 import { bearerOf } from "./keys/key-text.ts";
 import { replyParser } from "./prepared-replies.ts";
+import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 
 interface SocketData {
@@ -80,11 +81,14 @@ export class Connections {
     if (event.kind === "changed") {
       const { service, store } = this.#options;
       const { id, revision } = event.state;
+      const position = event.isPart ? undefined : event.change.position;
       this.#send(
         connection => connection.watches(id),
-        caller => {
+        (caller, isCaughtUp) => {
           const change = service.viewChange(caller, id, event.change);
-          return change === undefined ? service.viewProgress(caller, id, revision) : ["config", "changed", change];
+          const where = isCaughtUp && position !== undefined ? { position: sealPosition(position) } : {};
+          if (change === undefined) return service.viewProgress(caller, id, revision, where);
+          return ["config", "changed", { ...change, ...where }];
         },
         event.change.actor,
         (connection, made) => {
@@ -126,12 +130,12 @@ export class Connections {
   }
 
   /**
-   * Makes and encodes the message once for all whose rights are the same, and who see the same actor, and sends it to those
+   * Makes and encodes the message once for all whose rights are the same, and who see the same actor and position, and sends it to those
    * that are interested and whom `isDue` does not spare.
    */
   #send(
     interested: (connection: Connection) => boolean,
-    message: (caller: Caller) => EventMessage | ProgressMessage | undefined,
+    message: (caller: Caller, isCaughtUp: boolean) => EventMessage | ProgressMessage | undefined,
     actor?: Actor,
     isDue: (connection: Connection, made: EventMessage | ProgressMessage) => boolean = () => true,
   ): void {
@@ -143,11 +147,12 @@ export class Connections {
         socket.disconnect();
         continue;
       }
-      const rights = `${rightsOf(caller)} ${actor?.kind === "key" && actor.id === caller.actor.id}`;
-      let group = groups.get(rights);
+      const isOwn = actor?.kind === "key" && actor.id === caller.actor.id;
+      const alike = `${rightsOf(caller)} ${isOwn} ${connection.isCaughtUp}`;
+      let group = groups.get(alike);
       if (group === undefined) {
-        group = { made: message(caller), sockets: [] };
-        groups.set(rights, group);
+        group = { made: message(caller, connection.isCaughtUp), sockets: [] };
+        groups.set(alike, group);
       }
       const { made } = group;
       if (made !== undefined && isDue(connection, made) && socket.takesMore()) group.sockets.push(socket.id);
@@ -159,6 +164,10 @@ export class Connections {
   #catchUp(connection: Connection, begun: ReadonlyMap<string, CatchUp>): void {
     const begin = async () => {
       for (const [repo, run] of begun) await catchUp(connection, repo, run, this.#options);
+      // Until now it could not be told with the events: what is still to come may stand before them in the log.
+      const position = sealPosition(this.#options.store.position);
+      if (connection.isCaughtUp && connection.goesByPosition)
+        connection.socket.send(["config", "position", { position }]);
     };
     // After the reply to the watch.
     setImmediate(() => {

@@ -15,7 +15,7 @@ import { createDispatch, type Dispatch } from "./dispatch.ts";
 import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import { HeldHome } from "./held-home.ts";
-import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome } from "./home.ts";
+import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome } from "./home.ts";
 import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
@@ -140,8 +140,13 @@ async function startDaemon(
     clock,
     onProblem: problem,
     fileSystem,
+    assertHeld: () => {
+      held.look();
+      held.assertNotLost();
+    },
     sweepInterval,
   });
+  await markFormat(home);
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();

@@ -49,6 +49,10 @@ export class HeldHome {
         assertHeld();
         return fileSystem.rename(from, to);
       },
+      replace: async (temporary, path, lastLook, aside) => {
+        assertHeld();
+        return fileSystem.replace(temporary, path, lastLook, aside);
+      },
       unlink: async path => {
         assertHeld();
         return fileSystem.unlink(path);

@@ -5,8 +5,8 @@ import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 
-/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal. */
-export const homeFormat = 2;
+/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal; 3: with a log. */
+export const homeFormat = 3;
 
 /** A home that cannot be used; `message` says what to do. */
 export class HomeError extends Error {
@@ -27,14 +27,20 @@ export async function assertKnownFormat(home: Home): Promise<void> {
   );
 }
 
-/** Makes what is inside, as far as it is missing, and brings an older home up to date; the lock is held and the format known. */
+/** Makes what is inside, as far as it is missing; the lock is held and the format known. */
 export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
   // What crashes left: a restore that was interrupted is completed before, and needs nothing of it any more.
   for (const name of await readdir(home.temporary))
     await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});
-  // The journals of a home of format 1 begin by themselves, each when its repository is first read.
+}
+
+/**
+ * Says that the home is of this format, which comes last: until then an older daemon can open it. The journals of a home of
+ * format 1 begin by themselves, each when its repository is first read; log and index are made at the start.
+ */
+export async function markFormat(home: Home): Promise<void> {
   if ((await readFormat(home)) !== homeFormat) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
 }
 

@@ -8,8 +8,8 @@ import type { Home } from "../home.ts";
 import { HomeError, privateFile } from "./home.ts";
 
 /** The home's folders that a backup has. */
-export const backedUpFolders = ["scopes", "repos", "journal", "removed"] as const;
-/** What a restore replaces. The index is a cache of the repositories that were there. */
+export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] as const;
+/** What a restore replaces. The index is of the repositories that were there. */
 const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
 
 /** What `restore.json` says while a restore moves things: whoever has the home next completes it. */

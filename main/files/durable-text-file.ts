@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
+import * as callbacks from "node:fs";
 import { fstatSync } from "node:fs";
 import { type FileHandle, readlink, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { Adapter } from "lowdb";
 import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../clock.ts";
@@ -24,6 +26,19 @@ export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefin
   return one.size === other.size && one.mtimeMs === other.mtimeMs && one.ino === other.ino;
 }
 
+/** Costs half of what the one of node:fs/promises does, which with 10,000 files every ten seconds is worth a line. */
+const lstat = promisify(callbacks.lstat);
+
+/** Of what stands at a path, links not followed; undefined if nothing can be told. */
+export async function stampOf(path: string): Promise<FileStamp | undefined> {
+  try {
+    const { size, mtimeMs, ino } = await lstat(path);
+    return { size, mtimeMs, ino };
+  } catch {
+    return undefined;
+  }
+}
+
 export interface DurableTextFileOptions {
   readonly path: string;
   /** Where the temporary file is made; on the same file system. */
@@ -33,8 +48,20 @@ export interface DurableTextFileOptions {
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
+  /** What a write replaces is kept beside for a while: `replacedEdit` tells whether somebody was still writing to it. */
+  readonly keepsReplaced?: boolean;
   readonly fileSystem?: FileSystem;
   readonly clock?: Clock;
+}
+
+/** What goes before a write replaces the file; if any of it throws, the file stays as it is. */
+export interface BeforeReplacing {
+  /** Waited for when the new text is on the disk and only the rename is missing. */
+  readonly ready?: Promise<void> | undefined;
+  /** Runs then, again before each try of a rename that another program blocks. */
+  readonly keep?: () => Promise<void>;
+  /** Runs in the moment of the rename. */
+  readonly lastLook?: () => void;
 }
 
 /** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
@@ -54,12 +81,19 @@ export class DurableTextFile implements Adapter<string> {
   readonly #clock: Clock;
   /** Made when first needed, as are the next: most of ten thousand files are never written. */
   #temporaryName: string | undefined;
+  #asideName: string | undefined;
+  /** There may be a file of that name. */
+  #hasAside = false;
   #temporaryFolder: string;
   #turns: LimitFunction | undefined;
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
   /** What the file held when last read or written: null if there was none, undefined if that is not known. */
   #text: string | null | undefined;
+  /** The text that the temporary file holds already. */
+  #prepared: { readonly text: string; readonly stamp: FileStamp } | undefined;
+  /** What the last write replaced, under a name of its own. */
+  #replaced: { readonly path: string; readonly stamp: FileStamp; readonly text: string | null | undefined } | undefined;
 
   constructor(options: DurableTextFileOptions) {
     this.path = options.path;
@@ -139,31 +173,82 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /**
-   * Replaces the file, durably. When the new text is on the disk and only the rename is missing, `ready` is waited for, and
-   * then `lastLook` runs; if either throws, the file stays as it is. Throws the system's error; no temporary file is left
-   * behind.
-   */
-  async write(text: string, lastLook?: () => Promise<void>, ready?: Promise<void>): Promise<void> {
+  /** Puts a text on the disk beside the file, so that writing it next is a rename. Throws the system's error. */
+  async prepare(text: string): Promise<void> {
     this.#turns ??= pLimit(1);
-    await this.#turns(() => this.#replace(text, lastLook, ready));
+    await this.#turns(async () => {
+      const [folder = this.#options.temporaryFolder] = await this.#temporaryFolders();
+      this.#temporaryFolder = folder;
+      this.#prepared = { text, stamp: await writers(() => this.#writeTemporary(text)) };
+    });
+  }
+
+  /** It will not be written. */
+  async dropPrepared(): Promise<void> {
+    if (this.#prepared === undefined) return;
+    this.#prepared = undefined;
+    await this.#removeTemporary().catch(() => {});
+  }
+
+  /**
+   * Replaces the file, durably. Throws the system's error, or what `before` throws; no temporary file is left behind.
+   */
+  async write(text: string, before: BeforeReplacing = {}): Promise<void> {
+    this.#turns ??= pLimit(1);
+    await this.#turns(() => this.#replace(text, before));
+  }
+
+  /**
+   * The text that the last write replaced, if it is not what it was: somebody saved in the very moment of the rename, or went on
+   * writing to the file that was open. Undefined if not, or if that cannot be told.
+   */
+  async replacedEdit(): Promise<string | undefined> {
+    const replaced = this.#replaced;
+    if (replaced === undefined) return undefined;
+    const stamp = await stampOf(replaced.path);
+    if (stamp === undefined || sameStamp(stamp, replaced.stamp)) return undefined;
+    try {
+      const text = utf8.decode(await readBytes(replaced.path, this.#fileSystem));
+      // Somebody has touched it, or the file system takes its time with stamps.
+      return text === replaced.text ? undefined : text;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Where that is kept. */
+  get replacedPath(): string | undefined {
+    return this.#replaced?.path;
+  }
+
+  /** Lets go of it. Throws the system's error; then it may still be there, and is told no more. */
+  async dropReplaced(): Promise<void> {
+    const path = this.#asidePath;
+    this.#replaced = undefined;
+    if (path === undefined || !this.#hasAside) return;
+    try {
+      await this.#fileSystem.unlink(path);
+    } catch (error) {
+      if (systemErrorCode(error) !== "ENOENT") throw error;
+    }
+    this.#hasAside = false;
   }
 
   /** By a name that nobody else has in that folder. */
   get #temporaryPath(): string {
-    this.#temporaryName ??= `${basename(this.path)}.${randomBytes(6).toString("hex")}.tmp`;
+    this.#temporaryName ??= temporaryName(this.path);
     return join(this.#temporaryFolder, this.#temporaryName);
   }
 
-  async #replace(
-    text: string,
-    lastLook: (() => Promise<void>) | undefined,
-    ready: Promise<void> | undefined,
-  ): Promise<void> {
-    const better = await this.#options.betterTemporaryFolder?.();
-    const folders = [better, better, this.#options.temporaryFolder, this.#options.temporaryFolder];
-    const usable = folders.filter(folder => folder !== undefined);
-    const stamp = await this.#putInPlace(text, usable, lastLook, ready);
+  /** A name that a start takes away, as it does that of the temporary file; undefined if nothing is kept. */
+  get #asidePath(): string | undefined {
+    if (!this.#options.keepsReplaced) return undefined;
+    this.#asideName ??= temporaryName(this.path);
+    return join(this.#temporaryFolder, this.#asideName);
+  }
+
+  async #replace(text: string, before: BeforeReplacing): Promise<void> {
+    const stamp = await this.#putInPlace(text, await this.#temporaryFolders(), before);
     try {
       await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
     } catch (error) {
@@ -175,35 +260,50 @@ export class DurableTextFile implements Adapter<string> {
     this.#text = text;
   }
 
+  /** Those to try, in order. */
+  async #temporaryFolders(): Promise<string[]> {
+    const better = await this.#options.betterTemporaryFolder?.();
+    const folders = [better, better, this.#options.temporaryFolder, this.#options.temporaryFolder];
+    return folders.filter(folder => folder !== undefined);
+  }
+
   /**
    * By a temporary file in the first of these folders. Who tidies up may have taken the file away, and a folder may not let
    * us in or be on another file system than it seemed: then by one in the next.
    */
-  async #putInPlace(
-    text: string,
-    [folder, ...others]: readonly string[],
-    lastLook: (() => Promise<void>) | undefined,
-    ready: Promise<void> | undefined,
-  ): Promise<FileStamp> {
-    if (folder !== undefined) this.#temporaryFolder = folder;
+  async #putInPlace(text: string, [folder, ...others]: readonly string[], before: BeforeReplacing): Promise<FileStamp> {
     try {
-      const stamp = await writers(() => this.#writeTemporary(text));
+      const prepared = this.#prepared;
+      this.#prepared = undefined;
+      const isReady = prepared?.text === text && (folder === undefined || folder === this.#temporaryFolder);
+      if (folder !== undefined) this.#temporaryFolder = folder;
+      const stamp = isReady ? prepared.stamp : await writers(() => this.#writeTemporary(text));
       try {
         // Not tried again below: what it says once, such as EPERM of another file, it says for good.
-        await ready;
+        await before.ready;
         // A rename that was blocked may have been so by an editor that was saving.
         await retryBlocked(this.#clock, async () => {
-          await lastLook?.();
-          await this.#fileSystem.rename(this.#temporaryPath, this.path);
+          await before.keep?.();
+          const { lastLook = () => {} } = before;
+          // Only of a version that was looked at can be told whether it has changed.
+          const path = before.lastLook === undefined ? undefined : this.#asidePath;
+          this.#hasAside ||= path !== undefined;
+          await this.#fileSystem.replace(this.#temporaryPath, this.path, lastLook, path);
+          const replaced = this.#stamp;
+          this.#replaced =
+            path === undefined || replaced === undefined ? undefined : { path, stamp: replaced, text: this.#text };
+          // From here on it is ours, whatever becomes of the folder's sync.
+          this.#stamp = stamp;
         });
       } catch (error) {
         await this.#removeTemporary();
+        await this.dropReplaced().catch(() => {});
         throw error;
       }
       return stamp;
     } catch (error) {
       if (others.length === 0 || !isUnusable(this.#temporaryPath, error)) throw error;
-      return this.#putInPlace(text, others, lastLook, ready);
+      return this.#putInPlace(text, others, before);
     }
   }
 
@@ -288,10 +388,18 @@ export class DurableTextFile implements Adapter<string> {
   }
 }
 
+/** A name that nobody else has in its folder, and that a start takes away. */
+function temporaryName(path: string): string {
+  return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
+}
+
 /** Whether a call failed because of the temporary file or its folder, and not of what else there is to a write. */
 function isUnusable(temporaryPath: string, error: unknown): boolean {
   const isOfIt = error instanceof Error && "path" in error && error.path === temporaryPath;
-  return isOfIt && ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"].includes(systemErrorCode(error) ?? "");
+  // A rename that is refused is refused because of the file in whose place it is to come.
+  const isRename = isOfIt && "syscall" in error && error.syscall === "rename";
+  const codes = isRename ? ["ENOENT", "EXDEV"] : ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"];
+  return isOfIt && codes.includes(systemErrorCode(error) ?? "");
 }
 
 /** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync } from "node:fs";
+import { closeSync, constants, linkSync, openSync, readSync, renameSync, unlinkSync } from "node:fs";
 import * as promises from "node:fs/promises";
 
 // A link is reported, never followed, and a pipe must not block. Windows knows neither flag.
@@ -11,14 +11,18 @@ export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
    * when it is used. Throws the system's error.
    */
   readNow(path: string, length: number): Buffer;
+  /**
+   * Runs `lastLook`, gives what stands at `path` the name `aside` too, where one is given and the file system has such links,
+   * and renames `temporary` over it: all while this process does nothing else, so that no more time is between them than the
+   * system takes. Throws what `lastLook` throws, or the system's error of the rename.
+   */
+  replace(temporary: string, path: string, lastLook: () => void, aside?: string): Promise<void>;
   /** The number of the disk (or whatever is mounted) that a folder is on; undefined if there is no folder. */
   deviceOf(folder: string): Promise<number | undefined>;
 };
 
 export const realFileSystem: FileSystem = {
   open: promises.open,
-  // By a thread of the pool, though that leaves a gap behind a last look: beside many syncs a rename waits for milliseconds,
-  // and all other requests would wait with it.
   rename: promises.rename,
   unlink: promises.unlink,
   readNow: (path, length) => {
@@ -30,11 +34,28 @@ export const realFileSystem: FileSystem = {
       closeSync(file);
     }
   },
+  // A rename by a thread of the pool would leave a gap of milliseconds behind the last look, in which an edit got lost.
+  replace: async (temporary, path, lastLook, aside) => {
+    lastLook();
+    if (aside !== undefined) linkIfPossible(path, aside);
+    renameSync(temporary, path);
+  },
   deviceOf: async folder => {
     const stats = await promises.stat(folder).catch(() => undefined);
     return stats?.isDirectory() ? stats.dev : undefined;
   },
 };
+
+/** Without it an edit that comes in the moment of the rename is lost, as it is where file systems have no links. */
+function linkIfPossible(path: string, aside: string): void {
+  try {
+    linkSync(path, aside);
+  } catch (error) {
+    if (systemErrorCode(error) !== "EEXIST") return;
+    unlinkSync(aside);
+    linkIfPossible(path, aside);
+  }
+}
 
 /** Writes all of it. The system may take fewer bytes than it is given, and says so by their number only: a disk that gets full. */
 export async function writeAll(handle: promises.FileHandle, bytes: Buffer, position: number): Promise<void> {

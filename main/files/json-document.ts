@@ -24,6 +24,10 @@ export class ForeignEditError extends Error {
 /** The text would be larger than its file may be. */
 export class DocumentTooLargeError extends Error {
   override readonly name = "DocumentTooLargeError";
+
+  constructor() {
+    super("the text would be larger than the file may be");
+  }
 }
 
 /** Puts a record of the text that a file is about to have on the disk. */
@@ -119,25 +123,58 @@ export class JsonDocument {
     }
   }
 
-  /** The text last seen or written; null if there was no file, or none that can be read. */
-  get text(): string | null {
-    return this.#text ?? null;
+  /**
+   * Puts the text that `write` would write on the disk beside the file. Throws ForeignEditError if the file has changed by then,
+   * DocumentTooLargeError or the system's error.
+   */
+  async prepare(value: JsonObject): Promise<void> {
+    const { text } = this.#textOf(value);
+    if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
+    await this.#file.prepare(text);
+    try {
+      this.#assertUntouched();
+    } catch (error) {
+      await this.dropPrepared();
+      throw error;
+    }
+  }
+
+  /** That will not be written. */
+  dropPrepared(): Promise<void> {
+    return this.#file.dropPrepared();
   }
 
   /**
-   * Makes the file hold the text that it had before a write of ours, byte for byte; null removes it. Throws
-   * ForeignEditError or the system's error.
+   * What the file that the last write replaced holds, if somebody changed it in that moment or later; null if that is no JSON.
    */
-  async restore(text: string | null): Promise<void> {
-    if (text === null) {
-      this.#assertUntouched();
-      await this.#file.remove();
-    } else {
-      await this.#file.write(text, async () => this.#assertUntouched());
+  async replacedEdit(): Promise<JsonObject | null | undefined> {
+    const text = await this.#file.replacedEdit();
+    if (text === undefined || text === this.#text) return undefined;
+    try {
+      return parseJsonText(text).value;
+    } catch {
+      return null;
     }
-    this.#text = text;
-    this.#status = text === null ? { kind: "gone" } : { kind: "good", json: parseJsonText(text) };
-    this.#low.data = this.#status.kind === "good" ? this.#status.json.value : {};
+  }
+
+  /** Where that is kept. */
+  get replacedPath(): string | undefined {
+    return this.#file.replacedPath;
+  }
+
+  /** Lets go of it. */
+  dropReplaced(): Promise<void> {
+    return this.#file.dropReplaced();
+  }
+
+  /** How many bytes the file would have with this value. */
+  bytesOf(value: JsonObject): number {
+    return Buffer.byteLength(this.#textOf(value).text);
+  }
+
+  /** The text last seen or written; null if there was no file, or none that can be read. */
+  get text(): string | null {
+    return this.#text ?? null;
   }
 
   /**
@@ -145,27 +182,31 @@ export class JsonDocument {
    * system's error.
    */
   async replaceText(text: string): Promise<void> {
-    await this.#file.write(text, async () => this.#assertUntouched());
+    await this.#file.write(text, { lastLook: () => this.#assertUntouched() });
   }
 
   /** As `replaceText`, whatever the file is now; `keep` is called right before it is replaced. */
   async overwriteText(text: string, keep: () => Promise<void>): Promise<void> {
-    await this.#file.write(text, keep);
+    await this.#file.write(text, { keep });
   }
 
   #assertUntouched(): void {
     if (!this.#file.holds(this.text)) throw new ForeignEditError();
   }
 
+  #textOf(value: JsonObject): JsonText {
+    return this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
+  }
+
   async #replace(value: JsonObject): Promise<void> {
-    const json = this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
+    const json = this.#textOf(value);
     const { text } = json;
     if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
     const recorded = this.#record?.(text);
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});
     try {
-      await this.#file.write(text, async () => this.#assertUntouched(), recorded);
+      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched() });
     } finally {
       await recorded?.catch(() => {});
     }

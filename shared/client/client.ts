@@ -43,6 +43,8 @@ export interface ChangeOptions {
   /** Only say what would be. */
   readonly dryRun?: boolean;
   readonly reason?: string;
+  /** Wait until the file has it too. Without, it is safe and in service, and the file follows in a moment. */
+  readonly flush?: boolean;
 }
 
 export interface RestoreOptions extends ChangeOptions {
@@ -217,18 +219,22 @@ export class RepoconfClient {
    * cannot go on: 1100 (the key has ended), 1102 (no such repository), 1110 (it was away for longer than history is kept:
    * list the values, then watch anew).
    */
-  async *watch({ repo, since, signal }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
+  async *watch({ repo, since, position, signal }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
     const repos = typeof repo === "string" ? [repo] : repo;
     const from = typeof since === "number" ? Object.fromEntries(repos.map(id => [id, since])) : since;
-    yield* this.#watching(new Watch(repos, from), signal, watch => watch.changes());
+    yield* this.#watching(new Watch(repos, from, position), signal, watch => watch.changes());
   }
 
   /**
    * What changes in every repository that the key may read, and what happens to repositories, scopes and keys; as `watch`,
-   * but for what happened to repositories, scopes and keys while the connection was lost. Throws RepoconfError 1100.
+   * but for what happened to repositories, scopes and keys while the connection was lost. Throws RepoconfError 1100, and
+   * 1110 where `position` is of another log or reaches back too far.
    */
-  async *watchEverything({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<WatchMessage, void> {
-    yield* this.#watching(new Watch(undefined), signal, watch => watch.messages());
+  async *watchEverything({
+    position,
+    signal,
+  }: Pick<WatchOptions, "position" | "signal"> = {}): AsyncGenerator<WatchMessage, void> {
+    yield* this.#watching(new Watch(undefined, {}, position), signal, watch => watch.messages());
   }
 
   async *#watching<Message>(
@@ -270,9 +276,12 @@ export class RepoconfClient {
     repos: readonly string[] | undefined,
     onRevisions: (revisions: Revisions) => void,
   ): Promise<void> {
-    const args = { progress: true, ...(repos !== undefined && { repo: repos, since: watch.seen(repos) }) };
+    const { position } = watch;
+    const begin = position === undefined || watch.hasBegun ? { since: watch.seen(repos) } : { position };
+    const isOfRevisions = repos !== undefined || "position" in begin;
+    const args = { progress: true, ...(repos !== undefined && { repo: repos }), ...(isOfRevisions && begin) };
     const reply = await this.#request("config/watch", args, ({ result, errors }) => {
-      if (errors.length === 0) onRevisions(result.revisions);
+      if (errors.length === 0) onRevisions({ ...result.revisions, ...result.since });
     });
     const [first] = reply.errors;
     if (first !== undefined) throw new RequestError(first, reply);

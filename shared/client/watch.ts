@@ -18,6 +18,8 @@ export interface WatchOptions {
   readonly repo: string | readonly string[];
   /** First what came after this revision; with several repositories an object of ids to revisions. Left out: from now on. */
   readonly since?: number | Revisions;
+  /** Instead of `since`, one value for all: the last `position` that an event had. */
+  readonly position?: string;
   /** Ends the watch. */
   readonly signal?: AbortSignal;
 }
@@ -26,6 +28,8 @@ export interface WatchOptions {
 export class Watch {
   /** Undefined: everything. */
   readonly repos: readonly string[] | undefined;
+  /** Where it begins in the daemon's log, if not now or at revisions. */
+  readonly position: string | undefined;
   readonly #queue: WatchMessage[] = [];
   readonly #seen = new Map<string, number>();
   /**
@@ -42,8 +46,9 @@ export class Watch {
   #ended = false;
   #error: unknown;
 
-  constructor(repos: readonly string[] | undefined, since: Revisions = {}) {
+  constructor(repos: readonly string[] | undefined, since: Revisions = {}, position?: string) {
     this.repos = repos;
+    this.position = position;
     for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
   }
 
@@ -108,11 +113,14 @@ export class Watch {
 
   take(message: EventMessage | ProgressMessage): void {
     if (!this.#begun) return;
-    if (this.#waiting !== undefined && !(message[0] === "config" && this.#held.has(message[2].repo))) {
+    const isHeld = message[0] === "config" && message[1] !== "position" && this.#held.has(message[2].repo);
+    if (this.#waiting !== undefined && !isHeld) {
       this.#waiting.push(message);
       return;
     }
     if (message[0] === "config") {
+      // This client goes on by revisions.
+      if (message[1] === "position") return;
       const { repo, revision } = message[2];
       if (this.repos?.includes(repo) === false) return;
       if (this.#held.has(repo)) {

@@ -1,5 +1,5 @@
-import { type Contender, figureOf, interleave, ratiosOf } from "./figures.ts";
-import type { Machine } from "./machine.ts";
+import { type Call, type Contender, figureOf, interleave, rateOf, ratiosOf } from "./figures.ts";
+import { type Machine, processorTime, type Started } from "./machine.ts";
 import type { Row } from "./section.ts";
 
 export interface Compared {
@@ -32,6 +32,23 @@ export async function compare(
       ...(goal !== undefined && { goal: { text: goal.text, met: goal.isMet(ratio.median) } }),
     };
   });
+}
+
+/** What a call costs the process that answers it, while 64 at once are asked. */
+export function processorTimeOf(machine: Machine, name: string, server: Started, call: Call): Contender {
+  return {
+    name,
+    run: async () => {
+      let calls = 0;
+      const counted: Call = (lane, done) => {
+        calls += 1;
+        call(lane, done);
+      };
+      const before = await processorTime(server);
+      await rateOf(counted, 64, machine.slice);
+      return ((await processorTime(server)) - before) / calls;
+    },
+  };
 }
 
 export function atLeast(ratio: number): { text: string; isMet(ratio: number): boolean } {

@@ -16,11 +16,23 @@ import { list } from "./list.ts";
 import { prepareMachine } from "./machine.ts";
 import { memory } from "./memory.ts";
 import type { Row, Section } from "./section.ts";
-import { set, setMany, setOne } from "./set.ts";
+import { set, setInTree, setMany, setOne } from "./set.ts";
 import { start } from "./start.ts";
 import { watch } from "./watch.ts";
 
-const sections: readonly Section[] = [list, set, setOne, setMany, watch, handEdit, cli, start, memory, growth];
+const sections: readonly Section[] = [
+  list,
+  set,
+  setInTree,
+  setOne,
+  setMany,
+  watch,
+  handEdit,
+  cli,
+  start,
+  memory,
+  growth,
+];
 const document = join(projectFolder, "docs/performance.md");
 const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];
 

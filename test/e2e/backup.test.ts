@@ -4,7 +4,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../main/client/client.ts";
+import { homeFormat } from "../../main/daemon/home.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
 
 interface Entry {
   readonly path: string;
@@ -26,10 +28,11 @@ function archive(...entries: readonly Entry[]): Buffer {
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
 
+/** But the log's, whose numbers say nothing. */
 async function namesIn(file: string): Promise<string[]> {
   const names: string[] = [];
   await list({ file, strict: true, onReadEntry: entry => void names.push(entry.path) });
-  return names.sort();
+  return names.filter(name => !/^log\/\d{10}\.log$/.test(name)).sort();
 }
 
 /** Every file below a folder with its text, but what a daemon leaves behind when it ends. */
@@ -165,6 +168,63 @@ describe.concurrent("repoconf backup", () => {
     ]);
   });
 
+  test("while sets run is one moment: no revision is missing in it, none is invented, and an atomic set is in it whole", async () => {
+    await using home = await makeCommandHome();
+    const ids = ["one", "two", "three"];
+    for (const id of ids) {
+      await mkdir(join(home.workFolder, id));
+      await home.succeed(["repo", "add", join(home.workFolder, id), "--id", id]);
+    }
+    using client = await connect({ home: home.homeFolder });
+    let next = 1;
+    let isEnded = false;
+    const setting = async () => {
+      while (!isEnded) {
+        await client.run("config/set", { repo: ids, atomic: true, "svc.timeout": next++ });
+        for (const id of ids) await client.set(id, { "svc.domain": `${next}.test` });
+      }
+    };
+    const running = setting();
+    for (let round = 0; round < 3; round++) {
+      const begun = next;
+      await home.succeed(["backup", `${round}.tar.gz`]);
+      await until(async () => next > begun, "a set");
+    }
+    isEnded = true;
+    await running;
+    for (let round = 0; round < 3; round++) {
+      await using other = await makeCommandHome();
+      await other.succeed(["backup", "--restore", join(home.workFolder, `${round}.tar.gz`), "--yes"]);
+      await other.succeed(["repo", "list"]);
+      using restored = await connect({ home: other.homeFolder });
+      const timeouts = new Set<unknown>();
+      for (const id of ids) {
+        timeouts.add(await restored.get(id, "svc.timeout"));
+        const told: string[] = [];
+        for await (const { revision, source } of restored.history(id)) told.unshift(`${revision} ${source}`);
+        expect(told).toEqual(told.map((_, index) => `${index + 1} set`));
+        expect(told.length).toBeGreaterThan(3);
+      }
+      expect([...timeouts]).toHaveLength(1);
+    }
+  });
+
+  test("a home that was restored has a log of its own: positions of the other say nothing in it", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", home.workFolder, "--id", "shop"]);
+    using client = await connect({ home: home.homeFolder });
+    const { position = "" } = await client.run("config/watch", {});
+    await home.succeed(["set", "svc.timeout=1"]);
+    await home.succeed(["backup", "backup.tar.gz"]);
+    await using other = await makeCommandHome();
+    await other.succeed(["backup", "--restore", join(home.workFolder, "backup.tar.gz"), "--yes"]);
+    expect(await other.succeed(["get", "svc.timeout", "--repo", "shop"])).toBe("1\n");
+    using restored = await connect({ home: other.homeFolder });
+    const refused = await restored.request("config/watch", { position });
+    expect(refused.errors).toMatchObject([{ code: 1110 }]);
+    expect((await client.request("config/watch", { position })).errors).toEqual([]);
+  });
+
   test("no key and nothing of the daemon's is in it", async () => {
     await using home = await makeCommandHome();
     const key = (await home.run(["key", "create", "tool"])).output.trim();
@@ -219,7 +279,7 @@ describe.concurrent("repoconf backup", () => {
     const nothing = await home.run(["backup", "backup.tar.gz"]);
     expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("no home of Repoconf") });
     await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), "3\n");
+    await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
     const newer = await home.run(["backup", "backup.tar.gz"]);
     expect(newer).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
     expect(await readdir(home.workFolder)).toEqual(["home"]);
@@ -260,7 +320,7 @@ describe.concurrent("repoconf backup --restore", () => {
     expect(JSON.parse(await home.succeed(["history", "--repo", "shop", "--json"]))).toMatchObject([
       { revision: 1, source: "file", changes: { svc: { timeout: { value: 7 } } } },
     ]);
-    expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(home.homeFolder, "format"), "utf8")).toBe(`${homeFormat}\n`);
   });
 
   test("an archive that was unpacked, edited and packed again with tar is as good", async () => {
@@ -317,8 +377,11 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(manifest, format, format), "stands in it twice"],
       [archive(format, { path: "repos/blog.json" }), "no backup of Repoconf"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
-      [archive({ ...manifest, text: `{ "format": 3, "createdAt": "" }` }, format), "has format 3"],
-      [archive(manifest, { ...format, text: "3\n" }), "has format 3"],
+      [
+        archive({ ...manifest, text: `{ "format": ${homeFormat + 1}, "createdAt": "" }` }, format),
+        `has format ${homeFormat + 1}`,
+      ],
+      [archive(manifest, { ...format, text: `${homeFormat + 1}\n` }), `has format ${homeFormat + 1}`],
       [good.subarray(0, good.length - 20), "cannot be read as a backup"],
       [Buffer.from("not an archive"), "cannot be read as a backup"],
     ];

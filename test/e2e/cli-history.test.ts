@@ -113,7 +113,7 @@ describe.concurrent("history on the command line", () => {
     await writeFile(file, (await readFile(file, "utf8")).replace(`"after":1`, `"after":9`));
     const stopped = await home.run(["doctor"]);
     expect(stopped.code).toBe(1);
-    expect(stopped.output).toContain(`problem\tjournal\t${file}:3:1: this line is not as it was written\t`);
+    expect(stopped.output).toContain(`problem\tjournal\t${file}:4:1: this line is not as it was written\t`);
     expect(await home.succeed(["get", "svc.timeout"])).toBe("3\n");
     const { code, output, errorOutput } = await home.run(["history"]);
     expect(code).toBe(1);
@@ -121,8 +121,8 @@ describe.concurrent("history on the command line", () => {
       "TIME  revision 4  by owner (set)",
       "TIME  revision 3  by owner (set)",
     ]);
-    expect(errorOutput).toContain("line 3");
-    expect((await home.run(["doctor"])).output).toContain(`${file}:3:1: `);
+    expect(errorOutput).toContain("line 4");
+    expect((await home.run(["doctor"])).output).toContain(`${file}:4:1: `);
   });
 });
 

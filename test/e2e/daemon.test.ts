@@ -18,7 +18,12 @@ describe("repoconf daemon, as a user runs it", () => {
     await using daemon = await spawnDaemon();
     const client = await connectClient(daemon.url, daemon.ownerKey);
     const { result: added } = await client.call("repo/add", { name: "shop", id: "shop" });
-    await client.call("config/set", { repo: added.id, "svc.timeout": 30, "svc.proxy_aliases": ["a.test"] });
+    await client.call("config/set", {
+      repo: added.id,
+      flush: true,
+      "svc.timeout": 30,
+      "svc.proxy_aliases": ["a.test"],
+    });
     const text = await readFile(join(daemon.homeFolder, "repos/shop.json"), "utf8");
     expect(text).toBe(
       `{
@@ -40,13 +45,13 @@ describe("repoconf daemon, as a user runs it", () => {
     await using daemon = await spawnDaemon();
     const client = await connectClient(daemon.url, daemon.ownerKey);
     await client.call("repo/add", { name: "shop", id: "shop" });
-    await client.call("config/set", { repo: "shop", "svc.timeout": 30 });
+    await client.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });
     await client.call("config/watch", { repo: "shop" });
     const file = join(daemon.homeFolder, "repos/shop.json");
     const edited = (await readFile(file, "utf8")).replace(`"timeout": 30`, `"timeout": 31 // half a minute and one`);
     await writeFile(file, edited);
     expect(await client.nextChange()).toMatchObject({ source: "file", changes: { svc: { timeout: { value: 31 } } } });
-    await client.call("config/set", { repo: "shop", "svc.timeout": 32 });
+    await client.call("config/set", { repo: "shop", flush: true, "svc.timeout": 32 });
     expect(await readFile(file, "utf8")).toBe(edited.replace("31", "32"));
     client.socket.close();
   });

@@ -130,7 +130,7 @@ describe.concurrent("repoconf doctor", () => {
       return [code, ...journalOf(findings).map(({ result, file: at, line }) => [result, at, line])];
     };
     const lines = (text: string) => text.split("\n");
-    expect(await damaged(second, text => text.replace(`"after":`, `"after":1`))).toEqual([1, ["problem", second, 2]]);
+    expect(await damaged(second, text => text.replace(`"after":`, `"after":1`))).toEqual([1, ["problem", second, 3]]);
     expect(await damaged(second, () => undefined)).toEqual([1, ["problem", third, 1]]);
     expect(await damaged(second, text => lines(text).toSpliced(1, 1).join("\n"))).toEqual([1, ["problem", second, 2]]);
     expect(await damaged(first, text => lines(text).slice(1).join("\n"))).toEqual([1, ["problem", first, 1]]);

@@ -47,7 +47,7 @@ test("after a merge, which is no problem, status tells of none, doctor notes it,
   const before = await readFile(file, "utf8");
   // As an editor saves it that has read the file before a set of the last moments.
   using client = await connect({ home: home.homeFolder });
-  await client.set("shop", { "svc.timeout": 30 });
+  await client.set("shop", { "svc.timeout": 30 }, { flush: true });
   await writeFile(`${file}.new`, before.replace('"config": {}', '"config": { "svc": { "domain": "a.test" } }'));
   await rename(`${file}.new`, file);
   const health = async () => JSON.parse(await home.succeed(["repo", "list", "--json"]))[0].health;

@@ -25,6 +25,7 @@ export interface TestDaemon extends AsyncDisposable {
   /** Adds a repository with an id (else a new one) and returns its id. */
   addRepository(id?: string): Promise<string>;
   repositoryFile(id: string): string;
+  /** The text of its file, with everything that is committed. */
   readRepository(id: string): Promise<string>;
   writeRepository(id: string, text: string): Promise<void>;
   /** Ends the daemon and starts another on the same home. The clients are gone. */
@@ -100,7 +101,11 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
       return reply.result.id;
     },
     repositoryFile: id => join(folder, "repos", `${id}.json`),
-    readRepository: id => readFile(join(folder, "repos", `${id}.json`), "utf8"),
+    readRepository: async id => {
+      // The file follows what was set; who asks for its text waits for that.
+      if (owner.socket.connected) await owner.call("file/read", { repo: id });
+      return readFile(join(folder, "repos", `${id}.json`), "utf8");
+    },
     writeRepository: (id, text) => writeFile(join(folder, "repos", `${id}.json`), text),
     restart: async () => {
       disconnect();

@@ -82,6 +82,15 @@ export class PowerLoss {
         this.#names.delete(before);
         if (inode !== undefined) this.#names.set(after, inode);
       },
+      replace: async (from, to, lastLook, aside) => {
+        const [before, after] = [this.#nameOf(from), this.#nameOf(to)];
+        const inode = this.#names.get(before);
+        this.#keep(inode, from);
+        const effect: Effect = { kind: "name", path: after, inode, from: before };
+        await this.#run(`rename ${before}`, { effect }, () => under.replace(from, to, lastLook, aside));
+        this.#names.delete(before);
+        if (inode !== undefined) this.#names.set(after, inode);
+      },
       unlink: async path => {
         const name = this.#nameOf(String(path));
         const effect: Effect = { kind: "name", path: name, inode: undefined };
@@ -159,14 +168,14 @@ export class PowerLoss {
   /** Makes a home of it. */
   async make({ files, contents }: LossState): Promise<AsyncDisposable & { readonly path: string }> {
     const home = await temporaryFolder();
-    for (const folder of ["repos", "journal", "tmp", "removed", "scopes"])
+    for (const folder of ["repos", "journal", "log", "tmp", "removed", "scopes"])
       await mkdir(join(home.path, folder), { mode: 0o700 });
     for (const [name, inode] of files) {
       const content = contents.get(inode) ?? Buffer.alloc(0);
       const target = join(home.path, name);
       const kept = this.#kept.get(inode);
-      // A journal is appended to, so it has to be a copy; a repository's file is known by its inode.
-      if (kept !== undefined && !name.startsWith("journal") && kept.content.equals(content))
+      // Log and journal are appended to, so they have to be copies; a repository's file is known by its inode.
+      if (kept !== undefined && !/^(journal|log)\b/.test(name) && kept.content.equals(content))
         await link(kept.path, target);
       else await writeFile(target, content, { mode: 0o600 });
     }
@@ -207,17 +216,19 @@ export class PowerLoss {
     }
   }
 
-  #watchHandle(handle: FileHandle, name: string, inode: Inode): FileHandle {
+  #watchHandle(handle: FileHandle, name: string, opened: Inode): FileHandle {
     const isFolder = !this.#names.has(name);
     const effectOf = (operation: string, args: readonly unknown[]): Effect | undefined => {
       const [first, , , position] = args;
+      const inode = inodeNow();
       if (operation === "writeFile")
         return { kind: "write", inode, content: Buffer.from(first as string | Buffer), position: 0 };
-      if (operation === "write")
-        return { kind: "write", inode, content: Buffer.from(first as Buffer), position: Number(position) };
+      if (operation === "write") return { kind: "write", inode, content: takenOf(args), position: Number(position) };
       if (operation === "truncate") return { kind: "truncate", inode, length: Number(first) };
       return undefined;
     };
+    // One that was opened before the record began has another number in it.
+    const inodeNow = () => this.#names.get(name) ?? opened;
     return new Proxy(handle, {
       get: (target, property) => {
         const member: unknown = Reflect.get(target, property);
@@ -226,7 +237,7 @@ export class PowerLoss {
         return (...args: unknown[]) => {
           const real = async () => member.apply(target, args);
           if (operation === "sync" || operation === "datasync")
-            return this.#run(`${operation} ${name}`, { syncs: isFolder ? name : inode }, real);
+            return this.#run(`${operation} ${name}`, { syncs: isFolder ? name : inodeNow() }, real);
           const effect = effectOf(operation, args);
           return effect === undefined ? real() : this.#run(`${operation} ${name}`, { effect }, real);
         };
@@ -269,6 +280,13 @@ export class PowerLoss {
     const last = this.#calls.findLast(({ begin }) => begin < time)?.label ?? "nothing";
     return { label: `at ${time} (${last})${without}${half}`, time, files, contents, done };
   }
+}
+
+/** The bytes that a write was asked to take. */
+function takenOf([bytes, offset = 0, length]: readonly unknown[]): Buffer {
+  const start = Number(offset);
+  const whole = Buffer.from(bytes as Buffer);
+  return whole.subarray(start, length === undefined ? whole.length : start + Number(length));
 }
 
 /** The sets of calls to leave out: all if they are few, else none, each, all, and random ones. */

@@ -51,7 +51,7 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
   const port = options.samePort === true ? await freePort() : 0;
   const t = await startTestDaemon({ home: home.path, screenFolder, port });
   const set: TestScreen["set"] = async (repo, fields) => {
-    const { errors } = await t.owner.call("config/set", { repo, ...fields });
+    const { errors } = await t.owner.call("config/set", { repo, flush: true, ...fields });
     if (errors.length > 0) throw new Error(JSON.stringify(errors));
   };
   for (const [id, fields] of Object.entries(repositories)) {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ChangedRepository, ChangeSource, HealthProblem, Reply } from "../../shared/protocol.ts";
@@ -45,8 +45,8 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
   return {
     t,
     file,
-    read: () => readFile(file, "utf8"),
-    set: fields => t.owner.call("config/set", { repo: "shop", ...fields }),
+    read: () => t.readRepository("shop"),
+    set: fields => t.owner.call("config/set", { repo: "shop", ...fields, flush: true }),
     value: async field => (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.[field],
     revision: async () => (await t.owner.call("config/list", { repo: "shop" })).revision,
     health: () => healthOf(t, "shop"),

@@ -6,9 +6,9 @@ export const mutants: readonly Mutant[] = [
     promise: "home",
     takenOut: "that no write is made in a home that was replaced",
     file: "main/daemon/held-home.ts",
-    find: `      rename: async (from, to) => {
+    find: `      replace: async (temporary, path, lastLook, aside) => {
         assertHeld();`,
-    replace: "      rename: async (from, to) => {",
+    replace: "      replace: async (temporary, path, lastLook, aside) => {",
     test: "test/regression/replaced-home.test.ts",
     name: "writes nothing more from the moment on",
   },
@@ -111,10 +111,10 @@ export const mutants: readonly Mutant[] = [
     promise: "home",
     takenOut: "the second try when a temporary file was tidied away",
     file: "main/files/durable-text-file.ts",
-    find: `["ENOENT", "EXDEV",`,
-    replace: `["EXDEV",`,
-    test: "test/regression/in-tree-temporary-files.test.ts",
-    name: "whose temporary file somebody tidies away",
+    find: `isRename ? ["ENOENT", "EXDEV"]`,
+    replace: `isRename ? ["EXDEV"]`,
+    test: "test/main/files/durable-text-file.test.ts",
+    name: "tidied away",
   },
   {
     promise: "home",

@@ -3,8 +3,8 @@ import type { Mutant } from "./mutant.ts";
 const queue = {
   takenOut: "the queue of each repository: what is asked for is written beside what is being written",
   file: "main/daemon/store/repository.ts",
-  find: "          (await this.#write(changes)).finish();",
-  replace: "          void this.#write(changes).then(written => written.finish());",
+  find: "          await this.#change(changes);",
+  replace: "          void this.#change(changes);",
 };
 
 export const mutants: readonly Mutant[] = [
@@ -28,8 +28,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     takenOut: "the look at the file right before the rename",
     file: "main/files/json-document.ts",
-    find: "async () => this.#assertUntouched(), recorded)",
-    replace: "undefined, recorded)",
+    find: "{ ready: recorded, lastLook: () => this.#assertUntouched() }",
+    replace: "{ ready: recorded }",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {
@@ -49,8 +49,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "main/daemon/store/repository.ts",
-        find: "const change = changes.length > 0 || begins ?",
-        replace: "const change = changes.length > -1 || begins ?",
+        find: "if (changes.length > 0 || begins) {",
+        replace: "if (changes.length > -1) {",
       },
     ],
     test: "test/promises/r12-own-writes.test.ts",

@@ -9,15 +9,18 @@ test("R12 own writes never come back as hand edits", async () => {
   await using shop = await startShop(undefined, { sweepInterval: 5 });
   let next = 0;
   let refused = 0;
-  const work = async (until: number) => {
+  const work = async (until: number, flush: boolean, client = shop.t.owner) => {
     while (next < until) {
-      const { errors } = await shop.set({ "svc.timeout": 1 + (next++ % 86_000), "svc.domain": `${next}.test` });
+      const fields = { "svc.timeout": 1 + (next++ % 86_000), "svc.domain": `${next}.test` };
+      const { errors } = await client.call("config/set", { repo: "shop", flush, ...fields });
       refused += errors.length;
     }
   };
-  // Half of them alone, each in a write of its own; then many that share writes.
-  await work(sets / 2);
-  await Promise.all(Array.from({ length: 16 }, () => work(sets)));
+  // Some alone, each in a write of its own; then many that share writes; then those that come while others are written.
+  await work(sets / 10, true);
+  await Promise.all(Array.from({ length: 16 }, () => work(sets / 2, true)));
+  const clients = await Promise.all(Array.from({ length: 16 }, () => shop.t.connect()));
+  await Promise.all(clients.map(client => work(sets, false, client)));
   const last = (await shop.revision()) ?? 0;
   const isLast = () =>
     shop.t.owner.events.some(([resource, , payload]) => resource === "config" && payload.revision === last);

@@ -9,7 +9,7 @@ import type { HandEditing } from "../helpers/hand-editing-process.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const [processes, setsEach] = [4, amount(40, 250)];
+const [processes, setsEach] = [4, amount(400, 400)];
 const handFields = 20;
 
 function start(script: string, ...args: readonly string[]): ChildProcess {
@@ -24,10 +24,8 @@ function recordGaps(fileSystem: WatchedFileSystem): readonly Span[] {
   const gaps: Span[] = [];
   const now = () => Number(process.hrtime.bigint() / 1_000n);
   let begin: number | undefined;
-  fileSystem.before = ({ operation }) => {
-    if (operation === "readNow") begin = now();
-  };
   fileSystem.after = ({ operation }) => {
+    if (operation === "readNow") begin = now();
     if (operation === "rename" && begin !== undefined) gaps.push([begin, now()]);
   };
   return gaps;

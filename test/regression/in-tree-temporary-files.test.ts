@@ -85,7 +85,8 @@ describe("a set in a work tree goes on", () => {
       await before(path, operation);
       if (operation === "rename") places.add(dirname(path));
     };
-    expect((await t.owner.call("config/set", { repo: "t", "svc.timeout": 7 })).errors).toEqual([]);
+    const { result } = await t.owner.call("config/set", { repo: "t", flush: true, "svc.timeout": 7 });
+    expect(result).toMatchObject([{ mirrored: true }]);
     expect(await timeoutOf(t, "t")).toBe(7);
     expect(await readFile(join(tree, ".repoconf.json"), "utf8")).toContain(`"timeout": 7`);
     expect((await readdir(tree)).filter(isTemporary)).toEqual([]);

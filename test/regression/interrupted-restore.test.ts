@@ -8,7 +8,7 @@ import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /** Renames that a restore of this home makes: six things go aside, four folders and settings.json come. */
-const moves = 11;
+const moves = 11 + 1;
 
 /** A home with the repository "old", and unpacked in it a backup of one with the repository "new". */
 async function makeHome(above: string): Promise<{ readonly home: Home; readonly before: string }> {
@@ -74,7 +74,7 @@ describe("a restore of a home", () => {
       expect((await t.owner.call("history/list", { repo: "new" })).result).toHaveLength(2);
       expect(await readFile(home.settingsFile, "utf8")).toContain("200");
       expect((await readdir(before)).sort()).toEqual(
-        ["index.json", "journal", "removed", "repos", "scopes", "settings.json"].sort(),
+        ["index.json", "journal", "log", "removed", "repos", "scopes", "settings.json"].sort(),
       );
       expect(await readFile(join(before, "repos/old.json"), "utf8")).toContain(`"timeout": 1`);
       expect(t.log.some(line => line.includes("has been completed"))).toBe(move <= moves);

@@ -47,13 +47,13 @@ test("values of an atomic set that is not done show in no past revision and cann
   const gate = Promise.withResolvers<void>();
   let stopped = false;
   fileSystem.before = async ({ operation, path }) => {
-    if (operation !== "rename" || !path.includes("/tmp/bb.json")) return;
+    if (operation !== "datasync" || !path.includes("/log/") || stopped) return;
     stopped = true;
     await gate.promise;
     throw systemError("ENOSPC");
   };
   const setting = t.owner.call("config/set", { repo: ["aa", "bb"], "svc.timeout": 99, atomic: true });
-  await until(() => stopped, "the second repository's rename");
+  await until(() => stopped, "the sync of the log");
   const past = await t.owner.call("config/list", { repo: "aa", revision: 2, stored: true });
   const restoring = t.owner.call("history/restore", { repo: "aa", to: 2 });
   gate.resolve();
@@ -85,8 +85,11 @@ test("a history that is read while a segment begins is whole, and nothing is tol
     for (let timeout = 100; timeout < 106; timeout += 1) await shop.set({ "svc.timeout": timeout });
   })();
   await until(() => stopped, "the segment");
-  const history = await shop.t.owner.call("history/list", { repo: "shop" });
+  const reading = shop.t.owner.call("history/list", { repo: "shop" });
+  // It has begun when this is answered.
+  await shop.t.owner.call("daemon/status");
   gate.resolve();
+  const history = await reading;
   await sets;
   expect(history.errors).toEqual([]);
   expect(history.result.length).toBeGreaterThan(0);

@@ -48,7 +48,7 @@ describe("no revision is given twice", () => {
     const fileSystem = watchFileSystem();
     const stopped = Promise.withResolvers<void>();
     fileSystem.before = async ({ path }) => {
-      if (path.includes("/repos/")) await stopped.promise;
+      if (path.includes("/repos/a")) await stopped.promise;
     };
     const logger = pino({ level: "silent" });
     const daemon = await createDaemon({ home: frozen.path, version: "0.0.0-test", port: 0, logger, fileSystem });

@@ -124,7 +124,7 @@ test("a journal whose end could be read and whose records could not gets no revi
 test("a history that the disk does not let be read is told as 1108, not as a fault of the program", async () => {
   await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
   await t.addRepository("shop");
-  await t.owner.call("config/set", { repo: "shop", "svc.timeout": 10 });
+  await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 10 });
   const [name = ""] = await readdir(join(t.homeFolder, "journal"));
   const journal = join(t.homeFolder, "journal", name);
   await rename(journal, `${journal}.away`);

@@ -153,9 +153,9 @@ describe("progress", () => {
     await setTimeouts(t, "shop", 5);
     const seen = await told(tool);
     expect(seen.length).toBeGreaterThan(0);
-    // It tells the number of a revision, which repo/list tells too, and nothing else.
-    for (const event of seen)
-      expect(event).toEqual(["config", "progress", { repo: "shop", revision: expect.any(Number) }]);
+    // It tells the number of a revision, which repo/list tells too, a position in which nothing can be read, and nothing else.
+    const progress = { repo: "shop", revision: expect.any(Number), position: expect.stringMatching(/^[\w-]{22}$/) };
+    for (const event of seen) expect(event).toEqual(["config", "progress", progress]);
   });
 
   test.each([{ progress: "yes" }, { progress: 1 }])("%o is refused: 1101", async args => {

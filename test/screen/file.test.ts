@@ -21,7 +21,10 @@ describeScreen("the file as text", () => {
   test("is saved as a revision by hand; comments stay", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     const file = screen.t.repositoryFile("shop");
-    await replaceFile(file, (await readFile(file, "utf8")).replace(`"timeout"`, `// half a minute\n      "timeout"`));
+    await replaceFile(
+      file,
+      (await screen.t.readRepository("shop")).replace(`"timeout"`, `// half a minute\n      "timeout"`),
+    );
     await using window = await screen.open();
     const { page } = window;
     await openText(window);

@@ -74,13 +74,13 @@ describeScreen("what changes elsewhere", () => {
     const provider = page.getByRole("textbox", { name: "Provider" });
     await provider.pressSequentially("he");
     const file = screen.t.repositoryFile("shop");
-    await replaceFile(file, (await readFile(file, "utf8")).replace("30", "31 /* by hand */"));
+    await replaceFile(file, (await screen.t.readRepository("shop")).replace("30", "31 /* by hand */"));
     await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("31");
     await reads(window.field("Timeout"), "Changed just now by hand");
     await page.keyboard.type("re");
     expect(await provider.inputValue()).toBe("here");
     await window.save();
-    const text = await readFile(file, "utf8");
+    const text = await screen.t.readRepository("shop");
     expect(text).toContain("by hand");
     expect(text).toContain(`"provider": "here"`);
   });

@@ -8,6 +8,7 @@ import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
 import { jsonBytes, limitExceeded } from "../measure.ts";
 import type { Scopes } from "../scopes.ts";
+import { openPosition, sealPosition } from "../sealed-position.ts";
 import { searchConfig } from "../search.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import { defaultLimit } from "./pages.ts";
@@ -77,7 +78,8 @@ export function configOperations(
       return { result: hits };
     },
 
-    "config/watch": async ({ repo, since, progress }, { caller, connection }) => {
+    "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {
+      if (since && position) throw new RepoconfError(1101, "Give since or position, not both.");
       const ids = watchedRepositories(repo);
       for (const id of ids ?? []) {
         if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
@@ -94,12 +96,27 @@ export function configOperations(
         await store.changes(id, revision).next();
         from.set(id, revision);
       }
-      const watched = ids ?? [...store.ids()].filter(id => service.canSee(caller, id));
+      const seen = () => (ids ?? [...store.ids()].filter(id => service.canSee(caller, id))).filter(id => store.has(id));
+      const begin = position ? openPosition(position, store.position) : undefined;
+      // Again for those that come while others are read.
+      for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
+        for (const id of next) if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin));
+      }
+      const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
       // From the revision that is told on, so that nothing gets lost between here and the reply.
       for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
-      connection.watch(ids, from, progress ?? false);
-      return { result: { revisions } };
+      connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
+      const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);
+      // Until the past has been told, a later watch has to go on from where this one began.
+      const reached = behind.length === 0 ? store.position : begin;
+      return {
+        result: {
+          revisions,
+          ...(begin && { since: Object.fromEntries(behind) }),
+          ...(reached && { position: sealPosition(reached) }),
+        },
+      };
     },
 
     "config/unwatch": ({ repo }, { connection }) => {
@@ -107,6 +124,13 @@ export function configOperations(
       return { result: {} };
     },
   };
+}
+
+/** The revision that a repository had at a position. Throws RepoconfError 1110 if what came after is no longer kept. */
+async function revisionBehind(store: RepositoryStore, id: string, position: string): Promise<number> {
+  const revision = await store.revisionAt(id, position);
+  if (revision !== store.revision(id)) await store.changes(id, revision).next();
+  return revision;
 }
 
 export function noRepository(): RepoconfError {
@@ -130,13 +154,14 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
 }
 
 export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
-  const { atomic, dryRun, reason } = args;
+  const { atomic, dryRun, reason, flush } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
     revisions: args.repo ? expectedRevisions(args.repo, args.revision, "revision") : new Map(),
     atomic: atomic ?? false,
     dryRun: dryRun ?? false,
     reason: reason ?? undefined,
+    flush: flush ?? false,
   };
 }
 

@@ -20,6 +20,8 @@ export interface Decided {
   readonly after: RepositoryState;
   readonly answer: unknown;
   readonly refused: boolean;
+  /** What the file is to say that it does not. */
+  readonly edits: readonly ConfigEdit[];
   /** It asks for values, whether they are there already or not. */
   readonly wanted: boolean;
   /** `decide` threw. */
@@ -27,7 +29,7 @@ export interface Decided {
 }
 
 /**
- * Decides changes in their order, each on the outcome of the one before. Pure. The given config itself comes back if none
+ * Decides changes in their order, each on the outcome of the one before. Pure. The state is judged by the rules of now. The given config itself comes back if none
  * of them makes a difference to the file.
  */
 export function decideBatch(
@@ -54,10 +56,20 @@ export function decideBatch(
         after: state,
         answer,
         refused: edits === undefined,
+        edits: needed,
         wanted: (edits?.length ?? 0) > 0,
       });
     } catch (error) {
-      decided.push({ waiting, before, after: before, answer: undefined, refused: true, wanted: false, error });
+      decided.push({
+        waiting,
+        before,
+        after: before,
+        answer: undefined,
+        refused: true,
+        edits: [],
+        wanted: false,
+        error,
+      });
     }
   }
   return { decided, config };
@@ -65,7 +77,7 @@ export function decideBatch(
 
 function stateAfter(before: RepositoryState, config: Config, scopes: Scopes): RepositoryState {
   // Where problems stand in the new text is known once there is one.
-  const { stored, health } = interpretConfig(config, before.stored, scopes, () => undefined);
+  const { stored, health } = interpretConfig(config, before.stored, scopes, () => undefined, true);
   const changed = before.stored === undefined || diffConfigs(before.stored, stored).length > 0;
   return { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) };
 }

@@ -10,13 +10,24 @@ import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import type { Scopes } from "../scopes.ts";
+import { commitTogether } from "./commit-together.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
+import {
+  type Commit,
+  type Committed,
+  type Forgetting,
+  formatPosition,
+  numberIn,
+  type Position,
+} from "./log/commit-log.ts";
+import { FileLog } from "./log/file-log.ts";
+import { MirrorSchedule } from "./mirror-schedule.ts";
 import { type IndexedRepository, Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
-import { changesAfter, configAt, damagedJournal, historyFrom } from "./repository-history.ts";
+import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type {
@@ -33,7 +44,6 @@ import type {
   StoreEvent,
   ValueSource,
 } from "./store.ts";
-import { writeTogether } from "./write-together.ts";
 
 export interface FileStoreOptions {
   readonly folders: StoreFolders;
@@ -45,6 +55,8 @@ export interface FileStoreOptions {
   retention(): Retention;
   readonly fileSystem?: FileSystem;
   readonly clock: Clock;
+  /** Throws if the home is no longer this daemon's. */
+  assertHeld(): void;
   /** Milliseconds between two comparisons of the folder with what is known. */
   readonly sweepInterval?: number;
   /** Something worth a log line happened that no caller is told of. */
@@ -64,6 +76,16 @@ export class FileStore implements RepositoryStore {
   readonly #indexed = new Map<string, IndexedRepository>();
   /** What there is of journals, for repositories that were not opened yet. One that is removed leaves its own here. */
   readonly #segments: Map<string, readonly Segment[]>;
+  /** What the log has that histories may lack, for repositories that were not opened yet. */
+  readonly #unmirrored: Map<string, Committed<Commit>[]>;
+  readonly #log: FileLog;
+  readonly #mirrors: MirrorSchedule;
+  /** So many entries of it cannot be read; 0 once all have been told. */
+  #lost = 0;
+  /** Of the first entry that asks for values to be forgotten and could not be followed. */
+  #unforgotten = Number.POSITIVE_INFINITY;
+  /** Because of these the log has to keep something. */
+  readonly #kept = new Set<Repository>();
   readonly #index: RepositoryIndex;
   readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
@@ -73,9 +95,17 @@ export class FileStore implements RepositoryStore {
   #callOffIndex: (() => void) | undefined;
   #closed = false;
 
-  private constructor(options: FileStoreOptions, segments: Map<string, readonly Segment[]>) {
+  private constructor(
+    options: FileStoreOptions,
+    segments: Map<string, readonly Segment[]>,
+    log: FileLog,
+    unmirrored: Map<string, Committed<Commit>[]>,
+  ) {
     this.#options = options;
     this.#segments = segments;
+    this.#log = log;
+    this.#unmirrored = unmirrored;
+    this.#mirrors = new MirrorSchedule(options.clock, () => void this.#release());
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem, options.clock);
     this.#handEdits = new HandEdits({
@@ -91,15 +121,29 @@ export class FileStore implements RepositoryStore {
 
   /** Reads the index and the folders' listings, and no repository's file or journal: those that differ are read right after. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
-    const store = new FileStore(options, await listSegments(options.folders.journal));
+    const { folders, clock, onProblem, fileSystem = realFileSystem, assertHeld } = options;
+    const { log, entries, lost, isCopy } = await FileLog.open({
+      folder: folders.log,
+      fileSystem,
+      clock,
+      assertHeld,
+      onProblem,
+    });
+    const unmirrored = byRepository(entries);
+    const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
+    store.#lost = lost;
     const { data, damaged } = await store.#index.read();
-    if (damaged) options.onProblem("the index is damaged and is made anew", {});
+    if (damaged) onProblem("the index is damaged and is made anew", {});
+    const there = await listRepositoryFiles(folders.repositories);
+    const removed = removedIds(entries);
     for (const entry of Object.values(data.repositories)) {
+      if (removed.has(entry.id) && !there.includes(entry.id)) continue;
       store.#indexed.set(entry.id, entry);
       store.#open(entry.id);
       store.#handEdits.follow(entry);
     }
-    for (const id of await listRepositoryFiles(options.folders.repositories)) if (!store.has(id)) store.#open(id);
+    for (const id of there) if (!store.has(id)) store.#open(id);
+    await store.#recover(entries, lost, isCopy);
     store.#handEdits.start();
     return store;
   }
@@ -133,12 +177,64 @@ export class FileStore implements RepositoryStore {
   }
 
   oldest(id: string): number {
-    return this.#repositories.get(id)?.journal.oldest ?? 0;
+    return this.#repositories.get(id)?.oldest ?? 0;
+  }
+
+  get position(): Position {
+    return formatPosition(this.#log.id, this.#log.newest);
+  }
+
+  async revisionAt(id: string, position: Position): Promise<number> {
+    const number = numberIn(this.#log.id, position);
+    const { state } = this.#require(id);
+    if (state.position !== undefined && numberIn(this.#log.id, state.position) <= number) return state.revision;
+    return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number);
   }
 
   async summaries(): Promise<readonly RepositorySummary[]> {
     await this.#handEdits.reconciled;
     return [...this.#repositories.values()].map(repository => this.#summarise(repository));
+  }
+
+  /** What a crash left in the log goes into the histories, so that all that is told of a repository is true. */
+  async #recover(entries: readonly Committed[], lost: number, isCopy: boolean): Promise<void> {
+    for (const id of this.#unmirrored.keys()) if (!this.has(id)) this.#open(id);
+    const ids = lost > 0 ? this.#repositories.keys() : this.#unmirrored.keys();
+    const touched = [...ids].flatMap(id => this.#repositories.get(id) ?? []);
+    // All of them first: while one is read the log lets go of what nobody needs.
+    for (const repository of touched) this.#kept.add(repository);
+    this.#unforgotten = entries.find(({ entry }) => entry.kind === "forget")?.number ?? this.#unforgotten;
+    for (const repository of touched) await repository.look();
+    this.#unmirrored.clear();
+    this.#lost = 0;
+    let unforgotten = Number.POSITIVE_INFINITY;
+    for (const { number, entry } of entries) {
+      if (entry.kind !== "forget" || !this.has(entry.repo)) continue;
+      try {
+        await this.#forget(await this.#loaded(entry.repo), entry);
+      } catch (error) {
+        unforgotten = Math.min(unforgotten, number);
+        const context = { repo: entry.repo, error: String(error) };
+        this.#options.onProblem(
+          "values that were to be forgotten are still there; the next start tries again",
+          context,
+        );
+      }
+    }
+    this.#unforgotten = unforgotten;
+    if (lost > 0 || isCopy) await this.#renewLog();
+    await this.#release();
+  }
+
+  /** Behind that nobody reads what stands in the log now: the histories have it first. */
+  async #renewLog(): Promise<void> {
+    try {
+      for (const { loaded, mirror } of this.#kept) if (loaded) await mirror.writeHistory(false);
+      await this.#log.renew();
+    } catch (error) {
+      // Until the next start positions of before count, though what came after some of them may be lost.
+      this.#options.onProblem("the log cannot be begun anew", { error: String(error) });
+    }
   }
 
   async *changes(id: string, after: number): AsyncGenerator<RecordedChange> {
@@ -158,27 +254,57 @@ export class FileStore implements RepositoryStore {
     await repository.exclusive(async () => {
       // It may have been removed while this waited.
       if (this.#repositories.get(id) !== repository) this.#require(id);
-      const { journal, state, recorded } = repository;
-      const { clock } = this.#options;
-      const time = timeText(clock);
-      const record = { kind: "forget", revision: state.revision, time, actor, scope, field } as const;
-      const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+      const { revision } = repository.state;
+      const entry: Forgetting = {
+        kind: "forget",
+        time: timeText(this.#options.clock),
+        actor,
+        repo: id,
+        revision,
+        scope,
+        field,
+      };
       try {
-        await forgetValues(journal, record, recorded, {
-          id,
-          folder,
-          temporaryFolder,
-          fileSystem: this.#fileSystem,
-          clock,
-        });
+        const followed = await repository.follow();
+        await repository.mirror.dropReplaced();
+        // What a person has to fix is not ours to change.
+        if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
+        // What stands in older segments may hold the values: they go as soon as the histories have it.
+        await this.#log.rotate();
+        const through = this.#log.newest;
+        await this.#log.append({ entries: [entry], committed: () => {} });
+        for (const kept of this.#kept) {
+          await kept.load();
+          await kept.mirror.writeHistory(false);
+        }
+        await this.#log.release(through);
+        await this.#log.removeDamaged();
       } catch (error) {
-        throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
+        throw storageFailure(id, error);
       }
+      await this.#forget(repository, entry);
     });
   }
 
+  /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
+  async #forget(repository: Repository, entry: Forgetting): Promise<void> {
+    const { journal, recorded, id } = repository;
+    const { clock } = this.#options;
+    const { repo: _, ...record } = entry;
+    const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+    try {
+      await repository.mirror.rewriteHistory(() =>
+        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem: this.#fileSystem, clock }),
+      );
+    } catch (error) {
+      throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
+    }
+  }
+
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
-    return this.#require(id).change(request);
+    const repository = this.#require(id);
+    const applied = await repository.change(request);
+    return request.flush ? { ...applied, mirrored: await repository.flush() } : applied;
   }
 
   async applyTogether<Answer>(
@@ -188,15 +314,25 @@ export class FileStore implements RepositoryStore {
     const repositories = [...requests.keys()].sort().map(id => this.#require(id));
     const holdAll = (index: number): Promise<Map<string, Applied<Answer>>> => {
       const repository = repositories[index];
-      if (repository === undefined) return writeTogether(repositories, requests);
+      if (repository === undefined) return commitTogether(repositories, requests, this.#log);
       return repository.exclusive(() => holdAll(index + 1));
     };
-    return holdAll(0);
+    const answers = await holdAll(0);
+    await Promise.all(
+      repositories.map(async repository => {
+        const applied = answers.get(repository.id);
+        if (applied === undefined || !requests.get(repository.id)?.flush) return;
+        answers.set(repository.id, { ...applied, mirrored: await repository.flush() });
+      }),
+    );
+    return answers;
   }
 
   async readText(id: string): Promise<FileText> {
     const repository = this.#require(id);
     await repository.look();
+    // Whoever edits it begins with what is committed.
+    await repository.follow();
     const { path, text } = repository.files.edited;
     return { file: path, text };
   }
@@ -266,25 +402,39 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = this.#require(id);
       return repository.exclusive(async () => {
-        const movedTo = await this.#placeForRemoved(id);
-        let moved: boolean;
-        try {
-          moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem, this.#options.clock);
-        } catch (error) {
-          throw storageFailure(id, error);
-        }
-        repository.markRemoved();
-        this.#repositories.delete(id);
-        this.#indexed.delete(id);
-        this.#segments.set(id, repository.journal.segments);
-        this.#handEdits.follow(repository.state, true);
-        // Or the next start after a crash would take it for one whose file was deleted by hand.
-        await this.#saveIndex();
-        this.#publish({ kind: "removed", state: repository.state });
-        // Deleted by hand before: there is nothing to keep.
-        return moved ? movedTo : undefined;
+        // What is put aside has all that was committed, and nothing is written to it any more.
+        await repository.follow();
+        return repository.mirror.inTurn(() => this.#removeInTurn(repository));
       });
     });
+  }
+
+  async #removeInTurn(repository: Repository): Promise<string | undefined> {
+    const { id } = repository;
+    const movedTo = await this.#placeForRemoved(id);
+    let moved: boolean;
+    try {
+      await repository.mirror.dropReplaced();
+      // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
+      if (repository.loaded) await repository.mirror.settleText();
+      const time = timeText(this.#options.clock);
+      await this.#log.append({ entries: [{ kind: "remove", time, repo: id }], committed: () => {} });
+      moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem, this.#options.clock);
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+    repository.markRemoved();
+    this.#repositories.delete(id);
+    this.#indexed.delete(id);
+    this.#segments.set(id, repository.journal.segments);
+    this.#handEdits.follow(repository.state, true);
+    this.#mirrors.drop(repository);
+    this.#kept.delete(repository);
+    // Or the next start after a crash would take it for one whose file was deleted by hand.
+    await this.#saveIndex();
+    this.#publish({ kind: "removed", state: repository.state });
+    // Deleted by hand before: there is nothing to keep.
+    return moved ? movedTo : undefined;
   }
 
   subscribe(listener: (event: StoreEvent) => void): void {
@@ -300,6 +450,18 @@ export class FileStore implements RepositoryStore {
     this.#callOffIndex?.();
     await this.#handEdits.close();
     for (const repository of this.#repositories.values()) await repository.idle();
+    await this.#mirrors.drain();
+    for (const repository of this.#repositories.values()) await repository.endReplaced();
+    this.#mirrors.close();
+    // An edit that was found meanwhile is taken up first.
+    for (const repository of this.#repositories.values()) await repository.idle();
+    try {
+      await this.#log.rotate();
+      await this.#release();
+    } catch (error) {
+      this.#options.onProblem("the log could not be tidied up; the next start takes longer", { error: String(error) });
+    }
+    await this.#log.close();
     await this.#saveIndex();
   }
 
@@ -336,16 +498,32 @@ export class FileStore implements RepositoryStore {
       id,
       files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock),
       journal: () => this.#openJournal(id),
+      log: this.#log,
       scopes,
       clock,
       indexed: this.#indexed.get(id),
+      unmirrored: this.#unmirrored.get(id) ?? [],
+      lost: this.#lost,
       addedBy,
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
+      onBehind: behind => {
+        this.#kept.add(behind);
+        this.#mirrors.want(behind);
+      },
+      onLevel: level => this.#mirrors.drop(level),
+      keepText: (repo, path) => this.#keepText(repo, path),
       onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),
     });
     this.#repositories.set(id, repository);
     return repository;
+  }
+
+  async #keepText(id: string, path: string): Promise<void> {
+    const kept = await this.#placeForRemoved(`${id}.edit`);
+    const isKept = await keepFile(path, kept, this.#fileSystem, this.#options.clock).catch(() => false);
+    const context = { repo: id, ...(isKept && { kept }) };
+    this.#options.onProblem("an edit by hand came while the file was being written, and is no JSON", context);
   }
 
   #openJournal(id: string): Journal {
@@ -379,7 +557,7 @@ export class FileStore implements RepositoryStore {
 
   #summarise(repository: Repository): RepositorySummary {
     const { state } = repository;
-    const { stored, broken: _, ...info } = state;
+    const { stored, broken: _, position: __, ...info } = state;
     const modified =
       stored === undefined ? (this.#indexed.get(repository.id)?.modified ?? 0) : countConfigFields(stored);
     return { ...info, modified };
@@ -412,6 +590,20 @@ export class FileStore implements RepositoryStore {
     }
   }
 
+  /** Lets the log go as far as nobody needs it any more. */
+  async #release(): Promise<void> {
+    if (!this.#log.hasClosedSegments) return;
+    let through = Math.min(this.#log.newest, this.#unforgotten - 1);
+    for (const repository of this.#kept) {
+      const { keptFrom } = repository;
+      if (keptFrom === undefined) this.#kept.delete(repository);
+      else through = Math.min(through, keptFrom - 1);
+    }
+    await this.#log
+      .release(through)
+      .catch(error => this.#options.onProblem("a file of the log cannot be removed", { error: String(error) }));
+  }
+
   #scheduleIndex(): void {
     if (this.#closed || this.#callOffIndex !== undefined) return;
     this.#callOffIndex = this.#options.clock.schedule(indexDelay, () => {
@@ -431,8 +623,38 @@ export class FileStore implements RepositoryStore {
   *#indexEntries(): Generator<IndexedRepository> {
     for (const repository of this.#repositories.values()) {
       const indexed = this.#indexed.get(repository.id);
-      if (repository.loaded) yield { ...this.#summarise(repository), stamps: repository.stamps };
-      else if (indexed !== undefined) yield indexed;
+      if (repository.loaded) {
+        const { mirror } = repository;
+        const isAtRest = !mirror.isBehind && mirror.files.content.kind === "good";
+        const text = isAtRest ? { text: mirror.textHash() } : {};
+        const { position } = repository.state;
+        yield { ...this.#summarise(repository), position, stamps: repository.stamps, ...text };
+      } else if (indexed !== undefined) yield indexed;
     }
   }
+}
+
+/** The commits of each repository since its last removal. */
+function byRepository(entries: readonly Committed[]): Map<string, Committed<Commit>[]> {
+  const commits = new Map<string, Committed<Commit>[]>();
+  for (const { number, entry } of entries) {
+    if (entry.kind === "remove") commits.delete(entry.repo);
+    if (entry.kind !== "commit") continue;
+    for (const { repo } of entry.documents) {
+      const known = commits.get(repo) ?? [];
+      commits.set(repo, known);
+      known.push({ number, entry });
+    }
+  }
+  return commits;
+}
+
+/** Ids of repositories whose last entry says that they are none any longer. */
+function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
+  const removed = new Set<string>();
+  for (const { entry } of entries) {
+    if (entry.kind === "remove") removed.add(entry.repo);
+    else if (entry.kind === "commit") for (const { repo } of entry.documents) removed.delete(repo);
+  }
+  return removed;
 }

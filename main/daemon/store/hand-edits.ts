@@ -1,10 +1,8 @@
-import * as callbacks from "node:fs";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { promisify } from "node:util";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import type { Clock } from "../../clock.ts";
-import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
+import { sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import type { IndexedRepository, Repository } from "./repository.ts";
@@ -31,8 +29,6 @@ export interface HandEditsOptions {
 const echoTime = 30;
 /** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
 const sweepWidth = 32;
-/** Costs half of what the one of node:fs/promises does, which with 10,000 files every ten seconds is worth a line. */
-const lstat = promisify(callbacks.lstat);
 
 /**
  * Notices edits by hand: a watcher's hints make a repository look at its files, and a sweep, which compares every file's
@@ -197,6 +193,8 @@ export class HandEdits {
     // One that cannot be read has no stamp known, and so is tried again at every sweep.
     // A work tree that is gone has no stamps either when it comes back without the file.
     if (treePath !== undefined && repository.state.broken !== undefined) await repository.look();
+    // Its file lacked something when the index was written.
+    else if (!loaded && indexed !== undefined && indexed.text === undefined) await repository.look();
     else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree))
       await repository.look();
   }
@@ -225,13 +223,4 @@ function repositoryOfFile(name: string): string | undefined {
   if (!name.endsWith(".json")) return undefined;
   const id = name.slice(0, -".json".length);
   return isRepositoryId(id) ? id : undefined;
-}
-
-async function stampOf(path: string): Promise<FileStamp | undefined> {
-  try {
-    const { size, mtimeMs, ino } = await lstat(path);
-    return { size, mtimeMs, ino };
-  } catch {
-    return undefined;
-  }
 }

@@ -16,13 +16,15 @@ export interface Interpretation {
 /**
  * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
  * so does a reference to a key that is not there, unless the last good one is broken too: then the default serves.
- * Unknown scopes and fields are told and left alone. `locate` finds a value's place for the report.
+ * Unknown scopes and fields are told and left alone. `locate` finds a value's place for the report. `isJudged`: the
+ * last good values were judged by these very rules, so what is still one of them is not judged again.
  */
 export function interpretConfig(
   raw: JsonObject,
   lastGood: Config | undefined,
   scopes: Scopes,
   locate: Locate,
+  isJudged = false,
 ): Interpretation {
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const health: HealthProblem[] = [];
@@ -43,7 +45,8 @@ export function interpretConfig(
         health.push({ code: 1011, message, field: path, ...locate([scopeName, name]) });
         continue;
       }
-      const problem = field.validate(value);
+      const isStillGood = isJudged && lastGood !== undefined && configValue(lastGood, scopeName, name) === value;
+      const problem = isStillGood ? undefined : field.validate(value);
       if (problem === undefined) {
         good[name] = value;
         continue;

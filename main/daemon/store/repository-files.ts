@@ -1,10 +1,11 @@
+import { lstatSync, type Stats } from "node:fs";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import type { Config } from "../../../shared/config.ts";
 import { isJsonObject, type JsonObject } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Clock } from "../../clock.ts";
-import { type FileStamp, sameStamp } from "../../files/durable-text-file.ts";
+import { type FileStamp, sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
 import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
@@ -13,6 +14,7 @@ import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
 export interface StoreFolders {
   readonly repositories: string;
   readonly journal: string;
+  readonly log: string;
   readonly temporary: string;
   readonly removed: string;
 }
@@ -62,6 +64,7 @@ export class RepositoryFiles {
       temporaryFolder: folders.temporary,
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
+      keepsReplaced: true,
       fileSystem,
       clock,
     });
@@ -108,6 +111,18 @@ export class RepositoryFiles {
     return `${folder} is not on the disk that it was on. Mount it again, or, if it was moved for good, run: repoconf restart`;
   }
 
+  /**
+   * Whether a file may be another one than was last read or written, by its stamp: a look tells. Costs some microseconds for
+   * the file of the home; a work tree may be on a slower disk, and is not waited for by others.
+   */
+  async isTouched(): Promise<boolean> {
+    if (!sameStamp(stampNow(this.home.path), this.home.stamp)) return true;
+    const tree = this.#tree;
+    if (tree === undefined) return false;
+    // Without the file nothing but a look tells a work tree from a folder whose disk is away.
+    return tree.status.kind === "gone" || !sameStamp(await stampOf(tree.path), tree.stamp);
+  }
+
   /** What was found at the last look, or written since. */
   get content(): RepositoryContent {
     const { status } = this.home;
@@ -126,11 +141,10 @@ export class RepositoryFiles {
     if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", head, problem: fileProblem(this.values) };
     const { config = {} } = this.values.value;
-    if (!isJsonObject(config)) return { kind: "broken", head, problem: shapeProblem(this.values, "config") };
-    for (const [scope, fields] of Object.entries(config)) {
-      if (!isJsonObject(fields)) return { kind: "broken", head, problem: shapeProblem(this.values, `config.${scope}`) };
-    }
-    return { kind: "good", head, config: config as Config };
+    if (isConfig(config)) return { kind: "good", head, config };
+    const scope = isJsonObject(config) ? Object.keys(config).find(name => !isJsonObject(config[name])) : undefined;
+    const problem = shapeProblem(this.values, scope === undefined ? "config" : `config.${scope}`);
+    return { kind: "broken", head, problem };
   }
 
   /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
@@ -139,6 +153,7 @@ export class RepositoryFiles {
     const head = readHead(this.#id, this.home.value);
     const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
+    void this.#tree?.dropReplaced().catch(() => {});
     if (path !== undefined) void moveIn(dirname(path), this.home.path);
     this.#device = undefined;
     // Looked for at a write, until there is one. Should it go, the write falls back.
@@ -156,10 +171,27 @@ export class RepositoryFiles {
             },
             mode: 0o644,
             maximumBytes: limits.repositoryFileBytes,
+            keepsReplaced: true,
             fileSystem: this.#fileSystem,
             clock: this.#clock,
           });
   }
+}
+
+/** Whether it is scopes with fields, whatever the fields say. */
+export function isConfig(value: unknown): value is Config {
+  return isJsonObject(value) && Object.values(value).every(isJsonObject);
+}
+
+/** Undefined if there is no file, or nothing can be told of it. */
+function stampNow(path: string): FileStamp | undefined {
+  let stats: Stats | undefined;
+  try {
+    stats = lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+  return stats && { size: stats.size, mtimeMs: stats.mtimeMs, ino: stats.ino };
 }
 
 function fileProblem(document: JsonDocument): HealthProblem {

@@ -3,6 +3,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
+import type { Position } from "./log/commit-log.ts";
 import type { Repository } from "./repository.ts";
 import { unreadableJournal } from "./storage-failure.ts";
 import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
@@ -16,6 +17,7 @@ import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
 export async function* changesAfter(repository: Repository, after: number): AsyncGenerator<RecordedChange> {
   assertKept(repository, after);
   const newest = repository.state.revision;
+  await repository.writeHistory();
   let at = after;
   for await (const change of telling(repository, repository.journal.forward(after, newest))) {
     if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
@@ -25,13 +27,32 @@ export async function* changesAfter(repository: Repository, after: number): Asyn
   if (at !== newest) throw lostRevision(repository, at + 1);
 }
 
+/** The newest revision whose position is `reached`, as far as is kept. Throws RepoconfError 1108 or 1110. */
+export async function revisionAt(
+  repository: Repository,
+  isReached: (position: Position | undefined) => boolean,
+): Promise<number> {
+  const { journal, state } = repository;
+  await repository.writeHistory();
+  let revision = state.revision;
+  for await (const record of telling(repository, journal.backward(state.revision))) {
+    if (record.kind !== "change") continue;
+    if (isReached(record.position)) return record.revision;
+    revision = record.revision - 1;
+  }
+  // What came before the oldest that is kept may have been later too.
+  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
+  return revision;
+}
+
 /** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(repository: Repository, from: number): AsyncGenerator<HistoryRecord> {
   const { journal, state } = repository;
-  const { oldest } = journal;
+  await repository.writeHistory();
+  const { oldest } = repository;
   for await (const record of telling(repository, journal.backward(Math.min(from, state.revision)))) {
     if (record.revision <= oldest) return;
-    if (record.kind !== "checkpoint") yield record;
+    if (record.kind === "change" || record.kind === "forget") yield record;
   }
 }
 
@@ -42,6 +63,7 @@ export async function configAt(repository: Repository, revision: number): Promis
   let config = recorded;
   const forgotten = new Set<string>();
   if (revision === state.revision) return { config, forgotten };
+  await repository.writeHistory();
   let reached = state.revision;
   for await (const record of telling(repository, journal.backward(state.revision))) {
     reached = record.revision;
@@ -62,20 +84,20 @@ export async function configAt(repository: Repository, revision: number): Promis
   return { config, forgotten };
 }
 
-function lostRevision({ id, journal, state }: Repository, revision: number): RepoconfError {
+function lostRevision({ id, oldest, state }: Repository, revision: number): RepoconfError {
   const message = `The journal no longer tells of revision ${revision}. Read the values anew and go on from there.`;
-  const details = { current: state.revision, oldest: journal.oldest };
+  const details = { current: state.revision, oldest };
   return new RepoconfError(1110, message, { repo: id, details });
 }
 
-function assertKept({ id, journal, state }: Repository, revision: number): void {
-  const context = { repo: id, details: { current: state.revision, oldest: journal.oldest } };
+function assertKept({ id, oldest, state }: Repository, revision: number): void {
+  const context = { repo: id, details: { current: state.revision, oldest } };
   if (revision > state.revision) {
     const message = `There is no revision ${revision} yet; the newest is ${state.revision}.`;
     throw new RepoconfError(1112, message, context);
   }
-  if (revision < journal.oldest) {
-    const message = `Revision ${revision} is no longer kept: the oldest is ${journal.oldest}, the newest ${state.revision}. Read the values anew and go on from there.`;
+  if (revision < oldest) {
+    const message = `Revision ${revision} is no longer kept: the oldest is ${oldest}, the newest ${state.revision}. Read the values anew and go on from there.`;
     throw new RepoconfError(1110, message, context);
   }
 }
@@ -88,9 +110,9 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
     if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
     if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
     if (!(error instanceof SegmentGoneError)) throw error;
-    const { id, state, journal } = repository;
+    const { id, state, oldest } = repository;
     const message = "The journal was compacted while it was being read. Try again.";
-    throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest: journal.oldest } });
+    throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest } });
   }
 }
 

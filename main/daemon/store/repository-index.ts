@@ -29,7 +29,7 @@ const count = { type: "integer", minimum: 0 };
 export const indexSchema = {
   type: "object",
   properties: {
-    format: { const: homeFormat },
+    format: { enum: [2, homeFormat] },
     repositories: {
       type: "object",
       propertyNames: id,
@@ -46,10 +46,12 @@ export const indexSchema = {
             type: "array",
             items: {
               type: "object",
-              properties: { code: { enum: [1011, 1103, 1104, 1106] }, message: { type: "string" } },
+              properties: { code: { enum: [1011, 1103, 1104, 1106, 1108] }, message: { type: "string" } },
               required: ["code", "message"],
             },
           },
+          text: { type: "string" },
+          position: { type: "string" },
           stamps: { type: "object", properties: { home: stamp, tree: stamp } },
         },
         required: ["id", "name", "inTree", "revision", "modified", "health", "stamps"],
@@ -101,7 +103,7 @@ export class RepositoryIndex {
 }
 
 function parseIndex(value: unknown): IndexData {
-  if (isJsonObject(value) && typeof value["format"] === "number" && value["format"] < homeFormat) return empty;
+  if (isJsonObject(value) && value["format"] === 1) return empty;
   const validate = ajvForOwnSchemas().compile<IndexData>(indexSchema);
   if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
   for (const [key, { id: named, path }] of Object.entries(value.repositories)) {

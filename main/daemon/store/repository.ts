@@ -1,25 +1,29 @@
-import { type Config, filterConfig } from "../../../shared/config.ts";
+import { randomBytes } from "node:crypto";
+import { type Config, type ConfigEdit, filterConfig } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
-import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
-import { systemErrorCode } from "../../files/file-system.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
+import { documentCommit, editsOf } from "./document-commits.ts";
 import { interpretConfig } from "./interpret.ts";
-import type { Journal, JournalHead } from "./journal/journal.ts";
-import { applyChanges, type ChangeRecord, hashText } from "./journal/record.ts";
-import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
+import type { Journal } from "./journal/journal.ts";
+import { applyChanges, type ChangeRecord } from "./journal/record.ts";
+import { type Commit, type CommitLog, type Committed, formatPosition, type LogNumber } from "./log/commit-log.ts";
+import { Mirror, type MirroredCommit } from "./mirror.ts";
+import { startingPoint } from "./recovery.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
-import { storageFailure, unreadableJournal } from "./storage-failure.ts";
+import { causeOf, storageFailure, unreadableJournal } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
   ChangeRequest,
+  Mirrored,
   RepositoryState,
   RepositorySummary,
   StoreEvent,
@@ -28,19 +32,11 @@ import type {
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 
-/** Changes that are on the disk and not yet visible. */
-export interface WrittenChanges {
-  /** Empty if all were refused before they were decided. */
-  readonly decided: readonly Decided[];
-  /** Makes them visible, publishes them and tells the callers. */
-  finish(): void;
-  /** Puts back what was there; the callers are told nothing. */
-  undo(): Promise<void>;
-}
-
 /** What the index knew of a repository before its files are read. */
-export interface IndexedRepository extends RepositorySummary {
+export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
   readonly stamps: FileStamps;
+  /** Hash of the text that the file of the values had, with all that was committed until then; absent: it lacked something. */
+  readonly text?: string;
 }
 
 export interface RepositoryOptions {
@@ -48,68 +44,109 @@ export interface RepositoryOptions {
   /** Asked for when first needed, as is the journal: of ten thousand repositories most are never opened. */
   files(): RepositoryFiles;
   journal(): Journal;
+  readonly log: CommitLog;
   readonly scopes: Scopes;
   readonly clock: Clock;
   readonly indexed: IndexedRepository | undefined;
+  /** What the log has of it that its history may lack. */
+  readonly unmirrored: readonly Committed<Commit>[];
+  /** So many entries of the log cannot be read. */
+  readonly lost: number;
   /** Who has just added it; undefined: it was there. */
   readonly addedBy: Actor | undefined;
   publish(event: StoreEvent): void;
   /** Name and place as they are in the file now, whenever that was read. */
   onHead(state: RepositoryState): void;
+  /** History or file lack something. */
+  onBehind(repository: Repository): void;
+  /** They lack nothing any more. */
+  onLevel(repository: Repository): void;
+  /** Keeps a text that came by hand in the moment of a write, and is no JSON. */
+  keepText(id: string, path: string): Promise<void>;
   /** Something failed that no caller is told of. */
   onProblem(message: string, error: unknown): void;
 }
 
-const noText = { text: "", hash: hashText("") };
-/** How long, in milliseconds, a write is tried again while another program keeps changing the file. */
+/** Changes that were decided and are to be committed. */
+export interface PreparedChanges {
+  readonly decided: readonly Decided[];
+  /** What the file is to say after them. */
+  readonly config: Config;
+  /** What the log is given of them, of each that edits anything. */
+  readonly commits: readonly Commit[];
+  /**
+   * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
+   * have more of the same entry.
+   */
+  commit(numbers: readonly LogNumber[], isPart?: boolean): void;
+}
+
+/** How long, in milliseconds, a change waits while another program keeps changing the file. */
 const foreignEditTime = 7_500;
+/** Milliseconds before history and file are tried again by themselves. */
+export const retryPause = 1_000;
+/** How long, in milliseconds, what a write replaced is kept: an editor that had it open has ended by then. */
+const replacedTime = 1_000;
+/** Why a file does not have what was committed for now: a look comes first. */
+const beingChanged = "the file is being changed by another program";
 
 /**
- * One repository and its queue: the one way its state changes. An operation and a hand edit alike are compared with
- * what was there, recorded in the journal, written if they came from us, and only then made visible and published. What
- * waits while a write runs becomes one batch: one append, one text edit, one durable write.
+ * One repository and its queue: the one way its state changes. An operation and an edit by hand alike are compared with what
+ * was there, put into the log, and then visible and published; history and file follow (`Mirror`). What waits while a
+ * commit runs becomes one batch.
  */
 export class Repository {
   readonly id: string;
-  #files: RepositoryFiles | undefined;
-  #journal: Journal | undefined;
+  #mirror: Mirror | undefined;
   readonly #options: RepositoryOptions;
   readonly #queue: Waiting[] = [];
   #looks: (() => void)[] = [];
   #state: RepositoryState;
-  /** The values as the journal has them: those in service, and of scopes that are not there now the last ones. */
+  /** The values as the log has them: those in service, and of scopes that are not there now the last ones. */
   #recorded: Config = {};
-  /** What the files hold could not be recorded yet. */
+  /** What the files hold could not be put into the log yet. */
   #unrecorded: unknown;
-  #recentWrites: RecentWrite[] = [];
-  #hashed = noText;
+  /** Why the file does not have what it is to say. */
+  #mirrorProblem: HealthProblem | undefined;
+  /** Why they could not be written last, and until when nobody tries by himself; by the clock's `monotonic()`. */
+  #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
   /** Of the files that `state` was made from. */
   #stamps: FileStamps = {};
-  #wroteAt = Number.NEGATIVE_INFINITY;
   #loaded = false;
   /** The journal is open, and its values are known. */
   #journalRead = false;
   /** The rules that `state` was judged by, known by their defaults, which are new ones whenever a rule changes. */
   #judgedBy: Config | undefined;
+  #lineage = "";
+  #unmirrored: readonly Committed<Commit>[];
   #removed = false;
+  /** What the last write replaced is not waited for any longer. */
+  #isEndingReplaced = false;
+  /** Calls the end of what the last write replaced off. */
+  #callOffEnd: (() => void) | undefined;
   #running: Promise<void> | undefined;
 
   constructor(options: RepositoryOptions) {
     const { id, indexed } = options;
     this.id = id;
     this.#options = options;
-    const { name = id, path, inTree = false, revision = 0, health = [] } = indexed ?? {};
-    this.#state = { id, name, ...(path !== undefined && { path }), inTree, revision, health, stored: undefined };
+    this.#unmirrored = options.unmirrored;
+    const { name = id, path, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
+    const head = { id, name, ...(path !== undefined && { path }), inTree };
+    this.#state = { ...head, revision, position, health, stored: undefined };
+  }
+
+  get mirror(): Mirror {
+    this.#mirror ??= new Mirror(this.#options.files(), this.#options.journal(), this.#options.log, this.#options.clock);
+    return this.#mirror;
   }
 
   get files(): RepositoryFiles {
-    this.#files ??= this.#options.files();
-    return this.#files;
+    return this.mirror.files;
   }
 
   get journal(): Journal {
-    this.#journal ??= this.#options.journal();
-    return this.#journal;
+    return this.mirror.journal;
   }
 
   /** The newest durable state; before `loaded` only what the index knew. */
@@ -117,7 +154,12 @@ export class Repository {
     return this.#state;
   }
 
-  /** The values of `state` as the journal has them. */
+  /** The oldest revision whose successors are all kept. */
+  get oldest(): number {
+    return this.journal.oldest(this.#state.revision);
+  }
+
+  /** The values of `state` as the log has them. */
   get recorded(): Config {
     return this.#recorded;
   }
@@ -129,7 +171,12 @@ export class Repository {
 
   /** When it last wrote its values itself, by the clock's `monotonic()`. */
   get wroteAt(): number {
-    return this.#wroteAt;
+    return this.#mirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The first entry that the log has to keep because of this repository; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#unmirrored[0]?.number ?? this.#mirror?.keptFrom;
   }
 
   /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
@@ -178,32 +225,105 @@ export class Repository {
     });
   }
 
-  /** Inside `exclusive`: what `decide` says of the newest state; nothing is changed. */
-  async ask<Answer>(request: ChangeRequest<Answer>): Promise<ReturnType<ChangeRequest<Answer>["decide"]>> {
-    await this.#look();
-    this.#assertWritable();
-    return request.decide(this.#state);
+  /** Inside `exclusive`: decides on the newest state, for the caller to put into the log. Throws RepoconfError 1102, 1106, 1107 or 1108. */
+  async prepare<Answer>(
+    request: ChangeRequest<Answer>,
+  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
+    const end = this.#options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      await this.#bringUpToDate();
+      const refusal = this.#refusal;
+      if (refusal !== undefined) throw refusal;
+      const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
+      const prepared = this.#decide([waiting]);
+      const [decided] = prepared.decided;
+      if (decided === undefined) throw new Error("the change was not decided");
+      if (decided.error !== undefined) throw decided.error;
+      if (await this.#isStale(prepared, end)) continue;
+      if (await this.#isForeign(prepared, end)) continue;
+      if (!this.#fits(prepared)) throw storageFailure(this.id, new DocumentTooLargeError());
+      const applied = { state: decided.after, answer: decided.answer as Answer };
+      return { prepared, applied, refused: decided.refused };
+    }
   }
 
   /**
-   * Inside `exclusive`: puts one change on the disk, to be finished or undone by the caller. `refused` tells that an edit
-   * made by hand meanwhile lets `decide` refuse now. Throws what kept it from the disk.
+   * Makes history and file say what is committed. Does not throw: where that cannot be, it says why, `health` tells of it,
+   * and it is tried again. `isScheduled`: nobody waits, so what has just failed rests first.
    */
-  async write<Answer>(
-    request: ChangeRequest<Answer>,
-  ): Promise<WrittenChanges & { refused: boolean; applied: Applied<Answer> }> {
-    let failure: unknown = new Error("the change was not decided");
-    const settle = (outcome: Outcome) => {
-      if ("error" in outcome) failure = outcome.error;
-    };
-    const written = await this.#write([{ kind: "change", request, settle }]);
-    const [decided] = written.decided;
-    if (decided === undefined || decided.error !== undefined) {
-      written.finish();
-      throw failure;
+  async follow(isScheduled = false): Promise<Mirrored> {
+    if (!this.loaded || this.#removed) return true;
+    return this.mirror.inTurn(async () => {
+      if (this.#removed) return true;
+      const { cause: lastCause, until } = this.#failed;
+      if (isScheduled && this.#options.clock.monotonic() < until) return lastCause;
+      // The file has an edit that is not in the log yet: nothing may take its place.
+      if (this.#unrecorded !== undefined) {
+        // But the log is not to be kept for its sake.
+        await this.mirror.writeHistory(false).catch(() => {});
+        return causeOf(this.#unrecorded);
+      }
+      try {
+        const isBehind = this.mirror.isFileBehind;
+        const { scopes } = this.#options;
+        await this.mirror.write(
+          config => interpretConfig(config, this.#state.stored, scopes, () => undefined).health.length === 0,
+        );
+        if (isBehind) this.#endReplacedLater();
+        this.#stamps = this.files.stamps;
+        this.#tellMirrorProblem(undefined);
+        if (isBehind) this.#findPlaces();
+        if (!this.mirror.isBehind) this.#options.onLevel(this);
+        return this.#fileProblem ?? true;
+      } catch (error) {
+        if (error instanceof ForeignEditError) {
+          // Whoever changed it is heard first.
+          void this.look();
+          return beingChanged;
+        }
+        const cause = causeOf(error);
+        this.#failed = { cause, until: this.#options.clock.monotonic() + retryPause };
+        this.#tellMirrorProblem({
+          code: 1108,
+          message: `The file cannot be written (${cause}). The values are in service and safe; it is tried again.`,
+        });
+        return cause;
+      }
+    });
+  }
+
+  /** As `follow`, but waits while another program changes the file. */
+  async flush(): Promise<Mirrored> {
+    const end = this.#options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      const mirrored = await this.follow();
+      if (mirrored !== beingChanged || this.#options.clock.monotonic() > end) return mirrored;
+      await this.look();
     }
-    const applied = { state: decided.after, answer: decided.answer as Answer };
-    return { ...written, refused: decided.refused, applied };
+  }
+
+  /**
+   * Inside the queue, right after a commit: what git sees is to be there when the caller hears of it. A text that came into the
+   * file since is the next commit, as a whole: it may be another branch's.
+   */
+  async followInTree(): Promise<void> {
+    if (!this.#state.inTree) return;
+    const end = this.#options.clock.monotonic() + foreignEditTime;
+    while ((await this.follow()) === beingChanged && this.#options.clock.monotonic() < end) await this.#look();
+  }
+
+  /** The end of a change: a text that was made ready for it, and is not in the file, will not be. */
+  async dropPrepared(): Promise<void> {
+    if (this.#state.inTree) await this.mirror.dropPrepared();
+  }
+
+  /** Puts what was committed into the history, for who reads it. Throws RepoconfError 1108. */
+  async writeHistory(): Promise<void> {
+    try {
+      await this.mirror.writeHistory(true);
+    } catch (error) {
+      throw unreadableJournal(this.id, error);
+    }
   }
 
   /**
@@ -213,21 +333,27 @@ export class Repository {
   async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.files;
     const end = this.#options.clock.monotonic() + foreignEditTime;
-    for (;;) {
-      if (this.#removed || home.status.kind !== "good") throw this.#notWritable();
-      try {
-        await home.write({ ...home.value, ...changes });
-        break;
-      } catch (error) {
-        if (!(error instanceof ForeignEditError) || this.#options.clock.monotonic() > end)
-          throw storageFailure(this.id, error);
-        await this.#look();
+    await this.follow();
+    await this.mirror.inTurn(async () => {
+      for (;;) {
+        if (this.#removed || home.status.kind !== "good") throw this.#notWritable();
+        try {
+          if (this.files.values === home) await this.mirror.beginReplacing();
+          await home.write({ ...home.value, ...changes });
+          if (this.files.values === home) this.#endReplacedLater();
+          else await home.dropReplaced().catch(() => {});
+          break;
+        } catch (error) {
+          if (!(error instanceof ForeignEditError) || this.#options.clock.monotonic() > end)
+            throw storageFailure(this.id, error);
+          await this.#lookInTurn();
+        }
       }
-    }
-    // The path of an in-tree repository decides which file holds its values.
-    this.files.follow();
-    await this.files.look();
-    await this.#absorb();
+      // The path of an in-tree repository decides which file holds its values.
+      this.files.follow();
+      await this.files.look();
+      await this.#takeUp();
+    });
   }
 
   /**
@@ -237,18 +363,23 @@ export class Repository {
   async replaceText(text: string, expected: string | null): Promise<boolean> {
     if (this.#removed) throw this.#notWritable();
     await this.#look();
-    const document = this.files.edited;
-    if (document.text !== expected) return false;
-    try {
-      await document.replaceText(text);
-    } catch (error) {
-      if (error instanceof ForeignEditError) return false;
-      throw storageFailure(this.id, error);
-    }
-    // Whoever wrote it knew the text that was there, and so every set.
-    this.#recentWrites = [];
-    await this.#look();
-    return true;
+    await this.follow();
+    return this.mirror.inTurn(async () => {
+      const document = this.files.edited;
+      if (document.text !== expected) return false;
+      try {
+        await this.mirror.beginReplacing();
+        await document.replaceText(text);
+      } catch (error) {
+        if (error instanceof ForeignEditError) return false;
+        throw storageFailure(this.id, error);
+      }
+      // Whoever wrote it knew the text that was there, and so every set.
+      this.mirror.forgetRecentWrites();
+      this.#endReplacedLater();
+      await this.#lookInTurn();
+      return true;
+    });
   }
 
   /**
@@ -258,20 +389,23 @@ export class Repository {
   async restoreText(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
     if (this.#removed) throw this.#notWritable();
     await this.#look();
-    const { stored, name, path, inTree } = this.#state;
-    const document = this.files.edited;
-    if (stored === undefined) throw this.#notWritable();
-    const config = filterConfig(stored, () => true);
-    const head = { name, ...(path !== undefined && { path }) };
-    const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
-    const value = document === this.files.tree ? { config } : whole;
-    try {
-      await document.overwriteText(formatJsonText(value), () => keep(document.path));
-    } catch (error) {
-      throw storageFailure(this.id, error);
-    }
-    this.#recentWrites = [];
-    await this.#look();
+    await this.mirror.inTurn(async () => {
+      const { stored, name, path, inTree } = this.#state;
+      const document = this.files.edited;
+      if (stored === undefined) throw this.#notWritable();
+      const config = filterConfig(stored, () => true);
+      const head = { name, ...(path !== undefined && { path }) };
+      const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
+      const value = document === this.files.tree ? { config } : whole;
+      try {
+        await document.dropReplaced();
+        await document.overwriteText(formatJsonText(value), () => keep(document.path));
+      } catch (error) {
+        throw storageFailure(this.id, error);
+      }
+      this.mirror.forgetRecentWrites();
+      await this.#lookInTurn();
+    });
   }
 
   /** The repository is gone: what waits and what comes is told so. */
@@ -312,10 +446,12 @@ export class Repository {
         const batch = this.#queue.splice(0, end === -1 ? this.#queue.length : end);
         const changes = batch.filter(waiting => waiting.kind === "change");
         try {
-          (await this.#write(changes)).finish();
+          await this.#change(changes);
         } catch (error) {
           // A bug must not leave its callers without an answer, nor the queue standing still.
           for (const { settle } of changes) settle({ error });
+        } finally {
+          await this.dropPrepared();
         }
       }
     }
@@ -328,57 +464,117 @@ export class Repository {
     this.#options.onProblem("a repository's files could not be looked at", error);
   }
 
-  async #look(): Promise<void> {
-    if (this.#removed) return;
+  /** Reads the files; tells whether they held something new. */
+  #look(): Promise<boolean> {
+    return this.mirror.inTurn(() => this.#lookInTurn());
+  }
+
+  async #lookInTurn(): Promise<boolean> {
+    if (this.#removed) return false;
+    const path = this.#loaded ? this.files.values.path : undefined;
     const changed = await this.files.look();
-    if (!this.loaded) return this.#load();
-    if (changed) await this.#takeUp();
-    else if (this.#isJudgedByOldRules || this.#unrecorded !== undefined) await this.#absorb();
+    // What was written to another file is no earlier text of this one.
+    if (path !== undefined && this.files.values.path !== path) this.mirror.forgetRecentWrites();
+    if (!this.loaded) await this.#load();
+    else if (changed || this.#unrecorded !== undefined) await this.#takeUp();
+    else if (this.#isJudgedByOldRules) await this.#absorb(this.mirror.wanted, "file");
+    else return this.#takeLateEdit();
+    await this.#takeLateEdit();
+    return true;
+  }
+
+  /** Whether there was an edit that came in the moment of a write, or behind it into the file that it replaced. */
+  async #takeLateEdit(): Promise<boolean> {
+    if (!this.loaded || this.files.content.kind === "broken") return false;
+    const edited = await this.mirror.lateEdit();
+    if (edited === undefined) return false;
+    // An editor that writes in place has no JSON there for a moment.
+    if (edited === null && !this.#isEndingReplaced) return false;
+    if (edited === null) await this.#options.keepText(this.id, this.files.values.replacedPath ?? "");
+    else await this.#absorb(edited, "merge");
+    if (this.#unrecorded === undefined) await this.mirror.dropReplaced().catch(() => {});
+    return true;
+  }
+
+  #endReplacedLater(): void {
+    this.#callOffEnd?.();
+    this.#callOffEnd = this.#options.clock.schedule(replacedTime, () => void this.endReplaced());
+  }
+
+  /** A moment after the last write: who was still writing to the file that it replaced has ended by now. */
+  async endReplaced(): Promise<void> {
+    this.#callOffEnd?.();
+    if (!this.loaded || this.#removed) return;
+    if ((await this.mirror.lateEdit()) !== undefined) {
+      this.#isEndingReplaced = true;
+      await this.look();
+      this.#isEndingReplaced = false;
+    }
+    await this.mirror.inTurn(async () => {
+      if (this.files.content.kind === "good" && this.#unrecorded === undefined)
+        await this.mirror.dropReplaced().catch(() => {});
+    });
+  }
+
+  /**
+   * Brings log, journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
+   * file held last comes from the journal.
+   */
+  async #load(): Promise<void> {
+    const { journal, files } = this.mirror;
+    try {
+      const unmirrored = this.#unmirrored;
+      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.id);
+      // What the log has is not lost with the journal's end.
+      const known = Math.min(this.#options.indexed?.revision ?? 0, (logged?.revision ?? Number.POSITIVE_INFINITY) - 1);
+      await journal.open(files.values.stamp, known);
+      const point = await startingPoint(this.mirror, {
+        repo: this.id,
+        unmirrored,
+        logId: this.#options.log.id,
+        indexed: this.#options.indexed,
+        lost: this.#options.lost,
+        isNew: this.#options.addedBy !== undefined,
+        scopes: this.#options.scopes,
+        locate: this.#locate,
+      });
+      this.#recorded = point.recorded;
+      const begins = this.#options.addedBy !== undefined || point.newest === 0;
+      this.#lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
+      this.#unmirrored = [];
+      this.mirror.begin(point, this.#lineage);
+      this.#unrecorded = undefined;
+      const stored = point.newest === 0 ? undefined : this.#known(point.recorded);
+      this.#state = { ...this.#state, revision: point.newest, position: point.position, stored };
+      await this.#absorb(point.wanted, point.merged ? "merge" : "file");
+    } catch (error) {
+      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      journal.close();
+      if (this.#unrecorded === undefined)
+        this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+      this.#unrecorded = unreadableJournal(this.id, error);
+      const { content } = files;
+      await this.#absorb(content.kind === "good" ? content.config : {}, "file");
+    }
+    this.#loaded = true;
+    this.#journalRead = journal.head !== undefined;
+    if (this.#journalRead && this.mirror.isBehind) this.#options.onBehind(this);
   }
 
   /** The files hold something new. */
   async #takeUp(): Promise<void> {
-    if (!(await this.#mergeStaleEdit())) await this.#absorb();
-  }
-
-  /**
-   * Brings journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
-   * file held last comes from the journal.
-   */
-  async #load(): Promise<void> {
-    try {
-      await this.journal.open(this.files.values.stamp, this.#options.indexed?.revision ?? 0);
-      this.#recorded = this.#recordedInFile() ?? (await this.journal.replay());
-      this.#unrecorded = undefined;
-    } catch (error) {
-      // With its end and without what it recorded, the next record would tell of changes that nobody made.
-      this.journal.close();
-      if (this.#unrecorded === undefined)
-        this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
-      this.#unrecorded = unreadableJournal(this.id, error);
-    }
-    const { head } = this.journal;
-    if (head !== undefined)
-      this.#state = {
-        ...this.#state,
-        revision: head.revision,
-        stored: head.segment === undefined ? undefined : this.#known(this.#recorded),
-      };
-    await this.#absorb();
-    this.#loaded = true;
-    this.#journalRead = head !== undefined;
-  }
-
-  /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
-  #recordedInFile(): Config | undefined {
     const { content } = this.files;
-    if (content.kind === "broken" || this.journal.head?.text !== this.#textHash()) return undefined;
-    const { stored, health } = interpretConfig(content.config, undefined, this.#options.scopes, this.#locate);
-    return health.length === 0 ? stored : undefined;
+    if (content.kind === "broken") return this.#absorb(this.mirror.wanted, "file");
+    // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
+    const told = this.journal.head?.text;
+    const isOurs = told !== undefined && [told.text, told.over].includes(this.mirror.textHash());
+    const { config, merged } =
+      content.head.inTree && !isOurs ? { config: content.config, merged: false } : this.mirror.rebase(content.config);
+    await this.#absorb(config, merged ? "merge" : "file");
   }
 
-  /** Takes what the files hold as the state: a change like any other, but already in the file. */
-  async #absorb(): Promise<void> {
+  /** Takes what the files hold as the state: a change like any other. `wanted` is what they are to say from now on. */
+  async #absorb(wanted: Config, source: "file" | "merge"): Promise<void> {
     const before = this.#state;
     const first = !this.#loaded;
     this.#judgedBy = this.#options.scopes.defaults;
@@ -386,42 +582,62 @@ export class Repository {
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
       // That is a person in an editor, and what comes next is based on it: no program that knows of nothing.
-      this.#recentWrites = [];
-      this.#become({ ...whole, ...content.head, health: [content.problem], broken: content.problem });
+      this.mirror.forgetRecentWrites();
+      this.#become({ ...whole, ...content.head, broken: content.problem }, [content.problem]);
       this.#options.onHead(this.#state);
       this.#publishDifferences(before, this.#state, first);
       return;
     }
-    const { stored, health } = interpretConfig(content.config, before.stored, this.#options.scopes, this.#locate);
+    const { stored, health } = interpretConfig(wanted, before.stored, this.#options.scopes, this.#locate);
     const changes = diffConfigs(this.#known(this.#recorded), stored);
-    const begins = this.journal.head?.segment === undefined;
-    const change = changes.length > 0 || begins ? this.#fileChange("file", changes, health.length === 0) : undefined;
+    const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
     const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
-    if (change === undefined) this.#unrecorded = undefined;
-    else if (!(await this.#record(change)) && !first) return;
-    this.#dropFromRecentWrites(changes);
-    this.#become({
-      id: this.id,
-      ...content.head,
-      revision: this.journal.head?.revision ?? before.revision,
-      stored: same ? before.stored : stored,
-      health,
-    });
-    this.#options.onHead(this.#state);
-    // Before its first revision nobody has seen any values.
-    if (change !== undefined && changes.length > 0 && !begins)
-      this.#options.publish({ kind: "changed", state: this.#state, change });
-    this.#publishDifferences(before, this.#state, first);
+    const edits = editsOf(diffConfigs(this.mirror.wanted, wanted));
+    const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
+      if (committed !== undefined) {
+        this.#recorded = applyChanges(this.#recorded, changes);
+        this.mirror.commit([{ ...committed, edits }], wanted);
+      }
+      this.mirror.take(content.config, wanted);
+      this.mirror.forgetRecentWrites(changes);
+      const { revision, position } = committed?.record ?? before;
+      const told: HealthProblem[] =
+        source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
+      const state = { id: this.id, ...content.head, revision, position, stored: same ? before.stored : stored, health };
+      this.#become(state, [...health, ...told]);
+      this.#options.onHead(this.#state);
+      // Before its first revision nobody has seen any values.
+      if (committed !== undefined && changes.length > 0 && !begins)
+        this.#options.publish({ kind: "changed", state: this.#state, change: committed.record, isPart: false });
+      this.#publishDifferences(before, this.#state, first);
+      if (this.#loaded && this.mirror.isBehind) this.#options.onBehind(this);
+    };
+    if (changes.length > 0 || begins) {
+      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, take);
+      if (isRecorded || !first) return;
+    } else if (this.journal.head !== undefined) this.#unrecorded = undefined;
+    take();
   }
 
-  /** Appends what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
-  async #record(change: ChangeRecord): Promise<boolean> {
+  /** Commits what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
+  async #record(
+    record: ChangeRecord,
+    edits: readonly ConfigEdit[],
+    take: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
+  ): Promise<boolean> {
     try {
+      const { log, addedBy } = this.#options;
       if (this.journal.head === undefined) throw this.#unrecorded;
-      await this.journal.append([change], this.#recorded);
-      this.#recorded = applyChanges(this.#recorded, change.changes);
-      this.#unrecorded = undefined;
+      const { kind: _, revision, changes, lineage: __, ...rest } = record;
+      const begins = this.#state.stored === undefined || addedBy !== undefined ? ({ begins: true } as const) : {};
+      const place = { repo: this.id, lineage: this.#lineage, revision, ...(!this.#loaded && begins) };
+      const document = documentCommit(place, edits, changes);
+      const committed = (number: LogNumber) => {
+        this.#unrecorded = undefined;
+        take({ number, record: { ...record, position: formatPosition(log.id, number) } });
+      };
+      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], committed });
       return true;
     } catch (error) {
       if (this.#unrecorded === undefined)
@@ -431,66 +647,16 @@ export class Repository {
     }
   }
 
-  /**
-   * An edit made by a program that did not know of the sets of the last moments: keeps both, and writes the file again.
-   * False if it is no such edit, or could not be written: then the file is taken as it is.
-   */
-  async #mergeStaleEdit(): Promise<boolean> {
-    const content = this.files.content;
-    // What is in a work tree is for git to decide.
-    if (content.kind === "broken" || content.head.inTree || this.#unrecorded !== undefined) return false;
-    this.#dropOldWrites();
-    const edit = { textHash: this.#textHash(), config: content.config };
-    const config = mergeStaleEdit(edit, this.#recentWrites);
-    if (config === undefined) return false;
-    const before = this.#state;
-    const { stored, health } = interpretConfig(config, before.stored, this.#options.scopes, () => undefined);
-    const change = this.#fileChange("merge", diffConfigs(this.#known(this.#recorded), stored), true);
-    const records = change.changes.length > 0 ? [change] : [];
-    try {
-      await this.#writeValues(config, records, health.length === 0);
-    } catch (error) {
-      if (error instanceof ForeignEditError) {
-        await this.files.look();
-        return this.#mergeStaleEdit();
-      }
-      this.#options.onProblem(
-        "an edit by hand could not be merged with the sets beside it, and is taken as it is",
-        error,
-      );
-      return false;
-    }
-    for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
-    // Without a record the newest revision is a tool's, and undo would take that back.
-    const told =
-      records.length > 0
-        ? ` (revision ${change.revision}); undo takes the edit back.`
-        : ": the file holds both. The edit changed no value in use, so it made no revision.";
-    const message = `An edit by hand and a set at the same time were merged${told}`;
-    const merged = {
-      ...before,
-      ...content.head,
-      health,
-      ...(records.length > 0 && { stored, revision: before.revision + 1 }),
-    };
-    const state = this.#withPlaces(merged);
-    this.#become({ ...state, health: [...state.health, { code: 1104, message }] });
-    this.#options.onHead(this.#state);
-    if (records.length > 0) this.#options.publish({ kind: "changed", state: this.#state, change });
-    this.#publishDifferences(before, this.#state, false);
-    return true;
-  }
-
-  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[], isWhole: boolean): ChangeRecord {
+  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
     const addedBy = this.#loaded ? undefined : this.#options.addedBy;
     return {
       kind: "change",
-      revision: (this.journal.head?.revision ?? 0) + 1,
+      revision: this.#state.revision + 1,
       time: timeText(this.#options.clock),
       actor: addedBy ?? { kind: "file" },
       source: addedBy === undefined ? source : "set",
+      ...(this.#lineage !== "" && { lineage: this.#lineage }),
       changes,
-      text: isWhole ? this.#textHash() : "",
     };
   }
 
@@ -498,8 +664,9 @@ export class Repository {
     return this.#judgedBy !== this.#options.scopes.defaults;
   }
 
-  #become(state: RepositoryState): void {
-    this.#state = state;
+  #become(state: RepositoryState, health: readonly HealthProblem[]): void {
+    const problem = state.broken === undefined ? this.#mirrorProblem : undefined;
+    this.#state = { ...state, health: problem === undefined ? health : [...health, problem] };
     this.#stamps = this.files.stamps;
   }
 
@@ -511,151 +678,173 @@ export class Repository {
       publish({ kind: "health", state: after, before: before.health });
   }
 
-  /** Decides the batch in order, each change on the outcome of the one before, and puts the result on the disk. */
-  async #write(batch: readonly WaitingChange[]): Promise<WrittenChanges> {
+  /** Before a change is decided: an edit that nobody has told of comes first. */
+  async #bringUpToDate(): Promise<void> {
+    // It may have been mended since, and nobody has said so yet.
+    const isBroken = this.#unrecorded !== undefined || this.files.content.kind === "broken";
+    if (isBroken || (await this.files.isTouched())) await this.#look();
+    // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+    while (this.#isJudgedByOldRules && !this.#removed) await this.#look();
+  }
+
+  get #refusal(): RepoconfError | undefined {
+    if (this.#removed || this.files.content.kind === "broken") return this.#notWritable();
+    return this.#unrecorded === undefined ? undefined : storageFailure(this.id, this.#unrecorded);
+  }
+
+  /** Decides the batch in order, each change on the outcome of the one before, and puts the result into the log. */
+  async #change(batch: readonly WaitingChange[]): Promise<void> {
     const end = this.#options.clock.monotonic() + foreignEditTime;
-    for (;;) {
-      // It may have been mended since, and nobody has said so yet.
-      const isBroken = this.#unrecorded !== undefined || this.files.content.kind === "broken";
-      // Without the file nothing but a look tells a work tree from a folder whose disk is away.
-      if (isBroken || this.files.tree?.status.kind === "gone") await this.#look();
-      // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
-      while (this.#isJudgedByOldRules && !this.#removed) await this.#look();
-      const content = this.files.content;
-      if (this.#removed || content.kind === "broken") return this.#refuse(batch, this.#notWritable());
-      if (this.#unrecorded !== undefined) return this.#refuse(batch, storageFailure(this.id, this.#unrecorded));
-      const { decided, config } = decideBatch(batch, this.#state, content.config, this.#options.scopes);
-      if (config === content.config) {
-        // What is said to be there already has to be there: an edit that nobody has seen yet comes first.
-        const isClaimed = decided.some(({ wanted }) => wanted);
-        if (isClaimed && this.#options.clock.monotonic() < end && (await this.files.look())) {
-          await this.#takeUp();
-          continue;
-        }
-        return this.#written(decided, [], async () => {});
+    let prepared: PreparedChanges;
+    do {
+      await this.#bringUpToDate();
+      const refusal = this.#refusal;
+      if (refusal !== undefined) {
+        for (const { settle } of batch) settle({ error: refusal });
+        return;
       }
-      const time = timeText(this.#options.clock);
-      const records = decided.flatMap(one => changeRecord(one, time) ?? []);
-      const { text } = this.files.values;
-      try {
-        const isWhole = decided.at(-1)?.after.health.length === 0;
-        const head = await this.#writeValues(config, records, isWhole);
-        return this.#written(decided, records, async () => {
-          await this.files.values.restore(text);
-          this.#recentWrites.pop();
-          await this.journal.cutBack(head);
-        });
-      } catch (error) {
-        // The text is another one, or the work tree may be gone.
-        if (error instanceof ForeignEditError || systemErrorCode(error) === "ENOENT") await this.#look();
-        const isElsewhere = error instanceof ForeignEditError || this.files.content.kind === "broken";
-        if (isElsewhere && this.#options.clock.monotonic() < end) continue;
-        if (error instanceof DocumentTooLargeError && batch.length > 1) {
-          // Which of them is too much shows only one by one.
-          for (const waiting of batch) (await this.#write([waiting])).finish();
-          return this.#written([], [], async () => {});
-        } else {
-          return this.#refuse(batch, storageFailure(this.id, error));
-        }
-      }
+      prepared = this.#decide(batch);
+    } while ((await this.#isStale(prepared, end)) || (await this.#isForeign(prepared, end)));
+    if (!this.#fits(prepared)) {
+      // Which of them is too much shows only one by one.
+      const [only, ...others] = batch;
+      if (others.length > 0) for (const waiting of batch) await this.#change([waiting]);
+      else only?.settle({ error: storageFailure(this.id, new DocumentTooLargeError()) });
+      return;
     }
+    const entries = prepared.commits;
+    try {
+      if (entries.length === 0) prepared.commit([]);
+      else
+        await this.#options.log.append({
+          entries,
+          committed: first => prepared.commit(entries.map((_, index) => first + index)),
+        });
+    } catch (error) {
+      for (const { settle } of batch) settle({ error: storageFailure(this.id, error) });
+      return;
+    }
+    if (entries.length > 0) await this.followInTree();
+    for (const { waiting, after, answer, error } of prepared.decided)
+      waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
+  }
+
+  #decide(batch: readonly WaitingChange[]): PreparedChanges {
+    const { decided, config } = decideBatch(batch, this.#state, this.mirror.wanted, this.#options.scopes);
+    const time = timeText(this.#options.clock);
+    const made = decided
+      .filter(({ edits }) => edits.length > 0)
+      .map(one => ({ one, record: this.#recordOf(one, time) }));
+    const commits = made.map(({ one, record }): Commit => {
+      const { actor, source, reason } = one.waiting.request;
+      const place = { repo: this.id, lineage: this.#lineage, revision: one.after.revision };
+      const document = documentCommit(place, one.edits, record?.changes ?? []);
+      return { kind: "commit", time, actor, source, ...(reason !== undefined && { reason }), documents: [document] };
+    });
+    const commit = (numbers: readonly LogNumber[], isPart = false) => {
+      const before = this.#state;
+      const committed = made.map(({ one, record }, index) => {
+        const number = numbers[index] ?? 0;
+        const position = formatPosition(this.#options.log.id, number);
+        return { number, record: record && { ...record, position }, edits: one.edits, after: one.after };
+      });
+      const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
+      const last = { ...(decided.at(-1)?.after ?? before), position };
+      // Not before: until here nobody may see the new values, not even as those of the past.
+      for (const { record } of committed)
+        if (record !== undefined) this.#recorded = applyChanges(this.#recorded, record.changes);
+      this.mirror.commit(committed, config);
+      if (made.length > 0) this.#become(last, this.#healthOf(last));
+      for (const { record, after } of committed)
+        if (record !== undefined) this.#options.publish({ kind: "changed", state: after, change: record, isPart });
+      this.#publishDifferences(before, this.#state, false);
+      if (made.length > 0) this.#options.onBehind(this);
+    };
+    return { decided, config, commits, commit };
+  }
+
+  /** What is said to be there already has to be there: an edit that nobody has seen yet comes first. */
+  async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
+    const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
+    return isClaimed && this.#options.clock.monotonic() < end && (await this.#look());
   }
 
   /**
-   * Puts a configuration into its file, and the records of it into the journal: both are on the disk before the file is
-   * replaced. Throws as JsonDocument.write; then both are as they were. Returns where the journal ended before.
+   * In a work tree the new text is on the disk before the commit, so that between a look at the file and its replacing there is
+   * as little as can be: what git puts there comes before the change, or as a whole behind it. Throws ForeignEditError if another
+   * program keeps changing it.
    */
-  async #writeValues(config: Config, records: readonly ChangeRecord[], isWhole: boolean): Promise<JournalHead> {
-    const document = this.files.values;
-    const { text, stamp } = document;
-    const before = { textHash: this.#textHash(), config: configOf(this.files) };
-    const { head } = this.journal;
-    if (head === undefined) throw this.#unrecorded;
-    let textHash = before.textHash;
+  async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
+    if (!this.#state.inTree || commits.length === 0) return false;
     try {
-      await document.write({ ...document.value, config }, async newText => {
-        textHash = hashText(newText);
-        // A file that was not there has no version; what a crash leaves then is an edit like any other.
-        const replaces = text !== null && stamp !== undefined && { replaces: stamp };
-        // Where the text says more than what serves, its hash says nothing of the values.
-        const told = isWhole ? textHash : "";
-        const complete = records.map(record => ({ ...record, text: told, ...replaces }));
-        if (complete.length > 0) await this.journal.append(complete, this.#recorded);
-      });
+      await this.mirror.prepare(config);
+      return false;
     } catch (error) {
-      await this.journal.cutBack(head);
-      throw error;
+      // Where the disk refuses, the set is served all the same, and `health` tells of the file.
+      if (!(error instanceof ForeignEditError)) return false;
+      if (this.#options.clock.monotonic() > end) throw storageFailure(this.id, error);
+      return this.#look();
     }
-    this.#wroteAt = this.#options.clock.monotonic();
-    this.#dropOldWrites();
-    const paths = diffConfigs(before.config, config).map(({ scope, field }) => ({ scope, field }));
-    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config }, paths });
-    return head;
   }
 
-  #dropOldWrites(): void {
-    const since = this.#options.clock.monotonic() - staleEditAge;
-    const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
-    this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  #fits({ decided, config }: PreparedChanges): boolean {
+    return this.mirror.fits(
+      decided.flatMap(({ edits }) => edits),
+      config,
+    );
   }
 
-  /** What was changed by hand since a write of ours no longer has the write's value, so no merge may bring that back. */
-  #dropFromRecentWrites(changes: readonly ConfigPath[]): void {
-    const isChanged = ({ scope, field }: ConfigPath) =>
-      changes.some(change => change.scope === scope && change.field === field);
-    this.#recentWrites = this.#recentWrites.map(write => ({
-      ...write,
-      paths: write.paths.filter(path => !isChanged(path)),
-    }));
-  }
-
-  #written(decided: readonly Decided[], records: readonly ChangeRecord[], undo: () => Promise<void>): WrittenChanges {
-    const finish = () => {
-      const before = this.#state;
-      const last = decided.at(-1)?.after;
-      // Not before: until here nobody may see the new values, not even as those of the past.
-      for (const { changes } of records) this.#recorded = applyChanges(this.#recorded, changes);
-      if (last !== undefined) this.#become(last === before ? last : this.#withPlaces(last));
-      const changes = new Map(records.map(record => [record.revision, record]));
-      for (const { waiting, before, after, answer, error } of decided) {
-        if (error !== undefined) {
-          waiting.settle({ error });
-          continue;
-        }
-        const change = before.revision === after.revision ? undefined : changes.get(after.revision);
-        if (change !== undefined) this.#options.publish({ kind: "changed", state: after, change });
-        waiting.settle({ applied: { state: after, answer } });
-      }
-      this.#publishDifferences(before, this.#state, false);
+  /** Undefined if it changes nothing that anybody is served. */
+  #recordOf({ waiting, before, after }: Decided, time: string): ChangeRecord | undefined {
+    if (before.revision === after.revision) return undefined;
+    const { actor, source, reason } = waiting.request;
+    return {
+      kind: "change",
+      revision: after.revision,
+      time,
+      actor,
+      source,
+      ...(reason !== undefined && { reason }),
+      ...(this.#lineage !== "" && { lineage: this.#lineage }),
+      changes: diffConfigs(before.stored ?? {}, after.stored ?? {}),
     };
-    return { decided, finish, undo };
   }
 
-  /** The state with its problems' lines and columns as they are in the text now. */
-  #withPlaces(state: RepositoryState): RepositoryState {
-    const content = this.files.content;
-    if (state.health.length === 0 || content.kind === "broken") return state;
-    const { health } = interpretConfig(content.config, state.stored, this.#options.scopes, this.#locate);
-    return { ...state, health };
+  /** The health of a state, with the places of its problems in the text as it is now. */
+  #healthOf(state: RepositoryState): readonly HealthProblem[] {
+    if (state.health.length === 0 || this.files.content.kind === "broken") return state.health;
+    return interpretConfig(this.mirror.wanted, state.stored, this.#options.scopes, this.#locate).health;
+  }
+
+  /** The file was written: its problems may stand elsewhere. */
+  #findPlaces(): void {
+    const before = this.#state;
+    if (before.broken !== undefined || before.health.length === 0) return;
+    const told = before.health.filter(({ code }) => code === 1104);
+    this.#become(before, [...this.#healthOf(before), ...told]);
+    this.#publishDifferences(before, this.#state, false);
+  }
+
+  #tellMirrorProblem(problem: HealthProblem | undefined): void {
+    const known = this.#mirrorProblem;
+    if (known?.message === problem?.message) return;
+    const before = this.#state;
+    this.#mirrorProblem = problem;
+    if (before.broken !== undefined) return;
+    this.#become(
+      before,
+      before.health.filter(one => one !== known),
+    );
+    this.#publishDifferences(before, this.#state, false);
+  }
+
+  get #fileProblem(): string | undefined {
+    return this.#state.broken === undefined ? undefined : describeProblem(this.#state.broken);
   }
 
   /** Without the values of scopes and fields that are not there now. */
   #known(config: Config): Config {
     return filterConfig(config, (scope, field) => this.#options.scopes.field(scope, field) !== undefined);
-  }
-
-  #refuse(batch: readonly WaitingChange[], error: RepoconfError): WrittenChanges {
-    return {
-      decided: [],
-      finish: () => {
-        for (const waiting of batch) waiting.settle({ error });
-      },
-      undo: async () => {},
-    };
-  }
-
-  #assertWritable(): void {
-    if (this.#removed || this.#state.broken !== undefined) throw this.#notWritable();
   }
 
   #notWritable(): RepoconfError {
@@ -666,35 +855,17 @@ export class Repository {
     return new RepoconfError(1106, message, { repo: this.id });
   }
 
-  /** Of the values' file as it was last seen; one that is gone has the hash of no text. */
-  #textHash(): string {
-    const text = this.files.values.text ?? "";
-    if (this.#hashed.text !== text) this.#hashed = { text, hash: hashText(text) };
-    return this.#hashed.hash;
-  }
-
   readonly #locate = (path: readonly string[]) => {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(["config", ...path]) : undefined;
   };
 }
 
-/** The record of a decided change; undefined if it changes nothing. Its text is known when it is written. */
-function changeRecord({ waiting, before, after }: Decided, time: string): ChangeRecord | undefined {
-  if (before.revision === after.revision) return undefined;
-  const { actor, source, reason } = waiting.request;
-  return {
-    kind: "change",
-    revision: after.revision,
-    time,
-    actor,
-    source,
-    ...(reason !== undefined && { reason }),
-    changes: diffConfigs(before.stored ?? {}, after.stored ?? {}),
-    text: "",
-  };
-}
-
-function configOf({ content }: RepositoryFiles): Config {
-  return content.kind === "good" ? content.config : {};
+function mergeMessage(record: ChangeRecord | undefined): string {
+  // Without a revision the newest one is a tool's, and undo would take that back.
+  const told =
+    record === undefined || record.changes.length === 0
+      ? ": the file holds both. The edit changed no value in use, so it made no revision."
+      : ` (revision ${record.revision}); undo takes the edit back.`;
+  return `An edit by hand and a set at the same time were merged${told}`;
 }

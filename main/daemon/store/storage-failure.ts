@@ -2,6 +2,7 @@ import { RepoconfError } from "../../../shared/errors.ts";
 import { limits } from "../../../shared/limits.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
+import { AppendError } from "./log/commit-log.ts";
 
 /** A failed write as its caller is told it: the old value stands. */
 export function storageFailure(repo: string, error: unknown): RepoconfError {
@@ -15,7 +16,13 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
       "Another program keeps changing the repository's file, so nothing could be written. Stop it, or try again.";
     return new RepoconfError(1108, message, { repo, details: { cause: "foreign edits" } });
   }
-  const cause = causeOf(error);
+  if (error instanceof AppendError && error.cause instanceof RepoconfError) return error.cause;
+  if (error instanceof AppendError && error.isOutcomeUnknown) {
+    const cause = causeOf(error.cause);
+    const message = `Whether the change is kept is not known (${cause}): the log cannot be written. Fix the cause, then read the value anew.`;
+    return new RepoconfError(1108, message, { repo, details: { cause, outcome: "unknown" } });
+  }
+  const cause = causeOf(error instanceof AppendError ? error.cause : error);
   const message = `The change could not be written to the disk (${cause}); nothing was changed. Mend the cause and try again.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
@@ -27,6 +34,7 @@ export function unreadableJournal(repo: string, error: unknown): RepoconfError {
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 
-function causeOf(error: unknown): string {
+/** Why a call failed, in a word where the system has one. */
+export function causeOf(error: unknown): string {
   return systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
 }

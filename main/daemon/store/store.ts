@@ -2,6 +2,7 @@ import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
+import type { Position } from "./log/commit-log.ts";
 
 /**
  * The store's port. What the product can do (config-service.ts) knows this and nothing of files; a store on another
@@ -24,6 +25,13 @@ export interface RepositoryStore {
   revision(id: string): number;
   /** The oldest revision whose successors are all kept; 0 if there is no such repository. */
   oldest(id: string): number;
+  /** Where the log is: what is published from now on has a later position. */
+  readonly position: Position;
+  /**
+   * The revision that a repository had at a position of this log. Throws RepoconfError 1102, or 1110 where what came after it
+   * cannot be told.
+   */
+  revisionAt(id: string, position: Position): Promise<number>;
   /**
    * The changes after revision `after` up to the newest, the oldest first. Throws RepoconfError 1102, 1110 if they are no
    * longer kept, 1112 if there is no such revision yet.
@@ -54,7 +62,7 @@ export interface RepositoryStore {
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
   /** Takes the repository out of use and keeps its file, if there is one, aside; returns where. Throws RepoconfError 1102 or 1108. */
   remove(id: string): Promise<string | undefined>;
-  /** Every change, after it is durable and visible, in order for each repository. */
+  /** Every change, after it is durable and visible, in the order of the log. */
   subscribe(listener: (event: StoreEvent) => void): void;
   /** The rules for values changed: what is stored is judged anew. */
   reinterpret(): void;
@@ -98,6 +106,8 @@ export interface RepositorySummary extends RepositoryInfo {
 }
 
 export interface RepositoryState extends RepositoryInfo {
+  /** Where the log has the revision, or later; undefined if that is not known. */
+  readonly position?: Position | undefined;
   /** The stored values in service: valid ones, and for a broken file or value the last good one. Undefined: never known. */
   readonly stored: Config | undefined;
   /** Set while the file as a whole cannot be used; then nothing can be written (1106). */
@@ -108,6 +118,8 @@ export interface ChangeRequest<Answer> {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** Answered only when the file says it too, or cannot for now. */
+  readonly flush?: boolean;
   /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
   decide(state: RepositoryState): { readonly edits: readonly ConfigEdit[] | undefined; readonly answer: Answer };
 }
@@ -115,7 +127,12 @@ export interface ChangeRequest<Answer> {
 export interface Applied<Answer> {
   readonly state: RepositoryState;
   readonly answer: Answer;
+  /** Of a request that asked to wait for the file. */
+  readonly mirrored?: Mirrored;
 }
+
+/** Whether the file says what was committed: true, or why not. Then it is tried again. */
+export type Mirrored = true | string;
 
 /** Who changed something: an API key, or a person with an editor. */
 export type Actor = { readonly kind: "key"; readonly id: string; readonly name: string } | { readonly kind: "file" };
@@ -123,6 +140,8 @@ export type Actor = { readonly kind: "key"; readonly id: string; readonly name: 
 /** A revision, and what it changed in the stored values. */
 export interface RecordedChange {
   readonly revision: number;
+  /** Where the log has it; absent in a history from before there was one. */
+  readonly position?: Position;
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly actor: Actor;
@@ -143,7 +162,13 @@ export interface PastConfig {
 }
 
 export type StoreEvent =
-  | { readonly kind: "changed"; readonly state: RepositoryState; readonly change: RecordedChange }
+  | {
+      readonly kind: "changed";
+      readonly state: RepositoryState;
+      readonly change: RecordedChange;
+      /** Of a commit to several repositories: others of it are still to be told. */
+      readonly isPart: boolean;
+    }
   | { readonly kind: "added" | "updated"; readonly state: RepositoryState }
   | { readonly kind: "health"; readonly state: RepositoryState; readonly before: readonly HealthProblem[] }
   | { readonly kind: "removed"; readonly state: RepositoryInfo };

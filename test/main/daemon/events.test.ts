@@ -16,13 +16,19 @@ describe("config/watch and config/unwatch", () => {
     const [one, two] = [await t.addRepository("one"), await t.addRepository("two")];
     await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
     expect(await t.owner.call("config/watch", { repo: one })).toEqual({
-      result: { revisions: { one: 2 } },
+      result: { revisions: { one: 2 }, position: expect.any(String) },
       errors: [],
     });
     const both = await t.owner.call("config/watch", { repo: [one, two, one] });
-    expect(both.result).toEqual({ revisions: { one: 2, two: 1 } });
-    expect((await t.owner.call("config/watch")).result).toEqual({ revisions: { one: 2, two: 1 } });
-    expect((await t.owner.call("config/watch", { repo: null })).result).toEqual({ revisions: { one: 2, two: 1 } });
+    expect(both.result).toMatchObject({ revisions: { one: 2, two: 1 } });
+    expect((await t.owner.call("config/watch")).result).toEqual({
+      revisions: { one: 2, two: 1 },
+      position: expect.any(String),
+    });
+    expect((await t.owner.call("config/watch", { repo: null })).result).toEqual({
+      revisions: { one: 2, two: 1 },
+      position: expect.any(String),
+    });
     expect(t.owner.events).toEqual([]);
   });
 
@@ -110,7 +116,7 @@ describe("config/watch and config/unwatch", () => {
     await using t = await startTestDaemon();
     const one = await t.addRepository("one");
     const watch = await t.owner.call("config/watch", { since: { nowhere: 1, one: 1 } });
-    expect(watch).toEqual({ result: { revisions: { one: 1 } }, errors: [] });
+    expect(watch).toEqual({ result: { revisions: { one: 1 }, position: expect.any(String) }, errors: [] });
     await t.owner.call("config/set", { repo: one, "svc.timeout": 5 });
     await t.owner.call("key/self");
     expect(changesOf(t.owner)).toMatchObject([{ repo: "one", revision: 2 }]);
@@ -145,6 +151,7 @@ describe("config changed", () => {
     expect(await t.owner.nextChange()).toEqual({
       repo,
       revision: 2,
+      position: expect.any(String),
       time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       actor: "owner",
       source: "set",

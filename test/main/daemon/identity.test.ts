@@ -119,17 +119,17 @@ describe("plain routes", () => {
     let writing = false;
     const gate = Promise.withResolvers<void>();
     let hold = false;
-    const rename: typeof realFileSystem.rename = async (from, to) => {
+    const replace: typeof realFileSystem.replace = async (...args) => {
       if (hold) {
         writing = true;
         await gate.promise;
       }
-      await realFileSystem.rename(from, to);
+      await realFileSystem.replace(...args);
     };
-    await using slow = await startTestDaemon({ fileSystem: { ...realFileSystem, rename } });
+    await using slow = await startTestDaemon({ fileSystem: { ...realFileSystem, replace } });
     const repo = await slow.addRepository();
     hold = true;
-    const set = slow.owner.call("config/set", { repo, "svc.timeout": 7 });
+    const set = slow.owner.call("config/set", { repo, flush: true, "svc.timeout": 7 });
     await until(() => writing, "the write to begin");
     const closed = slow.daemon.close();
     try {

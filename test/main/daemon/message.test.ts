@@ -1,4 +1,3 @@
-import { rename } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { realFileSystem } from "../../../main/files/file-system.ts";
 import type { Reply } from "../../../shared/protocol.ts";
@@ -121,18 +120,18 @@ describe("daemon/stop", () => {
     await using t = await startTestDaemon({
       fileSystem: {
         ...realFileSystem,
-        rename: async (from, to) => {
+        replace: async (...args) => {
           if (holding) {
             held = true;
             await gate.promise;
           }
-          return rename(from, to);
+          return realFileSystem.replace(...args);
         },
       },
     });
     const repo = await t.addRepository();
     holding = true;
-    const set = t.owner.call("config/set", { repo, "svc.timeout": 5 });
+    const set = t.owner.call("config/set", { repo, flush: true, "svc.timeout": 5 });
     await until(() => held, "the write to begin");
     const closing = t.daemon.close();
     expect(await t.owner.call("key/self")).toMatchObject({ result: null, errors: [{ code: 1113 }] });

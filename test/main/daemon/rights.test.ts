@@ -36,7 +36,7 @@ describe("nothing is allowed by default", () => {
     };
     expect(await answers("id-1")).toBe(await answers("id-2"));
     expect((await tool.call("repo/list")).result).toEqual([]);
-    expect((await tool.call("config/watch")).result).toEqual({ revisions: {} });
+    expect((await tool.call("config/watch")).result).toEqual({ revisions: {}, position: expect.any(String) });
     expect((await t.owner.call("config/list", { repo: "id-1", stored: true })).result).toEqual({});
   });
 });
@@ -197,7 +197,7 @@ describe("what a limited key sees of events", () => {
     await t.addRepository("seen");
     await t.addRepository("hidden");
     const tool = await t.connectWith([{ repos: ["seen", "soon"], fields: ["svc.timeout"], right: "read" }]);
-    expect((await tool.call("config/watch")).result).toEqual({ revisions: { seen: 1 } });
+    expect((await tool.call("config/watch")).result).toEqual({ revisions: { seen: 1 }, position: expect.any(String) });
     for (const repo of ["hidden", "seen"]) await t.owner.call("config/set", { repo, "svc.timeout": 5 });
     for (const id of ["later", "soon"]) await t.owner.call("repo/add", { name: id, id });
     for (const repo of ["hidden", "seen"]) await t.owner.call("repo/update", { repo, name: "renamed" });

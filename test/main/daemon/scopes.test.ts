@@ -104,7 +104,7 @@ describe("a scope's file", () => {
     const repo = await t.addRepository();
     await put(t, "deploy", deploy);
     await untilScopes(t, "svc", "deploy");
-    await t.owner.call("config/set", { repo, "deploy.color": "green" });
+    await t.owner.call("config/set", { repo, "deploy.color": "green", flush: true });
     await rm(fileOf(t, "deploy"));
     await untilScopes(t, "svc");
     await untilHealth(t, repo, health => health.length === 1);

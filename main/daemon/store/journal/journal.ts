@@ -5,6 +5,7 @@ import type { Config } from "../../../../shared/config.ts";
 import { type Clock, timeText } from "../../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
 import { type FileSystem, systemErrorCode, writeAll } from "../../../files/file-system.ts";
+import type { Position } from "../log/commit-log.ts";
 import {
   applyChanges,
   type ChangeRecord,
@@ -14,6 +15,7 @@ import {
   type JournalRecord,
   noHash,
   parseLine,
+  type TextRecord,
 } from "./record.ts";
 import { JournalDamageError, lineNumber, linesBackward, readSegment, readTail, SegmentGoneError } from "./segment.ts";
 
@@ -48,8 +50,11 @@ export interface JournalHead {
   readonly bytes: number;
   readonly hash: string;
   readonly revision: number;
-  /** Hash of the text that the file had with this revision, where the journal's end tells it. */
-  readonly text?: string;
+  readonly lineage: string;
+  /** The newest that it tells of the file's text; undefined if that cannot be trusted. */
+  readonly text?: TextRecord;
+  /** Where the log has the newest revision, or later; undefined if that is not known. */
+  readonly position?: Position;
 }
 
 /** A segment holds a part of what is kept, so that compaction can drop whole ones. */
@@ -81,6 +86,8 @@ export class Journal {
   readonly #options: JournalOptions;
   #segments: Segment[];
   #head: JournalHead | undefined;
+  /** Where it ends for sure: what was appended behind may not be on the disk yet. */
+  #synced: JournalHead | undefined;
   readonly #told = new Set<string>();
   #compactionDue = false;
 
@@ -95,10 +102,10 @@ export class Journal {
     return this.#head;
   }
 
-  /** The oldest revision whose configuration and whose successors are kept. */
-  get oldest(): number {
-    const newest = this.#head?.revision ?? 0;
-    return Math.max(this.#segments[0]?.revision ?? newest, newest - this.#options.retention().revisions);
+  /** The oldest revision whose configuration and whose successors are kept, where `newest` is the newest that there is. */
+  oldest(newest = this.#head?.revision ?? 0): number {
+    const first = this.#segments[0]?.revision ?? this.#head?.revision ?? 0;
+    return Math.max(first, newest - this.#options.retention().revisions);
   }
 
   get segments(): readonly Segment[] {
@@ -121,9 +128,10 @@ export class Journal {
       record.replaces !== undefined &&
       sameStamp(record.replaces, current);
     let damagedLines = 0;
-    let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0 };
+    let head: JournalHead = { segment: undefined, bytes: 0, hash: noHash, revision: 0, lineage: "" };
     for (let segment = this.#segments.at(-1); segment !== undefined; segment = this.#segments.at(-1)) {
-      const tail = await readTail(segment.path, this.#options.fileSystem, line => !isUnwritten(line));
+      const isEnough = (line: JournalLine) => !isUnwritten(line) && textOf(line.record) !== undefined;
+      const tail = await readTail(segment.path, this.#options.fileSystem, isEnough);
       const torn = tail.bytes > tail.whole;
       const kept = tail.lines.findIndex(line => !isUnwritten(line));
       const last = tail.lines[kept];
@@ -137,12 +145,17 @@ export class Journal {
       const bytes = tail.lines[kept - 1]?.start ?? tail.whole;
       if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
       const { record, hash } = last;
-      const text = record.kind === "change" && !torn ? { text: record.text } : {};
-      head = { segment, bytes, hash, revision: record.revision, ...text };
+      const records = tail.lines.slice(kept).map(({ record }) => record);
+      const text = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
+      const lineage = records.map(lineageOf).find(one => one !== undefined) ?? "";
+      const position = damagedLines > 0 ? undefined : records.map(positionOf).find(one => one !== undefined);
+      const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
+      head = { segment, bytes, hash, revision: record.revision, lineage, ...told };
       break;
     }
     const given = Math.max(known, head.revision + damagedLines);
     this.#head = head;
+    this.#synced = head;
     if (given > head.revision) await this.#goOnBehind(given, head);
   }
 
@@ -151,14 +164,20 @@ export class Journal {
     this.#head = undefined;
   }
 
+  /** What followed the end is lost, and `next` came behind it: goes on behind that. Throws the system's error. */
+  async leap(next: number): Promise<void> {
+    const head = this.#head;
+    if (head !== undefined) await this.#goOnBehind(next, head);
+  }
+
   /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
   async #goOnBehind(given: number, head: JournalHead): Promise<void> {
     this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} cannot be told any more`);
-    const { text: _, ...rest } = head;
-    const next = { ...rest, revision: given + 1 };
+    const next: JournalHead = { ...head, revision: given + 1 };
     try {
       // Of a journal that is gone as a whole, the first append begins another.
       this.#head = head.segment === undefined ? next : await this.#begin(next, [], await this.replay());
+      this.#synced = this.#head;
     } catch (error) {
       this.#head = undefined;
       throw error;
@@ -166,46 +185,79 @@ export class Journal {
   }
 
   /**
-   * Adds records, durably; `before` is the configuration before the first of them. Throws the system's error; then the
-   * journal is as it was. Returns the end before, for `cutBack`.
+   * Adds records; `before` is the configuration before the first of them. Where `isDurable` is false, `sync` puts them on the
+   * disk. Throws the system's error; then the journal is as it was when all of it was on the disk last.
    */
-  async append(records: readonly (ChangeRecord | ForgetRecord)[], before: Config): Promise<JournalHead> {
+  async append(
+    records: readonly (ChangeRecord | TextRecord | ForgetRecord)[],
+    before: Config,
+    isDurable = true,
+  ): Promise<void> {
     const head = this.#head;
     if (head === undefined) throw new Error("the journal is not open");
-    if (this.#compactionDue && head.segment !== undefined) {
-      // Only now: what the newest segment began with is true, and will not be cut back.
-      this.#compactionDue = false;
-      void this.#compact(head.segment);
-    }
     try {
-      this.#head = (await this.#extend(head, records)) ?? (await this.#begin(head, records, before));
+      let [at, config, left] = [head, before, records];
+      while (left.length > 0) {
+        // A segment takes what it has room for, however much comes at once.
+        const part = left.slice(0, this.#fitting(at, left));
+        at = (await this.#extend(at, part, isDurable)) ?? (await this.#begin(at, part, config));
+        this.#head = at;
+        for (const record of part) if (record.kind === "change") config = applyChanges(config, record.changes);
+        left = left.slice(part.length);
+      }
+      if (isDurable) this.#settle(at);
     } catch (error) {
-      await this.#cut(head);
+      await this.#cut();
       throw error;
     }
-    return head;
   }
 
   /**
-   * Takes back what was appended since `head`. Where the disk refuses, the next append writes over it, and if there is
-   * none, the next start finds that it never became true.
+   * Puts what was appended on the disk. Throws the system's error; then what was appended is taken back, for nobody knows
+   * what the disk has of it.
    */
-  async cutBack(head: JournalHead): Promise<void> {
-    if (this.#head !== head) await this.#cut(head);
+  async sync(): Promise<void> {
+    const head = this.#head;
+    if (head?.segment === undefined || head === this.#synced) return;
+    try {
+      await this.#syncFile(head.segment);
+    } catch (error) {
+      await this.#cut();
+      throw error;
+    }
+    this.#settle(head);
   }
 
-  async #cut(head: JournalHead): Promise<void> {
-    const segment = this.#head?.segment;
+  /** All up to here is on the disk. */
+  #settle(head: JournalHead): void {
+    this.#synced = head;
+    if (!this.#compactionDue || head.segment === undefined) return;
+    this.#compactionDue = false;
+    void this.#compact(head.segment);
+  }
+
+  async #syncFile({ path }: Segment): Promise<void> {
+    const handle = await this.#options.fileSystem.open(path, "r+");
+    try {
+      await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #cut(): Promise<void> {
+    const head = this.#synced;
+    if (head === undefined) return;
     this.#head = head;
     const begun = this.#segments.filter(
       ({ revision }) => head.segment === undefined || revision > head.segment.revision,
     );
     this.#segments = this.#segments.filter(one => !begun.includes(one));
     try {
-      if (segment !== undefined && segment !== head.segment) await this.#options.fileSystem.unlink(segment.path);
+      for (const { path } of begun.reverse()) await this.#options.fileSystem.unlink(path);
       if (head.segment !== undefined) await this.#truncate(head.segment.path, head.bytes);
     } catch {
-      // Said above.
+      // Whoever appends or opens next cuts it.
     }
   }
 
@@ -279,10 +331,15 @@ export class Journal {
   replaceBy(segment: Segment, head: JournalHead): void {
     this.#segments = [segment];
     this.#head = head;
+    this.#synced = head;
   }
 
   /** Appends to the current segment; undefined if it is time, or need, for a new one. */
-  async #extend(head: JournalHead, records: readonly JournalRecord[]): Promise<JournalHead | undefined> {
+  async #extend(
+    head: JournalHead,
+    records: readonly JournalRecord[],
+    isDurable: boolean,
+  ): Promise<JournalHead | undefined> {
     const { segment } = head;
     if (segment === undefined || this.#isFull(segment, head)) return undefined;
     const { text, hash } = formatLines(records, head.hash);
@@ -304,11 +361,20 @@ export class Journal {
       // What a cut that failed has left.
       if (size > head.bytes) await handle.truncate(head.bytes);
       await writeAll(handle, content, head.bytes);
-      await handle.datasync();
+      if (isDurable) await handle.datasync();
     } finally {
       await handle.close();
     }
-    return endOf(records, { segment, bytes: head.bytes + content.length, hash, revision: head.revision });
+    return endOf(records, { ...head, bytes: head.bytes + content.length, hash });
+  }
+
+  /** How many of the records the segment, or a new one, takes; what is told of a text goes with the revision before it. */
+  #fitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
+    const most = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
+    const left = segment === undefined ? most : most - (revision - segment.revision);
+    const end = revision + (left > 0 ? left : most);
+    const beyond = records.findIndex(record => record.revision > end);
+    return beyond === -1 ? records.length : Math.max(1, beyond);
   }
 
   #isFull(segment: Segment, head: JournalHead): boolean {
@@ -319,17 +385,24 @@ export class Journal {
     };
     const count = head.revision - segment.revision;
     // A checkpoint alone may be larger than a segment should be.
+    // Records of texts are no revisions.
+    if (head.bytes >= 2 * most.bytes && head.bytes > segmentShare * segmentShare * 1024) return true;
     return count >= most.revisions || (head.bytes >= most.bytes && count >= Math.min(segmentShare, most.revisions));
   }
 
   /** Begins a segment with a checkpoint and the records. */
   async #begin(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
     const { id, folder, fileSystem, clock } = this.#options;
+    // What comes before it is on the disk first.
+    if (head.segment !== undefined && head !== this.#synced) await this.#syncFile(head.segment);
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };
     const time = timeText(clock);
-    const { text, hash } = formatLines([{ kind: "checkpoint", revision, time, config }, ...records], head.hash);
+    // What is known of the file's text is to be found at the newest segment's end.
+    const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
+    if (head.text !== undefined) begin.push({ ...head.text, revision });
+    const { text, hash } = formatLines([...begin, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(error => {
       if (systemErrorCode(error) !== "ENOENT") throw error;
@@ -351,7 +424,7 @@ export class Journal {
     // Not before it is there: whoever reads meanwhile would miss it.
     this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     this.#compactionDue = true;
-    return endOf(records, { segment, bytes: content.length, hash, revision });
+    return endOf(records, { ...head, segment, bytes: content.length, hash });
   }
 
   /** Drops the oldest segments before `newest`, as long as enough is left without them. */
@@ -416,9 +489,31 @@ export class Journal {
 }
 
 function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHead {
-  const last = records.at(-1);
-  if (last === undefined) return head;
-  return { ...head, revision: last.revision, ...(last.kind === "change" && { text: last.text }) };
+  const newestFirst = records.toReversed();
+  const text = newestFirst.map(textOf).find(one => one !== undefined) ?? head.text;
+  const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
+  const revision = records.at(-1)?.revision ?? head.revision;
+  const position = newestFirst.map(positionOf).find(one => one !== undefined) ?? head.position;
+  const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
+  return { ...head, revision, lineage, ...told };
+}
+
+/** What a record tells of the file's text. */
+function textOf(record: JournalRecord): TextRecord | undefined {
+  if (record.kind === "text") return record;
+  if (record.kind !== "change" || record.text === undefined) return undefined;
+  const { revision, text } = record;
+  return { kind: "text", revision, of: revision, text, over: "", since: revision, isWhole: text !== "" };
+}
+
+/** As far as the log is in the history with this record. */
+function positionOf(record: JournalRecord): Position | undefined {
+  if (record.kind === "text") return record.through;
+  return record.kind === "change" ? record.position : undefined;
+}
+
+function lineageOf(record: JournalRecord): string | undefined {
+  return record.kind === "change" || record.kind === "text" ? record.lineage : undefined;
 }
 
 function damaged(path: string, bytes: Buffer, start: number): JournalDamageError {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { applyConfigEdits, type Config } from "../../../../shared/config.ts";
+import { applyConfigEdits, type Config, type ConfigEdit } from "../../../../shared/config.ts";
 import type { FileStamp } from "../../../files/durable-text-file.ts";
+import type { Position } from "../log/commit-log.ts";
 import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
 
 /*
@@ -8,16 +9,39 @@ import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store
  * the record's checksum, and with the hash of the record before inside, each hash stands for all that came before.
  */
 
-/** A revision, and by what it is told whether the file has it. */
+/** A revision. */
 export interface ChangeRecord extends RecordedChange {
   readonly kind: "change";
-  /** Hash of the text that the file of the values has with this revision. */
-  readonly text: string;
+  /** Which of the repositories that had this id. */
+  readonly lineage?: string;
+  /** Before format 3, which has text records: hash of the text that the file of the values has with this revision. */
+  readonly text?: string;
   /**
-   * The version of the file that a write of ours was about to replace. A file that is still this very version was not
-   * replaced: the daemon died before it could, and nobody was told of the revision.
+   * Before format 3: the version of the file that a write was about to replace. A file that is still this very version was
+   * not replaced: the daemon died before it could, and nobody was told of the revision.
    */
   readonly replaces?: FileStamp;
+}
+
+/** The file of the values has this text, or is about to have it: by it a start tells a text of ours from an edit by hand. */
+export interface TextRecord {
+  readonly kind: "text";
+  readonly lineage?: string;
+  /** Of the record before this one. */
+  readonly revision: number;
+  /** The revision whose values the text holds; later ones are on their way into the file. */
+  readonly of: number;
+  /** Hash of the text. */
+  readonly text: string;
+  /** Hash of the text that it replaces, and the revision whose values that one holds. */
+  readonly over: string;
+  readonly since: number;
+  /** The values in service are those of the text, no less and no others. */
+  readonly isWhole: boolean;
+  /** What the text that is replaced is to say beside that, and no revision stands for. */
+  readonly untold?: readonly ConfigEdit[];
+  /** Up to here in the log all is told. */
+  readonly through?: Position;
 }
 
 /** The first record of a segment: what came before need not be read. */
@@ -29,7 +53,7 @@ export interface CheckpointRecord {
 }
 
 export type ForgetRecord = Extract<HistoryRecord, { kind: "forget" }>;
-export type JournalRecord = ChangeRecord | CheckpointRecord | ForgetRecord;
+export type JournalRecord = ChangeRecord | TextRecord | CheckpointRecord | ForgetRecord;
 
 /** A record as it stands in a line. */
 export interface JournalLine {

@@ -28,9 +28,10 @@ export async function forgetValues(
   { id, folder, temporaryFolder, fileSystem, clock }: RewritePlace,
 ): Promise<void> {
   const records = await blankedRecords(journal, forget, current, clock);
+  const newest = journal.head?.revision ?? forget.revision;
   const generation = (journal.head?.segment?.generation ?? 0) + 1;
   const { revision } = records[0];
-  const { text, hash } = formatLines([...records, forget], noHash);
+  const { text, hash } = formatLines([...records, { ...forget, revision: newest }], noHash);
   const name = `${id}.${generation}-${revision}.jsonl`;
   const [temporary, path] = [join(temporaryFolder, name), join(folder, name)];
   try {
@@ -57,7 +58,14 @@ export async function forgetValues(
     if (removed) throw error;
   }
   const segment = { path, generation, revision };
-  journal.replaceBy(segment, { segment, bytes: Buffer.byteLength(text), hash, revision: forget.revision });
+  const { head } = journal;
+  const end = { segment, bytes: Buffer.byteLength(text), hash, revision: newest };
+  journal.replaceBy(segment, {
+    ...end,
+    lineage: head?.lineage ?? "",
+    ...(head?.text !== undefined && { text: head.text }),
+    ...(head?.position !== undefined && { position: head.position }),
+  });
   // All that holds older values, also what an earlier try could not take away, and what was set aside.
   let failure: unknown;
   for (const other of await readdir(folder)) {
@@ -80,9 +88,12 @@ async function blankedRecords(
   const newestFirst: JournalRecord[] = [];
   let checkpoint: CheckpointRecord | undefined;
   let changedSince = false;
-  for await (const record of journal.backward(newest)) {
+  for await (const record of journal.backward(journal.head?.revision ?? newest)) {
     if (record.kind === "checkpoint") checkpoint = record;
-    else if (record.kind === "forget") newestFirst.push(record);
+    else if (record.kind === "text") {
+      // Earlier ones are of texts that hold the values.
+      if (!newestFirst.some(({ kind }) => kind === "text")) newestFirst.push(record);
+    } else if (record.kind !== "change" || record.revision > newest) newestFirst.push(record);
     else {
       const changes = record.changes.map(change => {
         if (change.scope !== scope || change.field !== field) return change;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
-import { saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
+import { healthOf, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 
 describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
   test("is tried again until another program lets go, and other repositories' sets go on meanwhile", async () => {
@@ -21,10 +21,11 @@ describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
     await until(() => tries >= 2, "a second try");
     const other = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": 5 });
     expect(other.errors).toEqual([]);
-    expect(await shop.value("timeout")).toBe(30);
-    blocked = false;
-    expect((await set).errors).toEqual([]);
+    // Safe in the log, and so in service; the file follows.
     expect(await shop.value("timeout")).toBe(31);
+    blocked = false;
+    expect(await set).toMatchObject({ result: [{ mirrored: true }], errors: [] });
+    expect(await shop.read()).toBe(shopText.replace("30", "31"));
   });
 });
 
@@ -32,8 +33,8 @@ test("1108 names the cause, and a set that waits behind a failing one is written
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   let failures = 1;
-  fileSystem.before = async ({ operation }) => {
-    if (operation === "writeFile" && failures-- > 0) {
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation === "write" && path.includes("/log/") && failures-- > 0) {
       await shop.t.owner.call("daemon/status");
       throw systemError("ENOSPC");
     }
@@ -50,22 +51,50 @@ test("1108 names the cause, and a set that waits behind a failing one is written
   expect(await shop.read()).toBe(shopText.replace(`"refresh_day": 2`, `"refresh_day": 5`));
 });
 
-test("an atomic set whose second repository cannot be written leaves the first one's file byte for byte", async () => {
-  const fileSystem = watchFileSystem();
+describe("an atomic set of several repositories", () => {
   const text = shopText.replace("30,", `30,\n      "proxy_aliases": [ "a" /* the old one */, "b" ],`);
-  await using shop = await startShop(text, { fileSystem });
-  await shop.t.addRepository("zoo");
-  fileSystem.before = ({ operation, path }) => {
-    if (operation === "rename" && path.endsWith("zoo.json")) throw systemError("ENOSPC");
-  };
-  const args = { repo: ["shop", "zoo"], atomic: true, "svc.timeout": 31, "svc.proxy_aliases": ["c"] };
-  const { result, errors } = await shop.t.owner.call("config/set", args);
-  expect(result).toEqual([]);
-  expect(errors).toMatchObject([{ code: 1108, repo: "zoo" }]);
-  expect(await shop.read()).toBe(text);
-  expect(await shop.value("timeout")).toBe(30);
-  expect(await shop.revision()).toBe(1);
-  expect(shop.sources()).toEqual([]);
+  const args = { repo: ["shop", "zoo"], atomic: true, flush: true, "svc.timeout": 31, "svc.proxy_aliases": ["c"] };
+
+  test("that the log does not take leaves every file byte for byte, and nothing of it is served", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(text, { fileSystem });
+    await shop.t.addRepository("zoo");
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "datasync" && path.includes("/log/")) throw systemError("ENOSPC");
+    };
+    const { result, errors } = await shop.t.owner.call("config/set", args);
+    fileSystem.before = () => {};
+    expect(result).toEqual([]);
+    expect(errors).toMatchObject([{ code: 1108 }]);
+    expect(await shop.read()).toBe(text);
+    expect(await shop.value("timeout")).toBe(30);
+    expect(await shop.revision()).toBe(1);
+    expect(shop.sources()).toEqual([]);
+    await shop.t.restart();
+    expect(await shop.value("timeout")).toBe(30);
+  });
+
+  test("of which one file cannot be written is served as a whole; health tells of the file until it can be", async () => {
+    const fileSystem = watchFileSystem();
+    await using shop = await startShop(text, { fileSystem });
+    await shop.t.addRepository("zoo");
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "rename" && path.endsWith("zoo.json")) throw systemError("ENOSPC");
+    };
+    const { result, errors } = await shop.t.owner.call("config/set", args);
+    expect(errors).toEqual([]);
+    expect(result).toMatchObject([
+      { repo: "shop", mirrored: true },
+      { repo: "zoo", mirrored: false, mirrorProblem: "ENOSPC" },
+    ]);
+    expect(await healthOf(shop.t, "zoo")).toMatchObject([{ code: 1108 }]);
+    expect(await shop.t.owner.call("config/list", { repo: "zoo", field: "svc.timeout" })).toMatchObject({
+      result: { svc: { timeout: 31 } },
+    });
+    fileSystem.before = () => {};
+    await until(async () => (await healthOf(shop.t, "zoo")).length === 0, "the file to be written");
+    expect(await shop.t.readRepository("zoo")).toContain(`"timeout": 31`);
+  });
 });
 
 test("repo/add on a full disk gives 1108 and adds nothing", async () => {

@@ -77,7 +77,7 @@ async function startGitTree(): Promise<GitTree> {
     changes: () =>
       t.owner.events.flatMap(([resource, , payload]) => {
         if (resource !== "config") return [];
-        const { repo: _, ...entry } = payload;
+        const { repo: _, position: __, ...entry } = payload;
         return [entry];
       }),
     leftovers: async () => (await readdir(folder)).filter(name => name.startsWith(".repoconf.json.")),

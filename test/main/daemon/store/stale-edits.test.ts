@@ -1,8 +1,8 @@
+import { renameSync, writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../../helpers/daemon.ts";
-import { watchFileSystem } from "../../../helpers/file-system.ts";
 import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
@@ -25,14 +25,11 @@ const staleText = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3, // by 
 
 describe("(a) an edit found just before a write", () => {
   test("is a revision of source file before the set, which wins on the same field", async () => {
-    const fileSystem = watchFileSystem();
-    await using shop = await startShop(undefined, { fileSystem });
-    let waiting = true;
-    fileSystem.before = async ({ operation, path }) => {
-      if (!waiting || operation !== "sync" || !path.endsWith("/tmp/shop.json")) return;
-      waiting = false;
-      await saveByRename(shop.file, shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`));
-    };
+    await using shop = await startShop();
+    const text = shopText.replace("30", "45").replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    // At once: the watch has no time to tell of it.
+    writeFileSync(`${shop.file}.new`, text);
+    renameSync(`${shop.file}.new`, shop.file);
     await shop.set({ "svc.timeout": 31 });
     const { result } = await shop.t.owner.call("history/list", { repo: "shop" });
     expect(result).toMatchObject([
@@ -179,7 +176,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
     expect(await shop.health()).toEqual(health);
     await shop.t.owner.call("config/watch");
     const { result } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1 });
-    const { repo: _, ...entry } = change;
+    const { repo: _, position: __, ...entry } = change;
     expect(result).toEqual([entry]);
   });
 
@@ -219,7 +216,7 @@ describe("(c) an edit that did not know of the sets of the last moments", () => 
 
   test("keeps an unset too, and the edit's comments", async () => {
     await using shop = await startStillShop();
-    await shop.t.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"] });
+    await shop.t.owner.call("config/unset", { repo: "shop", flush: true, fields: ["svc.timeout"] });
     await saveByRename(shop.file, staleText);
     expect(await changeAfter(shop, 2)).toMatchObject({ revision: 3, source: "merge" });
     expect(await shop.value("timeout")).toBe(900);

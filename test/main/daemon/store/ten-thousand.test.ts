@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDaemon } from "../../../../main/daemon/daemon.ts";
@@ -39,8 +39,11 @@ test("a start with a matching index opens no repository's file, nor does a list 
   const logger = pino({ level: "silent" });
   const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
-  // The index, and daemon.json with its folder.
-  expect(opened()).toEqual([join(home.path, "index.json"), join(home.path, "tmp/daemon.json"), home.path]);
+  // The log, the index, and daemon.json with its folder.
+  const isOfLog = (path: string) => path === join(home.path, "log") || dirname(path) === join(home.path, "log");
+  expect(new Set(opened().filter(path => !isOfLog(path)))).toEqual(
+    new Set([join(home.path, "index.json"), join(home.path, "tmp/daemon.json"), home.path]),
+  );
   await daemon.close();
 
   await using t = await startTestDaemon({ home: home.path, fileSystem });

@@ -11,10 +11,21 @@ async function startWithHistory(): Promise<Shop & { readonly journalFile: string
   const notes = new RevisionNotes();
   await notes.note(shop.t, "shop");
   await notes.set(shop.t, "shop", 32, 33, 34, 35, 36);
+  // The journal follows the log; now it has them all.
+  await shop.read();
   return { ...shop, notes, journalFile: join(shop.t.homeFolder, "journal/shop.0-0.jsonl") };
 }
 
-/** Line 0 is the checkpoint, line N the revision N. */
+/** The index of the line of a revision; 0: of the checkpoint. */
+function lineOf(lines: readonly string[], revision: number): number {
+  return revision === 0 ? 0 : lines.findIndex(line => line.includes(`"kind":"change","revision":${revision},`));
+}
+
+/** Without what follows a revision's line. */
+function endAt(lines: string[], revision: number): void {
+  lines.splice(lineOf(lines, revision) + 1);
+}
+
 async function editLines(path: string, edit: (lines: string[]) => void): Promise<void> {
   const lines = (await readFile(path, "utf8")).slice(0, -1).split("\n");
   edit(lines);
@@ -29,7 +40,15 @@ async function history(t: TestDaemon) {
 /** Changes the line of a revision. */
 function inLine(revision: number, change: (line: string) => string): (lines: string[]) => void {
   return lines => {
-    lines[revision] = change(lines[revision] ?? "");
+    const index = lineOf(lines, revision);
+    lines[index] = change(lines[index] ?? "");
+  };
+}
+
+function exchange(one: number, other: number): (lines: string[]) => void {
+  return lines => {
+    const [first, second] = [lineOf(lines, one), lineOf(lines, other)];
+    [lines[first], lines[second]] = [lines[second] ?? "", lines[first] ?? ""];
   };
 }
 
@@ -44,10 +63,10 @@ describe("damage inside the journal: what is newer is told, with 1110 beside it,
     ["a value altered", inLine(3, line => line.replace(`"after":33`, `"after":39`)), [6, 5, 4]],
     ["a bit of a record flipped", inLine(3, line => flipBit(line, 120)), [6, 5, 4]],
     ["a bit of a checksum flipped", inLine(3, line => flipBit(line, 5)), [6, 5, 4]],
-    ["a line dropped", lines => void lines.splice(3, 1), [6, 5, 4]],
-    ["a line doubled", lines => void lines.splice(3, 0, lines[3] ?? ""), [6, 5, 4, 3]],
-    ["two lines exchanged", lines => void lines.splice(3, 2, lines[4] ?? "", lines[3] ?? ""), [6, 5]],
-    ["an empty line added", lines => void lines.splice(3, 0, ""), [6, 5, 4, 3]],
+    ["a line dropped", lines => void lines.splice(lineOf(lines, 3), 1), [6, 5, 4]],
+    ["a line doubled", lines => void lines.splice(lineOf(lines, 3), 0, lines[lineOf(lines, 3)] ?? ""), [6, 5, 4, 3]],
+    ["two lines exchanged", exchange(3, 4), [6, 5]],
+    ["an empty line added", lines => void lines.splice(lineOf(lines, 3), 0, ""), [6, 5, 4, 3]],
     ["the first line altered", inLine(0, line => `${line} `), [6, 5, 4, 3, 2, 1]],
   ];
   test.each(damages)("%s", async (_title, edit, newest) => {
@@ -94,23 +113,24 @@ describe("damage inside the journal: what is newer is told, with 1110 beside it,
 
 describe("a damaged end of the journal: the file's state wins and becomes a revision of its own", () => {
   const cuts: [title: string, damage: (path: string) => Promise<void>, kept: readonly number[]][] = [
-    ["whole lines cut off", path => editLines(path, lines => void lines.splice(4)), [3, 2, 1]],
-    ["cut in the last line", async path => writeFile(path, (await readFile(path)).subarray(0, -5)), [5, 4, 3, 2, 1]],
+    ["whole lines cut off", path => editLines(path, lines => endAt(lines, 3)), [3, 2, 1]],
+    ["cut in the last revision's line", cutInLine(6), [5, 4, 3, 2, 1]],
     ["cut in the middle of an earlier line", cutInLine(3), [2, 1]],
     [
       "a bit of the last line flipped",
       path =>
-        editLines(
-          path,
-          inLine(6, line => flipBit(line, 90)),
-        ),
+        editLines(path, lines => {
+          endAt(lines, 6);
+          inLine(6, line => flipBit(line, 90))(lines);
+        }),
       [5, 4, 3, 2, 1],
     ],
     [
       "bits of the last lines flipped",
       path =>
         editLines(path, lines => {
-          for (const line of [4, 5, 6]) inLine(line, text => flipBit(text, 90))(lines);
+          endAt(lines, 6);
+          for (let at = lineOf(lines, 4); at < lines.length; at++) lines[at] = flipBit(lines[at] ?? "", 90);
         }),
       [3, 2, 1],
     ],
@@ -155,7 +175,7 @@ describe("a damaged end of the journal: the file's state wins and becomes a revi
   test("and an edit made meanwhile is in it", async () => {
     await using shop = await startWithHistory();
     await shop.t.daemon.close();
-    await editLines(shop.journalFile, lines => void lines.splice(3));
+    await editLines(shop.journalFile, lines => endAt(lines, 2));
     await writeFile(shop.file, (await shop.read()).replace("36", "32"));
     await shop.t.restart();
     expect(await shop.value("timeout")).toBe(32);
@@ -167,7 +187,8 @@ describe("a damaged end of the journal: the file's state wins and becomes a revi
 
 function cutInLine(revision: number): (path: string) => Promise<void> {
   return async path => {
-    const text = await readFile(path, "utf8");
-    await writeFile(path, text.slice(0, text.split("\n").slice(0, revision).join("\n").length + 50));
+    const lines = (await readFile(path, "utf8")).split("\n");
+    const before = lines.slice(0, lineOf(lines, revision)).join("\n");
+    await writeFile(path, `${before}\n${lines[lineOf(lines, revision)]?.slice(0, 50)}`);
   };
 }

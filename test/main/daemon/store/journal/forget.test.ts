@@ -171,7 +171,9 @@ describe("history/forget", () => {
       if (call < failing) break;
       if (errors.length > 0) expect(errors, `call ${failing}`).toMatchObject([{ code: 1108 }]);
       if (errors.length === 0) expect(await everything(shop), `call ${failing}`).not.toContain(".secret");
-      expect((await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"))).toEqual([]);
+      const temporary = (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
+      // What a set replaced a moment ago stays a moment, but for what is to be forgotten.
+      if (errors.length === 0) expect(temporary, `call ${failing}`).toEqual([]);
       await shop.set({ "svc.timeout": 32 });
       await shop.t.restart();
       const { result } = await history(shop);

@@ -1,6 +1,7 @@
 import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, configOf, journalFiles, openJournal, revisionsOf } from "../../../../helpers/journal.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
@@ -11,7 +12,7 @@ describe("a journal", () => {
     await using folder = await temporaryFolder();
     const { journal, damage } = await openJournal(folder.path);
     expect(journal.head).toMatchObject({ segment: undefined, revision: 0 });
-    expect(journal.oldest).toBe(0);
+    expect(journal.oldest()).toBe(0);
     expect(await revisionsOf(journal.backward(99))).toEqual([]);
     expect(await revisionsOf(journal.forward(0, 99))).toEqual([]);
     expect(await journal.replay()).toEqual({});
@@ -23,7 +24,7 @@ describe("a journal", () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
     const { journal, damage } = await openJournal(folder.path);
-    expect(journal.head).toMatchObject({ revision: 5, text: "text 5" });
+    expect(journal.head).toMatchObject({ revision: 5, text: { of: 5, text: "text 5" } });
     expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
     expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
     expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
@@ -40,27 +41,64 @@ describe("a journal", () => {
     expect(await revisionsOf(journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
   });
 
-  test("cut back is byte for byte what it was, and goes on from there", async () => {
+  test("takes back what was appended and could not be synced: it is written again, and not only synced again", async () => {
     await using folder = await temporaryFolder();
-    const { journal } = await openJournal(folder.path);
+    const fileSystem = watchFileSystem();
+    const { journal } = await openJournal(folder.path, { fileSystem });
     await appendUpTo(journal, 1, 2);
     const before = await journalFiles(folder.path);
-    const head = await journal.append([changeTo(3), changeTo(4)], configOf(2));
-    expect(head.revision).toBe(2);
-    await journal.cutBack(head);
+    await journal.append([changeTo(3), changeTo(4)], configOf(2), false);
+    let isFailing = true;
+    fileSystem.before = ({ operation }) => {
+      if (operation !== "datasync" || !isFailing) return;
+      isFailing = false;
+      throw systemError("EIO");
+    };
+    await expect(journal.sync()).rejects.toThrow("EIO");
+    expect(journal.head).toMatchObject({ revision: 2 });
     expect(await journalFiles(folder.path)).toEqual(before);
-    await appendUpTo(journal, 3, 3);
-    expect(await revisionsOf(journal.backward(9))).toEqual([3, 2, 1]);
-    expect((await openJournal(folder.path)).journal.head?.revision).toBe(3);
+    await appendUpTo(journal, 3, 4);
+    expect(await revisionsOf((await openJournal(folder.path)).journal.forward(0, 4))).toEqual([1, 2, 3, 4]);
   });
 
-  test("cut back to nothing leaves no file", async () => {
+  test("is byte for byte what it was after an append that failed at any step, and goes on from there", async () => {
+    for (let failing = 1; ; failing++) {
+      await using folder = await temporaryFolder();
+      const fileSystem = watchFileSystem();
+      const { journal } = await openJournal(folder.path, { fileSystem });
+      await appendUpTo(journal, 1, 2);
+      const before = await journalFiles(folder.path);
+      let call = 0;
+      fileSystem.before = () => {
+        if (++call === failing) throw systemError("EIO");
+      };
+      const failed = await journal.append([changeTo(3), changeTo(4)], configOf(2)).then(
+        () => false,
+        () => true,
+      );
+      fileSystem.before = () => {};
+      if (call < failing) break;
+      if (failed) expect(await journalFiles(folder.path)).toEqual(before);
+      await appendUpTo(journal, failed ? 3 : 5, failed ? 3 : 5);
+      const all = failed ? [3, 2, 1] : [5, 4, 3, 2, 1];
+      expect(await revisionsOf(journal.backward(9))).toEqual(all);
+      expect((await openJournal(folder.path)).journal.head?.revision).toBe(all[0]);
+    }
+  });
+
+  test("tells of its file's text what was told last, also from the beginning of a segment on", async () => {
     await using folder = await temporaryFolder();
-    const { journal } = await openJournal(folder.path);
-    await journal.cutBack(await journal.append([changeTo(1)], {}));
-    expect(await journalFiles(folder.path)).toEqual({});
-    await appendUpTo(journal, 1, 1);
-    expect(await revisionsOf(journal.forward(0, 1))).toEqual([1]);
+    const { journal } = await openJournal(folder.path, { retention: { revisions: 20, bytes: 64 * 1024 * 1024 } });
+    const { text: _, ...change } = changeTo(1);
+    const text = { kind: "text", revision: 1, of: 1, text: "new", over: "old", since: 0, isWhole: true } as const;
+    await journal.append([change, text], {});
+    for (const revision of [2, 3, 4, 5]) {
+      const { text: _, ...next } = changeTo(revision);
+      await journal.append([next], configOf(revision - 1));
+    }
+    const { journal: again } = await openJournal(folder.path);
+    expect(again.segments.length).toBeGreaterThan(1);
+    expect(again.head).toMatchObject({ revision: 5, text: { of: 1, text: "new", over: "old" } });
   });
 });
 

@@ -28,7 +28,7 @@ function historyOf(t: TestDaemon, repo: string) {
 }
 
 describe("a home of format 1, without a journal", () => {
-  test("gets revision 1 with what its file holds, source file, and format 2", async () => {
+  test("gets revision 1 with what its file holds, source file, and format 3", async () => {
     await using home = await olderHome({ shop: shopText, empty: "{}" });
     await using t = await startTestDaemon({ ...noSweeps, home: home.path });
     expect(await t.owner.call("config/list", { repo: "shop", stored: true })).toEqual({
@@ -46,7 +46,7 @@ describe("a home of format 1, without a journal", () => {
     const entry = { revision: 1, time, actor: "file", source: "file" };
     expect(await historyOf(t, "shop")).toEqual({ result: [{ ...entry, changes }], errors: [] });
     expect(await historyOf(t, "empty")).toEqual({ result: [{ ...entry, changes: {} }], errors: [] });
-    expect(await readFile(join(home.path, "format"), "utf8")).toBe("2\n");
+    expect(await readFile(join(home.path, "format"), "utf8")).toBe("3\n");
     expect(await readFile(join(home.path, "repos/shop.json"), "utf8")).toBe(shopText);
     expect(t.log.filter(line => line.includes("damaged"))).toEqual([]);
   });

@@ -1,0 +1,58 @@
+import type { Commit, CommitLog, DocumentCommit } from "./log/commit-log.ts";
+import type { PreparedChanges, Repository } from "./repository.ts";
+import { storageFailure } from "./storage-failure.ts";
+import type { Applied, ChangeRequest } from "./store.ts";
+
+/**
+ * Commits one change of several repositories as one entry of the log, so that all of it is served or nothing; each is held
+ * (`exclusive`) by the caller. If any `decide` refuses, nothing is changed, and the answers say why. Throws RepoconfError
+ * 1102, 1106, 1107 or 1108.
+ */
+export async function commitTogether<Answer>(
+  ...args: Parameters<typeof decideAndCommit<Answer>>
+): Promise<Map<string, Applied<Answer>>> {
+  try {
+    return await decideAndCommit(...args);
+  } finally {
+    for (const repository of args[0]) await repository.dropPrepared();
+  }
+}
+
+async function decideAndCommit<Answer>(
+  repositories: readonly Repository[],
+  requests: ReadonlyMap<string, ChangeRequest<Answer>>,
+  log: CommitLog,
+): Promise<Map<string, Applied<Answer>>> {
+  const answers = new Map<string, Applied<Answer>>();
+  const changes: PreparedChanges[] = [];
+  let isRefused = false;
+  for (const repository of repositories) {
+    const request = requests.get(repository.id);
+    if (request === undefined) continue;
+    const { prepared, applied, refused } = await repository.prepare(request);
+    answers.set(repository.id, applied);
+    changes.push(prepared);
+    isRefused ||= refused;
+  }
+  if (isRefused) return answers;
+  const documents: DocumentCommit[] = changes.flatMap(({ commits }) => commits.flatMap(commit => commit.documents));
+  const first = changes.flatMap(({ commits }) => commits).at(0);
+  if (first === undefined) {
+    for (const prepared of changes) prepared.commit([]);
+    return answers;
+  }
+  const commit: Commit = { ...first, documents };
+  try {
+    await log.append({
+      entries: [commit],
+      committed: number => {
+        const last = changes.findLast(({ commits }) => commits.length > 0);
+        for (const prepared of changes) prepared.commit([number], prepared !== last);
+      },
+    });
+  } catch (error) {
+    throw storageFailure(documents[0]?.repo ?? "", error);
+  }
+  await Promise.all(repositories.map(repository => repository.followInTree()));
+  return answers;
+}

@@ -1,0 +1,34 @@
+import type { ConfigEdit } from "../../../shared/config.ts";
+import type { StoredDifference } from "../../../shared/config-diff.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { DocumentCommit } from "./log/commit-log.ts";
+
+/** A document's part of a commit; what changes in what is served is told only where it is something else than the edits. */
+export function documentCommit(
+  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "revision">,
+  edits: readonly ConfigEdit[],
+  changes: readonly StoredDifference[],
+): DocumentCommit {
+  const served = editsOf(changes);
+  return { ...place, edits, ...(!sameEdits(edits, served) && { served }) };
+}
+
+/** What changes in what is served. */
+export function servedOf({ edits, served }: DocumentCommit): readonly ConfigEdit[] {
+  return served ?? edits;
+}
+
+/** The values after differences, as edits. */
+export function editsOf(changes: readonly StoredDifference[]): ConfigEdit[] {
+  return changes.map(({ scope, field, after }) => ({ scope, field, value: after }));
+}
+
+function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ scope, field, value }, index) => {
+      const counterpart = other[index];
+      return scope === counterpart?.scope && field === counterpart.field && sameJson(value, counterpart.value);
+    })
+  );
+}

@@ -1,0 +1,109 @@
+import type { ConfigEdit } from "../../../../shared/config.ts";
+import type { ConfigPath } from "../../../../shared/config-path.ts";
+import type { ChangeSource } from "../../../../shared/protocol.ts";
+import type { Actor } from "../store.ts";
+
+/*
+ * The port: the truth about all repositories is one log of commits, durable when they are appended. Files and histories are
+ * mirrors of it. Whoever keeps the log (the file log beside this, another engine one day) knows nothing of what is above:
+ * deciding, interpreting, queues, publishing.
+ */
+
+/** A place in the log, from 1 on, without gaps; 0 is before everything. */
+export type LogNumber = number;
+
+/** A number and the log that it is of, as one text: what a watch goes on from. */
+export type Position = string;
+
+export function formatPosition(log: string, number: LogNumber): Position {
+  return `${log}.${number}`;
+}
+
+/** The number that a position means in this log; 0 for one of another log, as all of that was before. */
+export function numberIn(log: string, position: Position | undefined): LogNumber {
+  const { id, number } = /^(?<id>[0-9a-f]+)\.(?<number>\d{1,15})$/.exec(position ?? "")?.groups ?? {};
+  return id === log ? Number(number) : 0;
+}
+
+/** What one request does to one or several documents: all of it is served, or nothing. */
+export interface Commit {
+  readonly kind: "commit";
+  /** RFC 3339, UTC, milliseconds. */
+  readonly time: string;
+  readonly actor: Actor;
+  readonly source: ChangeSource;
+  readonly reason?: string;
+  readonly documents: readonly DocumentCommit[];
+}
+
+/** What a commit does to one document. Only values after it: those before are in what the commits before it left. */
+export interface DocumentCommit {
+  readonly repo: string;
+  /** Which of the documents that had this id: it is new at each add. */
+  readonly lineage: string;
+  /** The first of its lineage: it need not follow what its history ends with. */
+  readonly begins?: true;
+  /** After the commit; that of before if what is served did not change, and only the file is to say something else. */
+  readonly revision: number;
+  /** What the file is to say. A value that is absent goes. */
+  readonly edits: readonly ConfigEdit[];
+  /** What changes in what is served, where that is something else than `edits`. */
+  readonly served?: readonly ConfigEdit[];
+}
+
+/** The values that a field had before its present one are to be nowhere any more. */
+export interface Forgetting extends ConfigPath {
+  readonly kind: "forget";
+  readonly time: string;
+  readonly actor: Actor;
+  readonly repo: string;
+  readonly revision: number;
+}
+
+/** The document is one no longer: what was committed to it before may reach no file. Its history has all of it. */
+interface Removal {
+  readonly kind: "remove";
+  readonly time: string;
+  readonly repo: string;
+}
+
+export type LogEntry = Commit | Forgetting | Removal;
+
+/** An entry, and where it stands. */
+export interface Committed<Entry extends LogEntry = LogEntry> {
+  readonly number: LogNumber;
+  readonly entry: Entry;
+}
+
+/** What is appended; `committed` is called when it is durable, in the order of the log, before anybody may see what follows. */
+export interface Appending {
+  readonly entries: readonly LogEntry[];
+  committed(first: LogNumber): void;
+}
+
+export interface CommitLog {
+  /** Which log this is: a number of one log says nothing about another. */
+  readonly id: string;
+  /** The newest entry that is durable. */
+  readonly newest: LogNumber;
+  /**
+   * Puts entries on the disk, all or none, behind all that was appended before. Throws AppendError: then none is in the
+   * log, or, if it says so, whether they are is not known.
+   */
+  append(appending: Appending): Promise<void>;
+  /** Entries up to this one need not be kept any longer: the histories have them. */
+  release(through: LogNumber): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Entries could not be put on the disk. */
+export class AppendError extends Error {
+  override readonly name = "AppendError";
+  /** They may be in the log all the same, and turn up after a restart. */
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(cause: unknown, isOutcomeUnknown: boolean) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.isOutcomeUnknown = isOutcomeUnknown;
+  }
+}

@@ -1,0 +1,53 @@
+import { crc32 } from "node:zlib";
+import type { LogEntry, LogNumber } from "./commit-log.ts";
+
+/*
+ * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: which log it is of, its place,
+ * and which place was on the disk before the line was written. By that last number a line that is not whole tells by those
+ * behind it whether it was ever acknowledged: if one says that its place was durable, it is damage, else a torn write.
+ */
+
+/** The first line of a segment: what stands in earlier ones behind this number does not count. */
+interface SegmentHeader {
+  readonly kind: "segment";
+  readonly after: LogNumber;
+}
+
+/** Entries up to this number are in synced histories. */
+interface Checkpoint {
+  readonly kind: "checkpoint";
+  readonly through: LogNumber;
+}
+
+export interface Frame {
+  readonly log: string;
+  /** A header and a checkpoint have the number of the entry before them. */
+  readonly number: LogNumber;
+  readonly durable: LogNumber;
+  readonly content: LogEntry | SegmentHeader | Checkpoint;
+}
+
+export function formatFrame({ log, number, durable, content }: Frame): string {
+  const rest = `${log} ${number} ${durable} ${JSON.stringify(content)}`;
+  return `${checksum(rest)} ${rest}\n`;
+}
+
+const checksumLength = 8;
+const space = 0x20;
+
+/** Undefined if the line (without its line end) is not as it was written. */
+export function parseFrame(line: Buffer): Frame | undefined {
+  if (line[checksumLength] !== space) return undefined;
+  const rest = line.subarray(checksumLength + 1);
+  if (line.toString("latin1", 0, checksumLength) !== checksum(rest)) return undefined;
+  // What has its checksum was written by formatFrame.
+  const { log = "", number, durable, json = "" } = form.exec(rest.toString("utf8"))?.groups ?? {};
+  const content: Frame["content"] = JSON.parse(json);
+  return { log, number: Number(number), durable: Number(durable), content };
+}
+
+const form = /^(?<log>\S+) (?<number>\d+) (?<durable>\d+) (?<json>.*)$/s;
+
+function checksum(text: string | Buffer): string {
+  return crc32(text).toString(16).padStart(checksumLength, "0");
+}

@@ -1,0 +1,90 @@
+import pLimit from "p-limit";
+import type { Clock } from "../../clock.ts";
+import { type Repository, retryPause } from "./repository.ts";
+
+/** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests. */
+const shortestPause = 50;
+const restFactor = 10;
+/** Mirrors written at once: they must not keep the log's sync waiting. */
+const width = 8;
+
+interface Pace {
+  /** By the clock's `monotonic()`. */
+  readonly notBefore: number;
+}
+
+/** Lets histories and files follow the log, each at its own pace and all within a budget; who waits longest comes first. */
+export class MirrorSchedule {
+  readonly #clock: Clock;
+  readonly #inTurn = pLimit(width);
+  readonly #paces = new WeakMap<Repository, Pace>();
+  /** What lacks something, and what calls its next mirror off. */
+  readonly #behind = new Map<Repository, (() => void) | undefined>();
+  /** After each mirror that was written. */
+  readonly #onWritten: () => void;
+  #closed = false;
+
+  constructor(clock: Clock, onWritten: () => void) {
+    this.#clock = clock;
+    this.#onWritten = onWritten;
+  }
+
+  /** Repositories whose history or file lacks something. */
+  get behind(): Iterable<Repository> {
+    return this.#behind.keys();
+  }
+
+  want(repository: Repository): void {
+    if (this.#closed || this.#behind.has(repository)) return;
+    const { notBefore } = this.#paces.get(repository) ?? { notBefore: 0 };
+    this.#behind.set(repository, undefined);
+    this.#schedule(repository, Math.max(0, notBefore - this.#clock.monotonic()));
+  }
+
+  /** It lacks nothing, or is gone. */
+  drop(repository: Repository): void {
+    this.#behind.get(repository)?.();
+    this.#behind.delete(repository);
+  }
+
+  /** Writes what every repository lacks, as far as the disk lets it. */
+  async drain(): Promise<void> {
+    const all = [...this.#behind];
+    await Promise.all(
+      all.map(async ([repository, callOff]) => {
+        callOff?.();
+        await repository.follow();
+        if (!repository.mirror.isBehind) this.#behind.delete(repository);
+      }),
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const callOff of this.#behind.values()) callOff?.();
+  }
+
+  #schedule(repository: Repository, milliseconds: number): void {
+    const run = () => {
+      this.#behind.set(repository, undefined);
+      void this.#inTurn(() => this.#write(repository));
+    };
+    this.#behind.set(repository, this.#clock.schedule(milliseconds, run));
+  }
+
+  async #write(repository: Repository): Promise<void> {
+    if (this.#closed || !this.#behind.has(repository)) return;
+    const began = this.#clock.monotonic();
+    const written = await repository.follow(true);
+    const ended = this.#clock.monotonic();
+    const duration = ended - began;
+    const pause = written === true ? Math.max(shortestPause, restFactor * duration) : Math.max(retryPause, duration);
+    this.#paces.set(repository, { notBefore: ended + pause });
+    if (this.#closed) return;
+    if (this.#behind.has(repository)) {
+      if (repository.mirror.isBehind) this.#schedule(repository, pause);
+      else this.#behind.delete(repository);
+    }
+    this.#onWritten();
+  }
+}

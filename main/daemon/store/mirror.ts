@@ -1,0 +1,403 @@
+import pLimit from "p-limit";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { diffConfigs } from "../../../shared/config-diff.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { sameJson } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
+import type { Clock } from "../../clock.ts";
+import { ForeignEditError } from "../../files/json-document.ts";
+import { editsOf } from "./document-commits.ts";
+import type { Journal } from "./journal/journal.ts";
+import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "./journal/record.ts";
+import { type CommitLog, formatPosition, type LogNumber, type Position } from "./log/commit-log.ts";
+import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
+import type { StartingPoint } from "./recovery.ts";
+import { isConfig, type RepositoryFiles } from "./repository-files.ts";
+
+/** A commit of this repository, as its mirrors take it. */
+export interface MirroredCommit {
+  readonly number: LogNumber;
+  /** Undefined: nothing in service changed, only what the file is to say. */
+  readonly record: ChangeRecord | undefined;
+  /** What the file is to say. */
+  readonly edits: readonly ConfigEdit[];
+}
+
+/** What is committed at a moment: the last commit that is not in the history, the newest revision, what none stands for. */
+interface Moment {
+  readonly last: LogNumber;
+  readonly revision: number;
+  readonly untold: readonly ConfigEdit[];
+}
+
+const noText = { text: "", hash: hashText("") };
+
+/**
+ * What a repository's log entries are copied to: first its history, then the file of its values. It knows what the file
+ * says, what it is to say, and what the history does not have yet. Its calls that touch the file come one at a time.
+ */
+export class Mirror {
+  readonly files: RepositoryFiles;
+  readonly journal: Journal;
+  readonly #clock: Clock;
+  readonly #inTurn = pLimit(1);
+  /** Which of the repositories that had this id. */
+  #lineage = "";
+  /** What the file says, as it was last taken up or written. */
+  #said: Config = {};
+  /** The revision whose values that are. */
+  #saidRevision = 0;
+  /** What it is to say. */
+  #wanted: Config = {};
+  /** The values of the history's newest record, and of the newest that is on the disk. */
+  #written: Config = {};
+  #synced: Config = {};
+  /** Committed, and not on the disk in the history yet; so many of them have been appended to it. */
+  #tail: MirroredCommit[] = [];
+  #appended = 0;
+  /** What the file is to say, does not, and no revision stands for: nothing in service changed by it. */
+  #untold: readonly ConfigEdit[] = [];
+  readonly #historyInTurn = pLimit(1);
+  /** What comes first when the history goes on. */
+  #firstText: TextRecord | undefined;
+  /** The newest commit that a text record has told of. */
+  #through: Position | undefined;
+  /** The file's present text is not told in the history. */
+  #isTextUntold = false;
+  /** What the edits that the file does not have yet may add to it, at most. */
+  #editedBytes = 0;
+  #recentWrites: RecentWrite[] = [];
+  #hashed = noText;
+  #wroteAt = Number.NEGATIVE_INFINITY;
+
+  readonly #log: CommitLog;
+  /** What the file said that the last write replaced. */
+  #replaced: Config = {};
+
+  constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock) {
+    this.files = files;
+    this.journal = journal;
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** What the file is to say. Undecided by this: whether it is in service. */
+  get wanted(): Config {
+    return this.#wanted;
+  }
+
+  get wroteAt(): number {
+    return this.#wroteAt;
+  }
+
+  /** Whether file or history lack something. */
+  get isBehind(): boolean {
+    return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToTell;
+  }
+
+  get isFileBehind(): boolean {
+    return this.#wanted !== this.#said && this.files.content.kind === "good";
+  }
+
+  /** The first entry that the log has to keep because of this repository; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#tail[0]?.number;
+  }
+
+  /** Runs `task` while nothing else reads or writes the file. */
+  inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    return this.#inTurn(task);
+  }
+
+  /** After a start. */
+  begin(point: StartingPoint, lineage: string): void {
+    const { head } = this.journal;
+    this.#lineage = lineage;
+    this.#written = point.written;
+    this.#synced = point.written;
+    this.#said = point.said;
+    this.#saidRevision = point.saidRevision;
+    this.#wanted = point.wanted;
+    this.#tail = [...point.tail];
+    this.#appended = 0;
+    this.#untold = point.untold;
+    this.#through = head?.position;
+    // Where nothing is told of the file's text yet, it is that of before the tail.
+    const [of, text] = [head?.revision ?? 0, this.textHash()];
+    const isUntold = head?.text === undefined && point.tail.length > 0;
+    this.#firstText = isUntold
+      ? { kind: "text", revision: of, of, since: of, text, over: text, isWhole: false }
+      : undefined;
+    this.#isTextUntold = this.files.content.kind === "good" && this.journal.head?.text?.text !== this.textHash();
+  }
+
+  /** Whether the file stays within its limit if it is to say this; asked of the text only where the edits' bytes leave it open. */
+  fits(edits: readonly ConfigEdit[], config: Config): boolean {
+    const { values } = this.files;
+    if ((values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits) <= limits.repositoryFileBytes) return true;
+    return values.bytesOf({ ...values.value, config }) <= limits.repositoryFileBytes;
+  }
+
+  /** Committed: goes into the history and, where it is not what the file says, into the file. */
+  commit(commits: readonly MirroredCommit[], wanted: Config): void {
+    this.#tail.push(...commits);
+    this.#wanted = wanted;
+    for (const { record, edits } of commits) {
+      this.#editedBytes += mostBytes(edits);
+      this.#untold = untoldAfter(this.#untold, edits, record?.changes ?? []);
+    }
+  }
+
+  /** The file has been taken up as it is; it is to say `wanted`. */
+  take(said: Config, wanted: Config): void {
+    this.#said = said;
+    this.#wanted = sameConfig(said, wanted) ? said : wanted;
+    if (this.#wanted === said) this.#saidRevision = this.#newestRevision;
+    this.#dropToldEdits();
+    this.#isTextUntold ||= this.journal.head?.text?.text !== this.textHash();
+  }
+
+  /**
+   * What the file is to say after an edit by hand: what the edit says, with what it did not know of. `merged`: that includes
+   * sets that the file had already.
+   */
+  rebase(edited: Config): { readonly config: Config; readonly merged: boolean } {
+    this.#dropOldWrites();
+    const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
+    const base = merged ?? edited;
+    const untouched = diffConfigs(this.#said, this.#wanted).filter(({ scope, field }) =>
+      sameJson(configValue(base, scope, field), configValue(this.#said, scope, field)),
+    );
+    const edits = untouched.map(({ scope, field, after }) => ({ scope, field, value: after }));
+    return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
+  }
+
+  /**
+   * What the file is to say if somebody saved in the very moment of the last write, or went on writing to the file that it
+   * replaced: that edit was made over what was there before. Null if it is no JSON; undefined if there is none.
+   */
+  async lateEdit(): Promise<Config | null | undefined> {
+    const value = await this.files.values.replacedEdit();
+    if (value === undefined) return undefined;
+    const { config = {} } = value ?? {};
+    if (value === null || !isConfig(config)) return null;
+    // In a work tree a text is taken as a whole.
+    const { content } = this.files;
+    if (content.kind === "good" && content.head.inTree) return config;
+    return applyConfigEdits(this.#wanted, editsOf(diffConfigs(this.#replaced, config)));
+  }
+
+  /** What the last write replaced is done with: the file is to be replaced again. Throws ForeignEditError if it was edited. */
+  async beginReplacing(): Promise<void> {
+    if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
+    await this.dropReplaced();
+    this.#replaced = this.#said;
+  }
+
+  /** A start looks for no such edit any more. */
+  dropReplaced(): Promise<void> {
+    return this.files.values.dropReplaced();
+  }
+
+  /** What a person changed must not be brought back by a merge; with no paths: all is known to them. */
+  forgetRecentWrites(paths?: readonly ConfigPath[]): void {
+    if (paths === undefined) {
+      this.#recentWrites = [];
+      return;
+    }
+    const changed = new Set(paths.map(({ scope, field }) => joinConfigPath(scope, field)));
+    this.#recentWrites = this.#recentWrites.map(write => ({
+      ...write,
+      paths: write.paths.filter(({ scope, field }) => !changed.has(joinConfigPath(scope, field))),
+    }));
+  }
+
+  /** Appends what the history lacks, for who reads it; where it is not lazy, durably. Throws the system's error. */
+  async writeHistory(isLazy: boolean): Promise<void> {
+    const tellsText = !isLazy && this.#hasTextToTell;
+    const hash = this.textHash();
+    const moment = this.#moment();
+    const of = this.#wanted === this.#said ? moment.revision : this.#saidRevision;
+    const told = { text: hash, over: hash, of, since: of, isWhole: false };
+    await this.#appendTail(isLazy, moment, tellsText ? told : undefined);
+    if (tellsText) this.#isTextUntold = false;
+  }
+
+  /** Whether the history lacks something about the text that the file has now. */
+  get #hasTextToTell(): boolean {
+    if (this.#untold.length > 0 && !sameJson(this.#untold, this.journal.head?.text?.untold ?? [])) return true;
+    return this.#isTextUntold && this.files.content.kind === "good" && !this.isFileBehind;
+  }
+
+  /** Puts the text of a configuration on the disk beside the file. Throws ForeignEditError or the system's error. */
+  prepare(config: Config): Promise<void> {
+    return this.#inTurn(() => this.files.values.prepare({ ...this.files.values.value, config }));
+  }
+
+  /** That will not be written. */
+  dropPrepared(): Promise<void> {
+    return this.files.values.dropPrepared();
+  }
+
+  /**
+   * Makes history and file say what was committed, durably: before the file is replaced the history has its revision and the
+   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be in service. Throws
+   * ForeignEditError, DocumentTooLargeError or the system's error.
+   */
+  async write(isServed: (config: Config) => boolean): Promise<void> {
+    const document = this.files.values;
+    if (this.files.content.kind === "broken") return this.writeHistory(false);
+    await this.beginReplacing();
+    // From here on with no wait in between: what is committed later is not in this text.
+    const wanted = this.#wanted;
+    const moment = this.#moment();
+    if (sameConfig(wanted, this.#said)) {
+      this.#said = wanted;
+      this.#dropToldEdits();
+    }
+    if (!this.isFileBehind) return this.writeHistory(false);
+    const before = { textHash: this.textHash(), config: this.#said };
+    const since = this.#saidRevision;
+    const isWhole = isServed(wanted);
+    let textHash = before.textHash;
+    await document.write({ ...document.value, config: wanted }, async text => {
+      textHash = hashText(text);
+      const told = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
+      await this.#appendTail(false, moment, told);
+    });
+    this.#isTextUntold = false;
+    this.#said = wanted;
+    this.#dropToldEdits();
+    this.#saidRevision = moment.revision;
+    if (this.#wanted === wanted) this.#editedBytes = 0;
+    this.#wroteAt = this.#clock.monotonic();
+    this.#dropOldWrites();
+    const paths = diffConfigs(before.config, wanted).map(({ scope, field }) => ({ scope, field }));
+    this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
+  }
+
+  /** Tells of the file's text as it is, also where that has been told: nothing is on its way into the file any more. */
+  async settleText(): Promise<void> {
+    if (!this.isFileBehind) this.#saidRevision = this.#newestRevision;
+    this.#isTextUntold = true;
+    await this.writeHistory(false);
+  }
+
+  /** Runs `task`, which writes the history anew, while nothing is appended to it. */
+  rewriteHistory(task: () => Promise<void>): Promise<void> {
+    return this.#historyInTurn(async () => {
+      await task();
+      this.#settle(this.#appended);
+    });
+  }
+
+  /** Of the values' file as it was last seen; one that is gone has the hash of no text. */
+  textHash(): string {
+    const text = this.files.values.text ?? "";
+    if (this.#hashed.text !== text) this.#hashed = { text, hash: hashText(text) };
+    return this.#hashed.hash;
+  }
+
+  /**
+   * What was committed by a moment goes into the history, and behind it what is to be told of the file's text of then. Throws
+   * the system's error; then the history is as it was after the last sync.
+   */
+  #appendTail(
+    isLazy: boolean,
+    { last, untold }: Moment,
+    text?: Pick<TextRecord, "text" | "over" | "of" | "since" | "isWhole">,
+  ): Promise<void> {
+    return this.#historyInTurn(async () => {
+      const end = this.#tail.findLastIndex(({ number }) => number <= last) + 1;
+      const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
+      const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
+      const through = last > 0 ? formatPosition(this.#log.id, last) : this.#through;
+      const told = text && this.#textRecord({ kind: "text", revision, ...text }, untold, through);
+      const isToldAlready = records.length === 0 && sameJson(told ?? {}, this.journal.head?.text ?? {});
+      const texts = told === undefined || isToldAlready ? [] : [told];
+      // Where nothing was told of a text yet.
+      const first = this.journal.head?.text === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
+      try {
+        if (records.length + texts.length > 0)
+          await this.journal.append([...first, ...records, ...texts], this.#written, !isLazy);
+        for (const { changes } of records) this.#written = applyChanges(this.#written, changes);
+        this.#appended = Math.max(this.#appended, end);
+        if (isLazy) return;
+        await this.journal.sync();
+      } catch (error) {
+        // As the journal is.
+        this.#written = this.#synced;
+        this.#appended = 0;
+        throw error;
+      }
+      this.#through = through;
+      this.#settle(end);
+    });
+  }
+
+  /** All that was appended to the history is on the disk, and so many commits have nothing that it lacks. */
+  #settle(commits: number): void {
+    this.#synced = this.#written;
+    this.#tail.splice(0, commits);
+    this.#appended -= commits;
+  }
+
+  #textRecord(text: TextRecord, untold: readonly ConfigEdit[], through: Position | undefined): TextRecord {
+    return {
+      ...text,
+      ...(this.#lineage !== "" && { lineage: this.#lineage }),
+      ...(untold.length > 0 && { untold }),
+      ...(through !== undefined && { through }),
+    };
+  }
+
+  #moment(): Moment {
+    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, untold: this.#untold };
+  }
+
+  get #newestRevision(): number {
+    const newest = this.#tail.findLast(({ record }) => record !== undefined)?.record;
+    return newest?.revision ?? this.journal.head?.revision ?? 0;
+  }
+
+  /** What the file says by now need not be told, nor what it is not to say any more. */
+  #dropToldEdits(): void {
+    this.#untold = this.#untold.filter(
+      ({ scope, field, value }) =>
+        !sameJson(configValue(this.#said, scope, field), value) &&
+        sameJson(configValue(this.#wanted, scope, field), value),
+    );
+  }
+
+  #dropOldWrites(): void {
+    const since = this.#clock.monotonic() - staleEditAge;
+    const firstKept = this.#recentWrites.findIndex(({ at }) => at >= since);
+    this.#recentWrites.splice(0, firstKept === -1 ? this.#recentWrites.length : firstKept);
+  }
+}
+
+/** What no revision stands for after a commit with these edits, and these changes in what is served. */
+export function untoldAfter(
+  untold: readonly ConfigEdit[],
+  edits: readonly ConfigEdit[],
+  changes: readonly ConfigPath[],
+): readonly ConfigEdit[] {
+  if (untold.length === 0 && edits.length === 0) return untold;
+  const pathOf = ({ scope, field }: ConfigPath) => joinConfigPath(scope, field);
+  const changed = new Set(changes.map(pathOf));
+  const touched = new Set([...changed, ...edits.map(pathOf)]);
+  return [...untold.filter(edit => !touched.has(pathOf(edit))), ...edits.filter(edit => !changed.has(pathOf(edit)))];
+}
+
+/** Of fields in a file's text, however deep they are indented there. */
+function mostBytes(edits: readonly ConfigEdit[]): number {
+  const bytesOf = ({ field, value }: ConfigEdit) => {
+    const text = value === undefined ? "" : JSON.stringify(value, null, 10);
+    return 3 * (field.length + text.length) + 200;
+  };
+  return edits.reduce((sum, edit) => sum + bytesOf(edit), 0);
+}
+
+function sameConfig(one: Config, other: Config): boolean {
+  return one === other || diffConfigs(one, other).length === 0;
+}

@@ -1,0 +1,255 @@
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import type { Scopes } from "../scopes.ts";
+import { servedOf } from "./document-commits.ts";
+import { interpretConfig, type Locate } from "./interpret.ts";
+import type { Journal } from "./journal/journal.ts";
+import { applyChanges, type ChangeRecord, type TextRecord } from "./journal/record.ts";
+import { JournalDamageError } from "./journal/segment.ts";
+import {
+  type Commit,
+  type Committed,
+  type DocumentCommit,
+  formatPosition,
+  numberIn,
+  type Position,
+} from "./log/commit-log.ts";
+import { type Mirror, type MirroredCommit, untoldAfter } from "./mirror.ts";
+
+/** Where a repository begins after a start. */
+export interface StartingPoint {
+  /** The journal's values; those of the newest revision, and which that is. */
+  readonly written: Config;
+  readonly recorded: Config;
+  readonly newest: number;
+  /** What the log has and the journal lacks. */
+  readonly tail: readonly MirroredCommit[];
+  readonly lineage: string;
+  /** Of the newest revision; undefined if that is not known. */
+  readonly position: Position | undefined;
+  /** What the file is to say, does not, and no revision stands for. */
+  readonly untold: readonly ConfigEdit[];
+  /** What the file says, and the revision whose values that are, as far as they are ours. */
+  readonly said: Config;
+  readonly saidRevision: number;
+  /** What the file is to say: what a person made of it, and what it does not have yet. */
+  readonly wanted: Config;
+  /** The file was edited by hand, and what it did not know of is kept beside that. */
+  readonly merged: boolean;
+}
+
+export interface RecoveryOptions {
+  readonly repo: string;
+  /** What the log has and the journal may lack. */
+  readonly unmirrored: readonly Committed<Commit>[];
+  /** Which log that is. */
+  readonly logId: string;
+  /** What the index knew of it. */
+  readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
+  /** So many entries of the log were acknowledged and cannot be read; whose they were is not known. */
+  readonly lost: number;
+  /** It was added just now: what an earlier repository of this id left in the journal is no concern of its file. */
+  readonly isNew: boolean;
+  readonly scopes: Scopes;
+  readonly locate: Locate;
+}
+
+/**
+ * Tells what the journal and the file lack of what is in the log. A file with a text of ours is behind by what was committed
+ * since that text; one with another text was edited by hand, and of what was committed since its text everything stays that
+ * the edit left alone. The journal is open. Throws the system's error.
+ */
+export async function startingPoint(mirror: Mirror, options: RecoveryOptions): Promise<StartingPoint> {
+  const { journal, files } = mirror;
+  const { content } = files;
+  const hash = mirror.textHash();
+  const { indexed, isNew, lost } = options;
+  const replayed = await replay(journal, options);
+  const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
+  if (replayed.gapTo !== undefined || given > replayed.newest) {
+    // Numbers that were given out and whose changes nobody has.
+    const records = replayed.tail.flatMap(({ record }) => record ?? []);
+    if (records.length > 0) await journal.append(records, replayed.written ?? {});
+    await journal.leap(Math.max(given, replayed.gapTo ?? 0));
+    replayed.tail = [];
+    replayed.written = undefined;
+  }
+  const { tail, lineage } = replayed;
+  const { head } = journal;
+  const written = replayed.written ?? recordedInFile(mirror, options) ?? (await journal.replay());
+  const records = tail.flatMap(({ record }) => record ?? []);
+  const recorded = records.reduce((config, { changes }) => applyChanges(config, changes), written);
+  const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
+  const text = head?.text;
+  const position = records.at(-1)?.position ?? head?.position;
+  const isNewest = text?.text === hash;
+  const earlier = isNewest || text?.over === hash ? undefined : await earlierText(journal, hash, options);
+  // A text that was recorded and never came into its place, as the daemon died before or the disk refused, left the one
+  // before it there. Only the index knows that it came.
+  const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
+  const isInPlace = isNewest || (isIndexed && text.over !== hash);
+  const newestSaid = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
+  const saidRevision = earlier?.of ?? newestSaid;
+  const isOurs = isNewest || text?.over === hash || earlier !== undefined;
+  // Of what was told as missing in the text before, the newest text has all.
+  const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
+  const known = { written, recorded, newest, tail, lineage, position, untold };
+  const lacking = saidRevision < newest ? await changesSince(journal, records, saidRevision, recorded) : [];
+  // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
+  const said =
+    content.kind === "good"
+      ? content.config
+      : applyConfigEdits(
+          recorded,
+          lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
+        );
+  if (content.kind === "broken")
+    return { ...known, said, saidRevision, wanted: applyConfigEdits(recorded, untold), merged: false };
+  // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
+  const isTakenWhole = isNew || (content.head.inTree && !isOurs);
+  if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
+  // A text of ours lacks all of it; of another one it is only known where it still says what was there before.
+  const edits: readonly ConfigEdit[] = isOurs
+    ? [...untold, ...lacking]
+    : lacking.filter(({ scope, field, before, value }) => {
+        const present = configValue(said, scope, field);
+        return sameJson(present, before) && !sameJson(present, value);
+      });
+  const wanted = edits.length > 0 ? applyConfigEdits(said, edits) : said;
+  return { ...known, said, saidRevision, wanted, merged: !isOurs && edits.length > 0 };
+}
+
+/**
+ * What the history tells of a text that is older than its newest, but not than what the log keeps: a backup has a file as it was
+ * when its turn came, and the history of a moment later. An older one was put back by hand.
+ */
+async function earlierText(
+  journal: Journal,
+  hash: string,
+  { unmirrored, logId }: RecoveryOptions,
+): Promise<TextRecord | undefined> {
+  const [oldest] = unmirrored;
+  if (oldest === undefined) return undefined;
+  try {
+    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
+      if (record.kind !== "text") continue;
+      if (record.text === hash) return record;
+      // That was the text when the log began.
+      if (numberIn(logId, record.through) < oldest.number) return undefined;
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
+  return undefined;
+}
+
+/** A field that was changed, once: what it was, and what it is to be. */
+interface Lacking extends ConfigEdit {
+  readonly before: JsonValue | undefined;
+}
+
+/** What the log has behind the journal's end. */
+interface Replayed {
+  tail: readonly MirroredCommit[];
+  /** The journal's values, where they had to be read. */
+  written: Config | undefined;
+  readonly newest: number;
+  readonly lineage: string;
+  /** What the file is to say and no revision stands for: in all, and of what was committed since the newest text. */
+  readonly untold: readonly ConfigEdit[];
+  readonly untoldSince: readonly ConfigEdit[];
+  /** Behind a gap nothing can be told; so many revisions were given out. */
+  readonly gapTo: number | undefined;
+}
+
+/** Contiguous, by lineage: an entry counts if it follows what is there, and is passed over if it is there. */
+async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
+  const { head } = journal;
+  let untold = head?.text?.untold ?? [];
+  let untoldSince: readonly ConfigEdit[] = [];
+  const told = numberIn(logId, head?.text?.through);
+  const tail: MirroredCommit[] = [];
+  let written: Config | undefined;
+  let recorded: Config = {};
+  let newest = head?.revision ?? 0;
+  let lineage = head?.segment === undefined ? undefined : head.lineage;
+  let gapTo: number | undefined;
+  for (const { number, entry } of unmirrored) {
+    const document = entry.documents.find(one => one.repo === repo);
+    if (document === undefined || number <= told) continue;
+    if (document.begins && document.revision > newest) lineage = document.lineage;
+    else if (lineage !== undefined && document.lineage !== lineage) continue;
+    if (document.revision > newest + 1) {
+      gapTo = Math.max(gapTo ?? 0, document.revision);
+    } else if (document.revision === newest + 1 && gapTo === undefined) {
+      if (written === undefined) {
+        written = await journal.replay();
+        recorded = written;
+      }
+      const record = { ...recordOf(entry, document, recorded), position: formatPosition(logId, number) };
+      const { edits } = document;
+      tail.push({ number, record, edits });
+      untold = untoldAfter(untold, edits, record.changes);
+      untoldSince = untoldAfter(untoldSince, edits, record.changes);
+      recorded = applyChanges(recorded, record.changes);
+      newest = document.revision;
+    } else if (document.revision === newest && document.served?.length === 0) {
+      // The file said something that could not be served.
+      const { edits } = document;
+      tail.push({ number, record: undefined, edits });
+      untold = untoldAfter(untold, edits, []);
+      untoldSince = untoldAfter(untoldSince, edits, []);
+    } else if (gapTo === undefined) {
+      // The history has it, but not what it left to be told.
+      untold = untoldAfter(untold, document.edits, servedOf(document));
+      untoldSince = untoldAfter(untoldSince, document.edits, servedOf(document));
+    }
+  }
+  return { tail, written, newest, lineage: lineage ?? "", untold, untoldSince, gapTo };
+}
+
+function recordOf({ documents: _, ...commit }: Commit, document: DocumentCommit, recorded: Config): ChangeRecord {
+  const { kind: __, ...who } = commit;
+  const changes = servedOf(document).map(({ scope, field, value }) => {
+    const before = configValue(recorded, scope, field);
+    return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };
+  });
+  const { lineage, revision } = document;
+  return { kind: "change", revision, ...who, ...(lineage !== "" && { lineage }), changes };
+}
+
+/** What the fields that changed after a revision were then, and are now; as far as that can be told. */
+async function changesSince(
+  journal: Journal,
+  tail: readonly ChangeRecord[],
+  after: number,
+  recorded: Config,
+): Promise<Lacking[]> {
+  const changed = new Map<string, Lacking>();
+  const add = ({ changes }: ChangeRecord) => {
+    for (const { scope, field, before } of changes)
+      changed.set(joinConfigPath(scope, field), { scope, field, before, value: configValue(recorded, scope, field) });
+  };
+  for (const record of tail.toReversed()) if (record.revision > after) add(record);
+  try {
+    for await (const record of journal.backward(journal.head?.revision ?? 0)) {
+      if (record.revision <= after) break;
+      if (record.kind === "change") add(record);
+    }
+  } catch (error) {
+    if (!(error instanceof JournalDamageError)) throw error;
+  }
+  return [...changed.values()];
+}
+
+/** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
+function recordedInFile(mirror: Mirror, { scopes, locate }: RecoveryOptions): Config | undefined {
+  const { files, journal } = mirror;
+  const { content } = files;
+  const text = journal.head?.text;
+  const tellsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
+  if (content.kind === "broken" || !tellsAll) return undefined;
+  const { stored, health } = interpretConfig(content.config, undefined, scopes, locate);
+  return health.length === 0 ? stored : undefined;
+}

@@ -1,0 +1,187 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import type { ConfigChanged } from "../../../shared/protocol.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+async function startWith(...repositories: string[]): Promise<TestDaemon> {
+  const t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  for (const id of repositories) await t.addRepository(id);
+  return t;
+}
+
+async function set(t: TestDaemon, repo: string | readonly string[], timeout: number, more: object = {}): Promise<void> {
+  const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": timeout, ...more });
+  expect(errors).toEqual([]);
+}
+
+/** What a client was told of, when all that was sent has come: repository and timeout, or that the past ends. */
+async function toldOf(client: TestClient): Promise<string[]> {
+  await client.call("key/self");
+  const told = client.events as readonly (readonly [string, string, object])[];
+  return told.flatMap(([resource, event, payload]) => {
+    if (resource !== "config") return [];
+    if (event === "position") return ["the past ends"];
+    const { repo, changes, position } = payload as ConfigChanged;
+    return [`${repo} ${changes?.["svc"]?.["timeout"]?.value}${position === undefined ? "" : " with a position"}`];
+  });
+}
+
+/** The last position that a client was told. */
+function positionOf(client: TestClient): string {
+  const told = client.events as readonly (readonly [string, string, { readonly position?: string }])[];
+  const position = told.findLast(([, , payload]) => payload.position !== undefined)?.[2].position;
+  if (position === undefined) throw new Error("no position was told");
+  return position;
+}
+
+describe("a watch from a position", () => {
+  test("tells what came after it in every repository, also in one that was added since and over a restart; then what happens", async () => {
+    await using t = await startWith("one", "two", "three");
+    const { result } = await t.owner.call("config/watch", {});
+    await set(t, "one", 1);
+    await set(t, "two", 2);
+    expect(await toldOf(t.owner)).toEqual(["one 1 with a position", "two 2 with a position"]);
+    const position = positionOf(t.owner);
+    await set(t, "one", 3);
+    await t.addRepository("four");
+    await set(t, "four", 4);
+    const text = await t.readRepository("two");
+    await t.writeRepository("two", text.replace(/"timeout": 2/, '"timeout": 5'));
+    await until(async () => (await toldOf(t.owner)).at(-1) === "two 5 with a position", "the edit by hand");
+    await t.restart();
+    await set(t, "one", 6);
+
+    const client = await t.connect();
+    const reply = await client.call("config/watch", { position });
+    expect(reply).toMatchObject({
+      errors: [],
+      result: {
+        revisions: { one: 4, two: 3, three: 1, four: 2 },
+        since: { one: 2, two: 2, four: 0 },
+      },
+    });
+    await until(async () => (await toldOf(client)).at(-1) === "the past ends", "the past");
+    const past = await toldOf(client);
+    // In order for each; between two repositories there is none.
+    expect(past.filter(told => told.startsWith("one"))).toEqual(["one 3", "one 6"]);
+    expect(past.filter(told => told.startsWith("two"))).toEqual(["two 5"]);
+    expect(past.filter(told => told.startsWith("four"))).toEqual(["four 4"]);
+    expect(past).toHaveLength(5);
+    await set(t, "three", 7);
+    expect((await toldOf(client)).slice(past.length)).toEqual(["three 7 with a position"]);
+
+    // From the beginning, which the first watch was told, it is all of it; from the newest, nothing.
+    const earlier = await t.connect();
+    await earlier.call("config/watch", { position: result.position });
+    await until(async () => (await toldOf(earlier)).at(-1) === "the past ends", "the past from the beginning");
+    expect(await toldOf(earlier)).toHaveLength(8);
+    const later = await t.connect();
+    await later.call("config/watch", { position: positionOf(client) });
+    await until(async () => (await toldOf(later)).length > 0, "the end of the past");
+    expect(await toldOf(later)).toEqual(["the past ends"]);
+  });
+
+  test("is told with nothing that happens while its past is still being told", async () => {
+    await using t = await startWith("two", "one");
+    const { result } = await t.owner.call("config/watch", { repo: "two" });
+    // More than waits for a client that does not read.
+    for (let timeout = 1; timeout <= 40; timeout++) {
+      const services = { web: { ready: `${timeout}`, image: "x".repeat(200_000) } };
+      await set(t, "one", timeout, { "svc.services": services });
+    }
+    const client = await t.connect();
+    const reading: { pause(): void; resume(): void } = Reflect.get(client.socket.io.engine.transport, "ws");
+    await client.call("config/watch", { position: result.position });
+    reading.pause();
+    await set(t, "two", 61);
+    reading.resume();
+    await until(async () => (await toldOf(client)).at(-1) === "the past ends", "the past");
+    const told = await toldOf(client);
+    expect(told).toContain("two 61");
+    expect(told.indexOf("two 61")).toBeLessThan(told.indexOf("one 40"));
+  });
+
+  test("of some repositories tells of these alone", async () => {
+    await using t = await startWith("one", "two");
+    const { result } = await t.owner.call("config/watch", {});
+    for (const repo of ["one", "two"]) await set(t, repo, 1);
+    const client = await t.connect();
+    const reply = await client.call("config/watch", { repo: ["two"], position: result.position });
+    expect(reply.result.since).toEqual({ two: 1 });
+    await until(async () => (await toldOf(client)).length > 1, "the past");
+    expect(await toldOf(client)).toEqual(["two 1", "the past ends"]);
+  });
+
+  test("is told with the last event of an atomic set, so that none of it is missed by who goes on from there", async () => {
+    await using t = await startWith("one", "two", "three");
+    await t.owner.call("config/watch", {});
+    await set(t, ["one", "two", "three"], 1, { atomic: true });
+    const told = await toldOf(t.owner);
+    expect(told.map(one => one.endsWith("with a position"))).toEqual([false, false, true]);
+  });
+
+  test("that a limited key is told grows with what it cannot see, says nothing of it, and is kept while it is away", async () => {
+    await using t = await startTestDaemon();
+    await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: 20 } }));
+    await t.restart();
+    for (const id of ["one", "hidden"]) await t.addRepository(id);
+    const tool = await t.connectWith([{ repos: ["one"], fields: ["svc.domain"], right: "read" }]);
+    const { result } = await tool.call("config/watch", { progress: true });
+    for (let timeout = 1; timeout <= 60; timeout++) await set(t, "one", timeout);
+    await toldOf(tool);
+    const position = positionOf(tool);
+    expect(position).toMatch(/^[\w-]{22}$/);
+    const again = await t.connectWith([{ repos: ["one"], fields: ["svc.domain"], right: "read" }]);
+    expect((await again.call("config/watch", { position })).errors).toEqual([]);
+    const old = await again.call("config/watch", { position: result.position });
+    expect(old).toMatchObject({ result: null, errors: [{ code: 1110, repo: "one" }] });
+  });
+
+  test("of another log, or none at all, is 1110 with the one to go on from", async () => {
+    await using home = await temporaryFolder();
+    const first = await startTestDaemon({ home: home.path });
+    await first.addRepository("one");
+    const { result: before } = await first.owner.call("config/watch", {});
+    await first[Symbol.asyncDispose]();
+    await rm(join(home.path, "log"), { recursive: true });
+    await using t = await startTestDaemon({ home: home.path });
+    await set(t, "one", 1);
+    for (const position of [before.position, "", "no position", "A".repeat(22)]) {
+      const { errors } = await t.owner.call("config/watch", { position });
+      if (position === "") expect(errors).toEqual([]);
+      else expect(errors).toMatchObject([{ code: 1110, details: { position: expect.stringMatching(/^[\w-]{22}$/) } }]);
+    }
+    const { errors } = await t.owner.call("config/watch", { position: before.position, since: { one: 1 } });
+    expect(errors).toMatchObject([{ code: 1101 }]);
+    const told = (await t.owner.call("config/watch", { position: before.position })).errors[0]?.details?.["position"];
+    await set(t, "one", 2);
+    const client = await t.connect();
+    await client.call("config/watch", { position: String(told) });
+    await until(async () => (await toldOf(client)).length > 1, "the past");
+    expect(await toldOf(client)).toEqual(["one 2", "the past ends"]);
+  });
+
+  test("is what the typed client goes on from", async () => {
+    await using t = await startWith("one", "two");
+    const { result } = await t.owner.call("config/watch", {});
+    await set(t, "one", 1);
+    await set(t, "two", 2);
+    using client = await connect({ home: t.homeFolder });
+    const stop = new AbortController();
+    const seen: string[] = [];
+    for await (const [resource, event, payload] of client.watchEverything({
+      position: result.position ?? "",
+      signal: stop.signal,
+    })) {
+      if (resource !== "config" || event !== "changed") continue;
+      seen.push(`${payload.repo} ${payload.revision}`);
+      if (seen.length === 2) await set(t, "one", 3);
+      if (seen.length === 3) stop.abort();
+    }
+    expect(seen.toSorted()).toEqual(["one 2", "one 3", "two 2"]);
+    expect(seen.at(-1)).toBe("one 3");
+  });
+});

@@ -1,0 +1,102 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon } from "../../../helpers/daemon.ts";
+import { systemError, type WatchedFileSystem, watchFileSystem } from "../../../helpers/file-system.ts";
+import { saveByRename } from "../../../helpers/shop.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+const mainText = `{ "config": { "svc": { "timeout": 30, "domain": "main.test" } } }\n`;
+const otherText = `{ "config": { "svc": { "timeout": 60, "refresh_day": 3 } } }\n`;
+
+/** A daemon with an in-tree repository, `site`, that has no git folder, so that all is beside its file. */
+async function startTree(fileSystem: WatchedFileSystem) {
+  const above = await temporaryFolder();
+  const folder = join(above.path, "site");
+  const file = join(folder, ".repoconf.json");
+  await mkdir(folder);
+  await writeFile(file, mainText);
+  const t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+  await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  return {
+    t,
+    file,
+    folder,
+    values: async () => (await t.owner.call("config/list", { repo: "site", stored: true })).result,
+    history: async () =>
+      (await t.owner.call("history/list", { repo: "site" })).result.map(
+        ({ revision, source }) => `${revision} ${source}`,
+      ),
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a set into a work tree", () => {
+  test("has its text on the disk, then is in the log, then in the history, and in the file before the reply", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(fileSystem);
+    await tree.t.owner.call("file/read", { repo: "site" });
+    fileSystem.calls.splice(0);
+    await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    expect(await readFile(tree.file, "utf8")).toBe(mainText.replace("30", "31"));
+    const place = (path: string) =>
+      path.includes("/log/") ? "log" : path.endsWith(".jsonl") ? "history" : path.endsWith(".tmp") ? "text" : "folder";
+    const steps = fileSystem.calls
+      .filter(({ operation }) => ["sync", "datasync", "rename"].includes(operation))
+      .map(({ operation, path }) => `${place(path)} ${operation}`);
+    expect(steps.slice(0, 5)).toEqual(["text sync", "log datasync", "history datasync", "text rename", "folder sync"]);
+  });
+
+  test("comes behind what git puts there before it is in the log, and changes only its own field of that", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(fileSystem);
+    let isSwitched = false;
+    fileSystem.before = async ({ operation, path }) => {
+      if (operation !== "sync" || !path.endsWith(".tmp") || isSwitched) return;
+      isSwitched = true;
+      await saveByRename(tree.file, otherText);
+    };
+    const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    expect(errors).toEqual([]);
+    expect(await readFile(tree.file, "utf8")).toBe(otherText.replace("60", "31"));
+    expect(await tree.values()).toEqual({ svc: { timeout: 31, refresh_day: 3 } });
+    expect(await tree.history()).toEqual(["3 set", "2 file", "1 set"]);
+  });
+
+  test("is in the history, and the file wins as a whole, where git puts another branch there when it is in the log", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(fileSystem);
+    let isSwitched = false;
+    fileSystem.after = ({ operation, path }) => {
+      if (operation === "datasync" && path.includes("/log/") && !isSwitched) isSwitched = true;
+    };
+    fileSystem.before = async ({ operation, path }) => {
+      if (isSwitched && operation === "rename" && path.endsWith(".tmp")) {
+        fileSystem.before = () => {};
+        await saveByRename(tree.file, otherText);
+      }
+    };
+    const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    expect(errors).toEqual([]);
+    expect(await readFile(tree.file, "utf8")).toBe(otherText);
+    expect(await tree.values()).toEqual({ svc: { timeout: 60, refresh_day: 3 } });
+    expect(await tree.history()).toEqual(["3 file", "2 set", "1 set"]);
+    expect(await readdir(tree.folder)).toEqual([".repoconf.json"]);
+  });
+
+  test("that the log refuses leaves nothing beside the file", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree(fileSystem);
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "write" && path.includes("/log/")) throw systemError("ENOSPC");
+    };
+    const { errors } = await tree.t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });
+    expect(errors).toMatchObject([{ code: 1108 }]);
+    fileSystem.before = () => {};
+    expect(await readdir(tree.folder)).toEqual([".repoconf.json"]);
+    expect(await readFile(tree.file, "utf8")).toBe(mainText);
+  });
+});

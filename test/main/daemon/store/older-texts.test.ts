@@ -1,0 +1,44 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
+import { freezeHome } from "../../../helpers/frozen-home.ts";
+import { saveByRename, startShop } from "../../../helpers/shop.ts";
+
+/** The newest three of the history, and the timeout in service and in the file. */
+async function told(t: TestDaemon) {
+  const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
+  const list = await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" });
+  const text = await t.readRepository("shop");
+  return {
+    history: result.map(({ revision, source }) => `${revision} ${source}`),
+    timeout: list.result["svc"]?.["timeout"],
+    inFile: Number(/"timeout": (\d+)/.exec(text)?.[1]),
+  };
+}
+
+test("a text of ours that is older than the newest is no edit by hand while the log has what came since: so a backup has it", async () => {
+  await using shop = await startShop();
+  await shop.set({ "svc.timeout": 31 });
+  const older = await shop.read();
+  for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
+  await using frozen = await freezeHome(shop.t.homeFolder);
+  await saveByRename(join(frozen.path, "repos/shop.json"), older);
+  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  expect(await told(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
+});
+
+test("put back by hand when all is where it belongs it is an edit like any other", async () => {
+  await using shop = await startShop();
+  await shop.set({ "svc.timeout": 31 });
+  const older = await shop.read();
+  for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
+  await using frozen = await freezeHome(shop.t.homeFolder);
+  const stopped = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  await stopped.owner.call("config/list", { repo: "shop" });
+  await stopped[Symbol.asyncDispose]();
+  await writeFile(join(frozen.path, "repos/shop.json"), older);
+  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  expect(await told(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
+  expect(await readFile(join(frozen.path, "repos/shop.json"), "utf8")).toBe(older);
+});

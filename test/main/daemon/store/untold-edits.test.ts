@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestDaemon, until } from "../../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
+import { saveByRename, shopText } from "../../../helpers/shop.ts";
+import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
+
+/*
+ * The file says something that cannot be used, the last good value serves, and that one is set: nothing in service changes,
+ * so there is no revision, but the file is to say it.
+ */
+
+test("what the file alone is to say is not lost with a restart, though the log has let go of it and the file could not be written", async () => {
+  await using home = await temporaryFolder();
+  const fileSystem = watchFileSystem();
+  const options = { home: home.path, fileSystem, sweepInterval: 3_600_000 };
+  const t = await startTestDaemon(options);
+  const file = t.repositoryFile("shop");
+  await t.writeRepository("shop", shopText);
+  await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
+  await saveByRename(file, shopText.replace("30,", `"soon",`));
+  const health = async () => (await t.owner.call("repo/list")).result[0]?.health ?? [];
+  await until(async () => (await health()).length > 0, "the bad value");
+  const { revision } = await t.owner.call("config/list", { repo: "shop" });
+
+  const refuse = ({ operation, path }: { readonly operation: string; readonly path: string }) => {
+    if (operation === "rename" && path.endsWith("shop.json")) throw systemError("EACCES");
+  };
+  fileSystem.before = refuse;
+  const { result } = await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });
+  expect(result).toMatchObject([{ revision, mirrored: false, mirrorProblem: "EACCES" }]);
+  await t[Symbol.asyncDispose]();
+  // Nothing holds on to the log: a file may stay as it is for long.
+  expect(await readdir(join(home.path, "log"))).toHaveLength(1);
+
+  await using again = await startTestDaemon(options);
+  const flushed = await again.owner.call("config/set", { repo: "shop", flush: true, "svc.domain": "a.test" });
+  expect(flushed.result).toMatchObject([{ mirrored: false }]);
+  fileSystem.before = () => {};
+  await again.owner.call("config/set", { repo: "shop", flush: true, "svc.domain": "b.test" });
+  const text = await again.readRepository("shop");
+  expect(text).toContain(`"timeout": 30, // half a minute`);
+  expect(text).toContain("b.test");
+});

@@ -1,0 +1,46 @@
+import { readdir, readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DurableTextFile } from "../../../main/files/durable-text-file.ts";
+import type { FileSystem } from "../../../main/files/file-system.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+function fileIn(folder: string, fileSystem: FileSystem) {
+  const path = join(folder, "keys.json");
+  const options = { path, temporaryFolder: folder, mode: 0o600, maximumBytes: 1_000, fileSystem };
+  return { path, file: new DurableTextFile(options) };
+}
+
+test("a temporary file that somebody tidied away is written once more", async () => {
+  await using folder = await temporaryFolder();
+  const fileSystem = watchFileSystem();
+  const { file, path } = fileIn(folder.path, fileSystem);
+  let isTidied = false;
+  fileSystem.before = async ({ operation }) => {
+    if (operation !== "rename" || isTidied) return;
+    isTidied = true;
+    for (const name of await readdir(folder.path)) await unlink(join(folder.path, name));
+  };
+  await file.write("text\n");
+  expect(isTidied).toBe(true);
+  expect(await readFile(path, "utf8")).toBe("text\n");
+});
+
+test("a file whose folder cannot be synced is what it was: what is told as not written may not be there", async () => {
+  await using folder = await temporaryFolder();
+  const fileSystem = watchFileSystem();
+  const { file, path } = fileIn(folder.path, fileSystem);
+  await file.write("before\n");
+  let isFailing = true;
+  fileSystem.before = call => {
+    if (call.operation !== "sync" || call.path !== folder.path || !isFailing) return;
+    isFailing = false;
+    throw systemError("EIO");
+  };
+  await expect(file.write("after\n")).rejects.toThrow("EIO");
+  expect(await readFile(path, "utf8")).toBe("before\n");
+  expect(await readdir(folder.path)).toEqual(["keys.json"]);
+  await file.write("after\n");
+  expect(await readFile(path, "utf8")).toBe("after\n");
+});

@@ -1,0 +1,138 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { type FileCall, systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { freezeHome } from "../helpers/frozen-home.ts";
+import { startShop } from "../helpers/shop.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const noSweeps = { sweepInterval: 3_600_000 };
+const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
+
+describe("what a review of the log found", () => {
+  test("a start lets go of nothing that a repository it has not come to yet needs: a kill during it loses no set", async () => {
+    await using home = await temporaryFolder();
+    const ids = ["one", "two", "three"];
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noSweeps });
+    for (const id of ids) await t.addRepository(id);
+    for (const id of ids) await t.owner.call("file/read", { repo: id });
+    fileSystem.before = call => {
+      if (call.operation === "open" && ids.some(id => isHistoryOf(id, call))) throw systemError("EIO");
+    };
+    for (const repo of ids) await t.owner.call("config/set", { repo, "svc.timeout": 31 });
+    await using killed = await freezeHome(home.path);
+
+    const starting = watchFileSystem();
+    const gate = Promise.withResolvers<void>();
+    starting.before = async call => {
+      if (call.operation === "open" && ["two", "three"].some(id => isHistoryOf(id, call))) await gate.promise;
+    };
+    const opening = startTestDaemon({ home: killed.path, fileSystem: starting, ...noSweeps });
+    const isInFile = async () => (await readFile(join(killed.path, "repos/one.json"), "utf8")).includes("31");
+    await until(isInFile, "the file of the first");
+    // Time to let go of what nobody needs.
+    await delay(50);
+    await using killedAgain = await freezeHome(killed.path);
+    gate.resolve();
+    await (await opening)[Symbol.asyncDispose]();
+
+    await using again = await startTestDaemon({ home: killedAgain.path, ...noSweeps });
+    for (const repo of ids) {
+      const { result } = await again.owner.call("config/list", { repo, field: "svc.timeout" });
+      expect(result, repo).toEqual({ svc: { timeout: 31 } });
+    }
+  });
+
+  test("a set is refused while its history cannot be read, also where nothing is stored yet", async () => {
+    await using home = await temporaryFolder();
+    const first = await startTestDaemon({ home: home.path, ...noSweeps });
+    await first.addRepository("shop");
+    await first[Symbol.asyncDispose]();
+    const fileSystem = watchFileSystem();
+    fileSystem.before = call => {
+      if (call.operation === "open" && isHistoryOf("shop", call)) throw systemError("EACCES");
+    };
+    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noSweeps });
+    const set = () => t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
+    expect((await set()).errors).toMatchObject([{ code: 1108 }]);
+    fileSystem.before = () => {};
+    expect(await set()).toMatchObject({ result: [{ revision: 2, mirrored: true }], errors: [] });
+    const { result } = await t.owner.call("history/list", { repo: "shop" });
+    expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
+  });
+
+  test("a watch from a position that the history does not reach back to is 1110, also where its files went by their bytes", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { bytes: 65_536 } }));
+    await t.restart();
+    await t.addRepository("shop");
+    const { result } = await t.owner.call("config/watch", { repo: "shop" });
+    const oldest = async () => {
+      const names = (await readdir(join(t.homeFolder, "journal"))).flatMap(
+        name => /-(\d+)\.jsonl$/.exec(name)?.[1] ?? [],
+      );
+      return names.length === 0 ? 0 : Math.min(...names.map(Number));
+    };
+    for (let timeout = 1; (await oldest()) === 0; timeout++) {
+      const services = { web: { ready: `${timeout}`, image: "x".repeat(2_000) } };
+      await t.owner.call("config/set", { repo: "shop", flush: true, "svc.services": services });
+    }
+    const { errors } = await t.owner.call("config/watch", { repo: "shop", position: result.position ?? "" });
+    expect(errors).toMatchObject([{ code: 1110 }]);
+  });
+
+  test("what came back to what it was is told to a watch from before, over a restart too", async () => {
+    await using t = await startTestDaemon(noSweeps);
+    await t.addRepository("shop");
+    await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 });
+    const { result } = await t.owner.call("config/watch", { repo: "shop" });
+    // One write of both: the file says what it said.
+    await Promise.all([2, 1].map(timeout => t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout })));
+    await t.owner.call("file/read", { repo: "shop" });
+    await t.restart();
+    await t.owner.call("config/list", { repo: "shop" });
+    const client = await t.connect();
+    const reply = await client.call("config/watch", { repo: "shop", position: result.position ?? "" });
+    expect(reply.result).toMatchObject({ revisions: { shop: 4 }, since: { shop: 2 } });
+    // Until the past has been told it is the position to go on from.
+    expect(reply.result.position).toBeDefined();
+    const past = [await client.nextChange(), await client.nextChange()];
+    expect(past.map(({ revision }) => revision)).toEqual([3, 4]);
+  });
+
+  test("a set that the work tree does not have yet stays where its repository is renamed", async () => {
+    await using above = await temporaryFolder();
+    const folder = join(above.path, "site");
+    await mkdir(folder);
+    await writeFile(join(folder, ".repoconf.json"), `{ "config": { "svc": { "timeout": 30 } } }\n`);
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ fileSystem, ...noSweeps });
+    await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+    await t.owner.call("file/read", { repo: "site" });
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "rename" && path.includes(".repoconf.json")) throw systemError("EACCES");
+    };
+    const { result } = await t.owner.call("config/set", { repo: "site", flush: true, "svc.timeout": 31 });
+    expect(result).toMatchObject([{ mirrored: false }]);
+    expect((await t.owner.call("repo/update", { repo: "site", name: "another" })).errors).toEqual([]);
+    fileSystem.before = () => {};
+    const text = (await t.owner.call("file/read", { repo: "site" })).result.text;
+    expect(text).toContain(`"timeout": 31`);
+    const history = (await t.owner.call("history/list", { repo: "site" })).result;
+    expect(history.map(({ source }) => source)).toEqual(["set", "set"]);
+  });
+
+  test("nothing of a file stays behind in the home when its repository is removed, or it is written anew", async () => {
+    await using shop = await startShop();
+    const left = async () => (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop"));
+    await shop.set({ "svc.timeout": 31 });
+    await shop.t.owner.call("file/restore", { repo: "shop" });
+    expect(await left()).toEqual([]);
+    await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 32 });
+    await shop.t.owner.call("repo/remove", { repo: "shop" });
+    expect(await left()).toEqual([]);
+  });
+});
