@@ -98,6 +98,8 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     addRepository: async id => {
       const reply = await owner.call("repo/add", { name: id ?? "a repository", ...(id !== undefined && { id }) });
       if (reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
+      // Nothing of it is written behind what a test does next.
+      await owner.call("file/read", { repo: reply.result.id });
       return reply.result.id;
     },
     repositoryFile: id => join(folder, "repos", `${id}.json`),
