@@ -77,6 +77,16 @@ export async function readAll(handle: promises.FileHandle, length: number, posit
   return bytes;
 }
 
+/** Puts what was written to a file on the disk. Throws the system's error. */
+export async function syncFile(path: string, fileSystem: FileSystem): Promise<void> {
+  const handle = await fileSystem.open(path, "r+");
+  try {
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
 /** The error code of a failed system call, such as "ENOENT"; undefined for any other error. */
 export function systemErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;

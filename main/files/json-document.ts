@@ -128,9 +128,7 @@ export class JsonDocument {
    * DocumentTooLargeError or the system's error.
    */
   async prepare(value: JsonObject): Promise<void> {
-    const { text } = this.#textOf(value);
-    if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
-    await this.#file.prepare(text);
+    await this.#file.prepare(this.#fittingTextOf(value).text);
     try {
       this.#assertUntouched();
     } catch (error) {
@@ -198,10 +196,15 @@ export class JsonDocument {
     return this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
   }
 
-  async #replace(value: JsonObject): Promise<void> {
+  #fittingTextOf(value: JsonObject): JsonText {
     const json = this.#textOf(value);
+    if (Buffer.byteLength(json.text) > this.#maximumBytes) throw new DocumentTooLargeError();
+    return json;
+  }
+
+  async #replace(value: JsonObject): Promise<void> {
+    const json = this.#fittingTextOf(value);
     const { text } = json;
-    if (Buffer.byteLength(text) > this.#maximumBytes) throw new DocumentTooLargeError();
     const recorded = this.#record?.(text);
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});

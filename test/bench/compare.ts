@@ -34,6 +34,11 @@ export async function compare(
   });
 }
 
+/** How long a call takes, one at a time, in milliseconds. */
+export function timeOf(machine: Machine, name: string, call: Call): Contender {
+  return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
+}
+
 /** What a call costs the process that answers it, while 64 at once are asked. */
 export function processorTimeOf(machine: Machine, name: string, server: Started, call: Call): Contender {
   return {

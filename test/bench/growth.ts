@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Socket } from "socket.io-client";
-import { atMost, type Compared, compare, processorTimeOf } from "./compare.ts";
-import { type Call, rateOf } from "./figures.ts";
+import { atMost, type Compared, compare, processorTimeOf, timeOf } from "./compare.ts";
 import { makeHome, repositoryId } from "./homes.ts";
 import type { Machine, Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
@@ -31,12 +30,12 @@ async function moreFields(machine: Machine): Promise<Row[]> {
     setters.push({ fields, socket, scope: "wide" });
     const args = { repo, scope: "wide" };
     await prepare(bare, { replies: { "config/list": await ask(socket, "config/list", args) } });
-    const own = contender(
+    const own = timeOf(
       machine,
       "Repoconf",
       calls(socket, "config/list", () => args),
     );
-    const other = contender(
+    const other = timeOf(
       machine,
       "bare Socket.IO, the same reply",
       calls(bare, "config/list", () => args),
@@ -72,7 +71,7 @@ async function moreFields(machine: Machine): Promise<Row[]> {
       count += 1;
       return { repo, "wide.field_0": count };
     });
-    return contender(machine, `set among ${fields.toLocaleString("en")} fields`, call);
+    return timeOf(machine, `set among ${fields.toLocaleString("en")} fields`, call);
   });
   for (const one of larger)
     if (small !== undefined)
@@ -111,7 +110,7 @@ async function moreHistory(machine: Machine): Promise<Row[]> {
     await setTimes(socket, repositoryId(index), revisions);
   }
   const [small, ...larger] = journals.map((revisions, index) =>
-    contender(
+    timeOf(
       machine,
       `set on a journal of ${revisions.toLocaleString("en")} revisions`,
       sets(socket, () => repositoryId(index)),
@@ -141,8 +140,4 @@ async function setTimes(socket: Socket, repo: string, times: number): Promise<vo
       ),
     );
   }
-}
-
-function contender(machine: Machine, name: string, call: Call) {
-  return { name, run: async () => 1_000 / (await rateOf(call, 1, machine.slice)) };
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Socket } from "socket.io-client";
-import { atLeast, atMost, type Compared, compare } from "./compare.ts";
+import { atLeast, atMost, type Compared, compare, timeOf } from "./compare.ts";
 import { type Etcd, etcdCommand, startEtcd } from "./etcd.ts";
 import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryFile, repositoryId, twentyFields } from "./homes.ts";
@@ -23,26 +23,24 @@ export const set: Section = {
   title: "Durable set of one field, one at a time",
   run: machine =>
     onBed(machine, 1, async ({ ours, bare, etcd }) => {
-      const time = (name: string, call: Call) => ({
-        name,
-        run: async () => 1_000 / (await rateOf(call, 1, machine.slice)),
-      });
       const bareCall = calls(bare, "config/set", () => ({ repo: repositoryId(0), "svc.timeout": 1 }));
       return compare(
         machine,
         "one at a time",
         "ms",
-        time(
+        timeOf(
+          machine,
           "Repoconf",
           sets(ours, () => repositoryId(0)),
         ),
         [
-          { contender: time(floorName, bareCall), goal: atMost(0.9) },
+          { contender: timeOf(machine, floorName, bareCall), goal: atMost(0.9) },
           ...(etcd === undefined
             ? []
             : [
                 {
-                  contender: time(
+                  contender: timeOf(
+                    machine,
                     "etcd put",
                     puts(etcd, () => "svc"),
                   ),
@@ -73,17 +71,16 @@ export const setInTree: Section = {
       replies: { "config/set": reply },
       write: { folder: await machine.newFolder("floor"), text },
     });
-    const time = (name: string, call: Call) => ({
-      name,
-      run: async () => 1_000 / (await rateOf(call, 1, machine.slice)),
-    });
-    const own = time(
+    const own = timeOf(
+      machine,
       "Repoconf",
       sets(ours, () => repo),
     );
     const bareCall = calls(bare, "config/set", () => ({ repo, "svc.timeout": 1 }));
     const goal = { text: "not slower than before the log: at most 2.6", isMet: atMost(2.6).isMet };
-    const rows = await compare(machine, "one at a time", "ms", own, [{ contender: time(floorName, bareCall), goal }]);
+    const rows = await compare(machine, "one at a time", "ms", own, [
+      { contender: timeOf(machine, floorName, bareCall), goal },
+    ]);
     ours.close();
     bare.close();
     return rows;

@@ -8,16 +8,12 @@ const restFactor = 10;
 /** Mirrors written at once: they must not keep the log's sync waiting. */
 const width = 8;
 
-interface Pace {
-  /** By the clock's `monotonic()`. */
-  readonly notBefore: number;
-}
-
 /** Lets histories and files follow the log, each at its own pace and all within a budget; who waits longest comes first. */
 export class MirrorSchedule {
   readonly #clock: Clock;
   readonly #inTurn = pLimit(width);
-  readonly #paces = new WeakMap<Repository, Pace>();
+  /** When the next mirror may come at the earliest, by the clock's `monotonic()`. */
+  readonly #notBefore = new WeakMap<Repository, number>();
   /** What lacks something, and what calls its next mirror off. */
   readonly #behind = new Map<Repository, (() => void) | undefined>();
   /** After each mirror that was written. */
@@ -29,14 +25,9 @@ export class MirrorSchedule {
     this.#onWritten = onWritten;
   }
 
-  /** Repositories whose history or file lacks something. */
-  get behind(): Iterable<Repository> {
-    return this.#behind.keys();
-  }
-
   want(repository: Repository): void {
     if (this.#closed || this.#behind.has(repository)) return;
-    const { notBefore } = this.#paces.get(repository) ?? { notBefore: 0 };
+    const notBefore = this.#notBefore.get(repository) ?? 0;
     this.#behind.set(repository, undefined);
     this.#schedule(repository, Math.max(0, notBefore - this.#clock.monotonic()));
   }
@@ -79,7 +70,7 @@ export class MirrorSchedule {
     const ended = this.#clock.monotonic();
     const duration = ended - began;
     const pause = written === true ? Math.max(shortestPause, restFactor * duration) : Math.max(retryPause, duration);
-    this.#paces.set(repository, { notBefore: ended + pause });
+    this.#notBefore.set(repository, ended + pause);
     if (this.#closed) return;
     if (this.#behind.has(repository)) {
       if (repository.mirror.isBehind) this.#schedule(repository, pause);

@@ -39,6 +39,7 @@ const noText = { text: "", hash: hashText("") };
 export class Mirror {
   readonly files: RepositoryFiles;
   readonly journal: Journal;
+  readonly #log: CommitLog;
   readonly #clock: Clock;
   readonly #inTurn = pLimit(1);
   /** Which of the repositories that had this id. */
@@ -69,8 +70,6 @@ export class Mirror {
   #recentWrites: RecentWrite[] = [];
   #hashed = noText;
   #wroteAt = Number.NEGATIVE_INFINITY;
-
-  readonly #log: CommitLog;
   /** What the file said that the last write replaced. */
   #replaced: Config = {};
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
 import { type Clock, timeText } from "../../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
-import { type FileSystem, systemErrorCode, writeAll } from "../../../files/file-system.ts";
+import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
 import type { Position } from "../log/commit-log.ts";
 import {
   applyChanges,
@@ -220,7 +220,7 @@ export class Journal {
     const head = this.#head;
     if (head?.segment === undefined || head === this.#synced) return;
     try {
-      await this.#syncFile(head.segment);
+      await syncFile(head.segment.path, this.#options.fileSystem);
     } catch (error) {
       await this.#cut();
       throw error;
@@ -234,15 +234,6 @@ export class Journal {
     if (!this.#compactionDue || head.segment === undefined) return;
     this.#compactionDue = false;
     void this.#compact(head.segment);
-  }
-
-  async #syncFile({ path }: Segment): Promise<void> {
-    const handle = await this.#options.fileSystem.open(path, "r+");
-    try {
-      await handle.datasync();
-    } finally {
-      await handle.close();
-    }
   }
 
   async #cut(): Promise<void> {
@@ -394,7 +385,8 @@ export class Journal {
   async #begin(head: JournalHead, records: readonly JournalRecord[], config: Config): Promise<JournalHead> {
     const { id, folder, fileSystem, clock } = this.#options;
     // What comes before it is on the disk first.
-    if (head.segment !== undefined && head !== this.#synced) await this.#syncFile(head.segment);
+    if (head.segment !== undefined && head !== this.#synced)
+      await syncFile(head.segment.path, this.#options.fileSystem);
     const generation = head.segment?.generation ?? 0;
     const { revision } = head;
     const segment: Segment = { path: join(folder, `${id}.${generation}-${revision}.jsonl`), generation, revision };

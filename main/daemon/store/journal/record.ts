@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../../shared/config.ts";
 import type { FileStamp } from "../../../files/durable-text-file.ts";
+import { editsOf } from "../document-commits.ts";
 import type { Position } from "../log/commit-log.ts";
 import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store.ts";
 
@@ -99,8 +100,5 @@ export function parseLine(line: string): JournalLine | undefined {
 
 /** The configuration after a change. */
 export function applyChanges(config: Config, changes: readonly RecordedDifference[]): Config {
-  return applyConfigEdits(
-    config,
-    changes.map(({ scope, field, after }) => ({ scope, field, value: after })),
-  );
+  return applyConfigEdits(config, editsOf(changes));
 }

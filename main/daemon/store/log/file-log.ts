@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import pLimit from "p-limit";
 import type { Clock } from "../../../clock.ts";
 import { syncFolder } from "../../../files/durable-text-file.ts";
-import { type FileSystem, systemErrorCode, writeAll } from "../../../files/file-system.ts";
+import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
 import { AppendError, type Appending, type CommitLog, type Committed, type LogNumber } from "./commit-log.ts";
 import { type Frame, formatFrame } from "./frame.ts";
 import { type FoundSegment, recover } from "./recover.ts";
@@ -417,13 +417,4 @@ function sequenceOf(path: string): number {
 
 function newId(): string {
   return randomBytes(6).toString("hex");
-}
-
-async function syncFile(path: string, fileSystem: FileSystem): Promise<void> {
-  const handle = await fileSystem.open(path, "r+");
-  try {
-    await handle.datasync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -17,23 +17,26 @@ async function told(t: TestDaemon) {
   };
 }
 
-test("a text of ours that is older than the newest is no edit by hand while the log has what came since: so a backup has it", async () => {
+/** The text with the first of three sets, and the home after all of them, as a kill leaves it. */
+async function setThrice() {
   await using shop = await startShop();
   await shop.set({ "svc.timeout": 31 });
   const older = await shop.read();
   for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
-  await using frozen = await freezeHome(shop.t.homeFolder);
+  return { older, frozen: await freezeHome(shop.t.homeFolder) };
+}
+
+test("a text of ours that is older than the newest is no edit by hand while the log has what came since: so a backup has it", async () => {
+  const { older, frozen } = await setThrice();
+  await using _frozen = frozen;
   await saveByRename(join(frozen.path, "repos/shop.json"), older);
   await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
   expect(await told(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
 });
 
 test("put back by hand when all is where it belongs it is an edit like any other", async () => {
-  await using shop = await startShop();
-  await shop.set({ "svc.timeout": 31 });
-  const older = await shop.read();
-  for (const timeout of [32, 33]) await shop.set({ "svc.timeout": timeout });
-  await using frozen = await freezeHome(shop.t.homeFolder);
+  const { older, frozen } = await setThrice();
+  await using _frozen = frozen;
   const stopped = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
   await stopped.owner.call("config/list", { repo: "shop" });
   await stopped[Symbol.asyncDispose]();
