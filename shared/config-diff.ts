@@ -1,11 +1,26 @@
 import { type Config, configEntries, configValue } from "./config.ts";
-import type { ConfigPath } from "./config-path.ts";
+import { type ConfigPath, joinConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
 
 /** One field that differs between two stored configurations. Absent: not stored on that side. */
 export interface StoredDifference extends ConfigPath {
   readonly before?: JsonValue;
   readonly after?: JsonValue;
+}
+
+/** What differs between two stored configurations at these fields: first what `after` holds, then what it no longer holds. */
+export function differencesAt(paths: readonly ConfigPath[], before: Config, after: Config): StoredDifference[] {
+  const [there, gone]: [StoredDifference[], StoredDifference[]] = [[], []];
+  const unique =
+    paths.length === 1 ? paths : new Map(paths.map(path => [joinConfigPath(path.scope, path.field), path])).values();
+  for (const { scope, field } of unique) {
+    const [previous, value] = [configValue(before, scope, field), configValue(after, scope, field)];
+    if (value === undefined) {
+      if (previous !== undefined) gone.push({ scope, field, before: previous });
+    } else if (!sameJson(previous, value))
+      there.push({ scope, field, ...(previous !== undefined && { before: previous }), after: value });
+  }
+  return [...there, ...gone];
 }
 
 /** What differs between two stored configurations, field by field: first what `after` holds, then what it no longer holds. */

@@ -1,4 +1,4 @@
-import { applyConfigEdits, type ConfigEdit, configValue } from "../../shared/config.ts";
+import { type ConfigEdit, configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import { allows, allowsAnyField } from "../../shared/grants.ts";
@@ -224,7 +224,12 @@ export class ConfigChanges {
     state: RepositoryState,
     edits: readonly ConfigEdit[],
   ): { culprit: ConfigEdit; broken: BrokenReference } | undefined {
-    for (const broken of this.#scopes.brokenReferences(applyConfigEdits(state.stored ?? {}, edits))) {
+    const stored = state.stored ?? {};
+    const storedAt = (scope: string, field: string) => {
+      const edit = edits.findLast(one => one.scope === scope && one.field === field);
+      return edit === undefined ? configValue(stored, scope, field) : edit.value;
+    };
+    for (const broken of this.#scopes.brokenReferences(storedAt)) {
       const { scope, field, target } = broken;
       const culprit =
         edits.find(edit => edit.scope === scope && edit.field === field) ??

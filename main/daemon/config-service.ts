@@ -61,8 +61,14 @@ export class ConfigService {
     }
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
     // Made once for a state and a key's grants.
-    const isShared = path === undefined && (config === readable || config === state.stored);
-    return { config: path === undefined ? config : narrow(config, path), revision: state.revision, isShared };
+    const isShared = config === readable || config === state.stored;
+    if (path?.scope !== undefined && path.field === undefined && isShared)
+      return { config: this.#views.scopeOf(config, path.scope), revision: state.revision, isShared };
+    return {
+      config: path === undefined ? config : narrow(config, path),
+      revision: state.revision,
+      isShared: path === undefined && isShared,
+    };
   }
 
   /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */

@@ -14,6 +14,7 @@ export class ConfigViews {
   readonly #scopes: Scopes;
   #defaults: Config;
   #views = new WeakMap<RepositoryState, Views>();
+  readonly #scopesOf = new WeakMap<Config, Map<string, Config>>();
 
   constructor(scopes: Scopes) {
     this.#scopes = scopes;
@@ -27,6 +28,21 @@ export class ConfigViews {
     if (view === undefined) {
       view = readableConfig(effective, state.id, grants);
       readable.set(grants, view);
+    }
+    return view;
+  }
+
+  /** One scope of a configuration that never changes, with all its fields; the same object each time. */
+  scopeOf(config: Config, scope: string): Config {
+    let views = this.#scopesOf.get(config);
+    if (views === undefined) {
+      views = new Map();
+      this.#scopesOf.set(config, views);
+    }
+    let view = views.get(scope);
+    if (view === undefined) {
+      view = { [scope]: Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {} };
+      views.set(scope, view);
     }
     return view;
   }

@@ -34,7 +34,12 @@ export interface Scope {
   readonly name: string;
   readonly schema: ScopeSchema;
   readonly fields: ReadonlyMap<string, Field>;
+  /** The fields whose value is a key of another one, and that one (`x-keyOf`). */
+  readonly references: ReadonlyMap<string, string>;
 }
+
+/** The stored value of a field; undefined if there is none. */
+export type StoredValue = (scope: string, field: string) => JsonValue | undefined;
 
 /** A schema that cannot be used; `message` says why. */
 export class ScopeSchemaError extends Error {
@@ -88,18 +93,15 @@ export class Scopes {
   effective(stored: Config): Config {
     const result: { [scope: string]: { [field: string]: JsonValue } } = {};
     for (const [scope, defaults] of Object.entries(this.#defaults)) {
-      const fields: { [field: string]: JsonValue } = { ...defaults };
-      for (const field of Object.keys(defaults)) {
-        const value = configValue(stored, scope, field);
-        if (value !== undefined) fields[field] = value;
-      }
+      const fields: { [field: string]: JsonValue } = {};
+      for (const [field, value] of Object.entries(defaults)) fields[field] = configValue(stored, scope, field) ?? value;
       result[scope] = fields;
     }
     return result;
   }
 
-  /** The fields of the stored configuration that name a key of another field which has no such key (`x-keyOf`). */
-  brokenReferences(stored: Config): BrokenReference[] {
+  /** The fields that name a key of another field which has no such key (`x-keyOf`). */
+  brokenReferences(stored: StoredValue): BrokenReference[] {
     return [...this.#scopes.values()].flatMap(scope => brokenReferencesIn(scope, stored));
   }
 
@@ -151,28 +153,30 @@ export function compileScope(name: string, schema: unknown, isOwn = false): Scop
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
     fields.set(field, compileField(ajv, field, fieldSchema, isOwn));
   }
+  const references = new Map<string, string>();
   for (const [field, { schema: fieldSchema }] of fields) {
     const target = fieldSchema["x-keyOf"];
-    if (target !== undefined && !fields.has(target)) {
+    if (target === undefined) continue;
+    if (!fields.has(target)) {
       throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is no field of the scope`);
     }
+    references.set(field, target);
   }
-  const scope = { name, schema, fields };
-  const [broken] = brokenReferencesIn(scope, {});
+  const scope = { name, schema, fields, references };
+  const [broken] = brokenReferencesIn(scope, () => undefined);
   if (broken !== undefined) {
     throw new ScopeSchemaError(`the default of "${broken.field}" is no key of the default of "${broken.target}"`);
   }
   return scope;
 }
 
-function brokenReferencesIn(scope: Scope, stored: Config): BrokenReference[] {
+function brokenReferencesIn(scope: Scope, stored: StoredValue): BrokenReference[] {
   const broken: BrokenReference[] = [];
-  for (const [field, { schema }] of scope.fields) {
-    const target = schema["x-keyOf"];
-    if (target === undefined) continue;
-    const value = configValue(stored, scope.name, field) ?? schema.default;
+  const effective = (field: string) => stored(scope.name, field) ?? scope.fields.get(field)?.schema.default;
+  for (const [field, target] of scope.references) {
+    const value = effective(field);
     if (typeof value !== "string" || value === "") continue;
-    const keys = configValue(stored, scope.name, target) ?? scope.fields.get(target)?.schema.default;
+    const keys = effective(target);
     if (!isJsonObject(keys) || !Object.hasOwn(keys, value)) broken.push({ scope: scope.name, field, target, value });
   }
   return broken;
@@ -203,7 +207,7 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
     if (member !== undefined) {
       return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
     }
-    compiled ??= compilePointer(ajv, name);
+    compiled ??= hasReference(schema) ? compilePointer(ajv, name) : ajv.compile(schema);
     if (compiled(value)) return undefined;
     return refusalOf(value, compiled.errors?.[0]);
   };
@@ -218,6 +222,12 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
     throw new ScopeSchemaError(`the field "${name}": ${messageOf(error)}`);
   }
   return { schema, validate };
+}
+
+/** Whether a schema needs what stands around it. Where none does, Ajv need not compile a scope of thousands of fields in one piece. */
+function hasReference(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  return "$ref" in schema || "$dynamicRef" in schema || Object.values(schema).some(hasReference);
 }
 
 function compilePointer(ajv: Ajv2020, field: string): ValidateFunction {

@@ -262,9 +262,10 @@ export class RepoconfClient {
       if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
       else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
     } catch (error) {
-      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
+      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201 || isStopping(error));
       // An answer that does not come leaves the watch in the dark: another connection asks anew.
-      if (again && lost && error.code === 1201 && this.#socket?.connected) this.#socket.disconnect();
+      if (lost && ((again && error.code === 1201) || isStopping(error)) && this.#socket?.connected)
+        this.#socket.disconnect();
       // The connect that replaces the lost connection begins it anew.
       const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
       if (!lost || !comesAgain || this.#closed) watch.end(error);
@@ -300,7 +301,7 @@ export class RepoconfClient {
       this.#askFor(watch, repos, () => watch.keep(repos)).then(
         () => [],
         (error: unknown) => {
-          if (!(error instanceof RequestError)) throw error;
+          if (!(error instanceof RequestError) || isStopping(error)) throw error;
           return repos;
         },
       );
@@ -413,6 +414,11 @@ export class RepoconfClient {
       await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
     }
   }
+}
+
+/** The daemon still answers, and takes no requests any more: the next one will. */
+function isStopping({ code }: RepoconfError): boolean {
+  return code === 1113;
 }
 
 function connectFailure(error: Error): RepoconfError {

@@ -2,8 +2,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { Scopes } from "../../main/daemon/scopes.ts";
 import { interpretConfig } from "../../main/daemon/store/interpret.ts";
+import { isConfig } from "../../main/daemon/store/repository-files.ts";
 import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
-import { isJsonObject } from "../../shared/json.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
@@ -63,7 +63,7 @@ function look(bytes: Buffer): "broken" | "other" | "read" {
   try {
     const { value, locate } = parseJsonText(text);
     const { config } = value;
-    if (!isJsonObject(config)) return "other";
+    if (!isConfig(config)) return "other";
     const { stored } = interpretConfig(config, undefined, scopes, path => locate(["config", ...path]));
     // What serves is what the schema allows.
     for (const [scope, fields] of Object.entries(stored))

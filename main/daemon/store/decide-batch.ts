@@ -1,8 +1,8 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs } from "../../../shared/config-diff.ts";
+import { diffConfigs, differencesAt, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { Scopes } from "../scopes.ts";
-import { interpretConfig } from "./interpret.ts";
+import { areServed, interpretConfig } from "./interpret.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
 /** A change in the queue, and how its caller is told what became of it. */
@@ -22,6 +22,8 @@ export interface Decided {
   readonly refused: boolean;
   /** What the file is to say that it does not. */
   readonly edits: readonly ConfigEdit[];
+  /** What changes in what is served. */
+  readonly changes: readonly StoredDifference[];
   /** It asks for values, whether they are there already or not. */
   readonly wanted: boolean;
   /** `decide` threw. */
@@ -43,12 +45,14 @@ export function decideBatch(
   const decided: Decided[] = [];
   for (const waiting of batch) {
     const before = state;
+    let changes: readonly StoredDifference[] = [];
     try {
       const { edits, answer } = waiting.request.decide(before);
       const needed = (edits ?? []).filter(edit => isNeeded(config, edit));
       if (needed.length > 0) {
+        const wasWhole = before.stored === config;
         config = applyConfigEdits(config, needed);
-        state = stateAfter(before, config, scopes);
+        ({ state, changes } = outcomeOf(before, config, wasWhole ? needed : undefined, scopes));
       }
       decided.push({
         waiting,
@@ -57,6 +61,7 @@ export function decideBatch(
         answer,
         refused: edits === undefined,
         edits: needed,
+        changes,
         wanted: (edits?.length ?? 0) > 0,
       });
     } catch (error) {
@@ -67,6 +72,7 @@ export function decideBatch(
         answer: undefined,
         refused: true,
         edits: [],
+        changes: [],
         wanted: false,
         error,
       });
@@ -75,11 +81,23 @@ export function decideBatch(
   return { decided, config };
 }
 
-function stateAfter(before: RepositoryState, config: Config, scopes: Scopes): RepositoryState {
+/** `edits`: from what was in service as a whole to `config`, so that only they need be judged. */
+function outcomeOf(
+  before: RepositoryState,
+  config: Config,
+  edits: readonly ConfigEdit[] | undefined,
+  scopes: Scopes,
+): { readonly state: RepositoryState; readonly changes: readonly StoredDifference[] } {
+  if (edits !== undefined && areServed(edits, config, scopes)) {
+    const changes = differencesAt(edits, before.stored ?? {}, config);
+    const state = { ...before, health: [], stored: config };
+    return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
+  }
   // Where problems stand in the new text is known once there is one.
   const { stored, health } = interpretConfig(config, before.stored, scopes, () => undefined, true);
-  const changed = before.stored === undefined || diffConfigs(before.stored, stored).length > 0;
-  return { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) };
+  const changes = diffConfigs(before.stored ?? {}, stored);
+  const changed = before.stored === undefined || changes.length > 0;
+  return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
 }
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {

@@ -1,13 +1,13 @@
-import { type Config, configValue } from "../../../shared/config.ts";
+import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import type { JsonValue } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../scopes.ts";
 
 export type Locate = (path: readonly string[]) => { readonly line: number; readonly column: number } | undefined;
 
 export interface Interpretation {
-  /** The stored values in service. */
+  /** The stored values in service; the very object that was given if those are all of it. */
   readonly stored: Config;
   /** Fields whose text is not in service, and why. */
   readonly health: readonly HealthProblem[];
@@ -20,7 +20,7 @@ export interface Interpretation {
  * last good values were judged by these very rules, so what is still one of them is not judged again.
  */
 export function interpretConfig(
-  raw: JsonObject,
+  raw: Config,
   lastGood: Config | undefined,
   scopes: Scopes,
   locate: Locate,
@@ -35,7 +35,6 @@ export function interpretConfig(
       health.push({ code: 1011, message, field: scopeName, ...locate([scopeName]) });
       continue;
     }
-    if (!isJsonObject(fields)) continue;
     const good: { [field: string]: JsonValue } = {};
     for (const [name, value] of Object.entries(fields)) {
       const path = joinConfigPath(scopeName, name);
@@ -60,7 +59,17 @@ export function interpretConfig(
     stored[scopeName] = good;
   }
   settleReferences(stored, lastGood, scopes, locate, health);
-  return { stored, health };
+  return { stored: health.length === 0 ? raw : stored, health };
+}
+
+/** Whether these edits of a configuration that was in service as a whole leave it so. */
+export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
+  return (
+    edits.every(({ scope, field, value }) => {
+      const known = scopes.field(scope, field);
+      return known !== undefined && (value === undefined || known.validate(value) === undefined);
+    }) && scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0
+  );
 }
 
 function settleReferences(
@@ -70,7 +79,8 @@ function settleReferences(
   locate: Locate,
   health: HealthProblem[],
 ): void {
-  for (const { scope, field, target, value } of scopes.brokenReferences(stored)) {
+  const storedAt = (scope: string, field: string) => configValue(stored, scope, field);
+  for (const { scope, field, target, value } of scopes.brokenReferences(storedAt)) {
     const fields = stored[scope];
     if (fields === undefined) continue;
     const path = joinConfigPath(scope, field);
@@ -78,7 +88,9 @@ function settleReferences(
     const previous = lastGood && configValue(lastGood, scope, field);
     if (previous !== undefined && previous !== value) {
       fields[field] = previous;
-      const stillBroken = scopes.brokenReferences(stored).some(other => other.scope === scope && other.field === field);
+      const stillBroken = scopes
+        .brokenReferences(storedAt)
+        .some(other => other.scope === scope && other.field === field);
       if (stillBroken) delete fields[field];
     }
     const used = Object.hasOwn(fields, field) ? "its last good value" : "its default";

@@ -319,7 +319,11 @@ export class Mirror {
       try {
         if (records.length + texts.length > 0)
           await this.journal.append([...first, ...records, ...texts], this.#written, !isLazy);
-        for (const { changes } of records) this.#written = applyChanges(this.#written, changes);
+        if (records.length > 0)
+          this.#written = applyChanges(
+            this.#written,
+            records.flatMap(({ changes }) => changes),
+          );
         this.#appended = Math.max(this.#appended, end);
         if (isLazy) return;
         await this.journal.sync();

@@ -605,6 +605,7 @@ export class Repository {
       const told: HealthProblem[] =
         source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
       const state = { id: this.id, ...content.head, revision, position, stored: same ? before.stored : stored, health };
+      if (diffConfigs(this.#recorded, stored).length === 0) this.#recorded = state.stored;
       this.#become(state, [...health, ...told]);
       this.#options.onHead(this.#state);
       // Before its first revision nobody has seen any values.
@@ -751,8 +752,10 @@ export class Repository {
       const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
       const last = { ...(decided.at(-1)?.after ?? before), position };
       // Not before: until here nobody may see the new values, not even as those of the past.
-      for (const { record } of committed)
-        if (record !== undefined) this.#recorded = applyChanges(this.#recorded, record.changes);
+      for (const { one } of made) {
+        const isAll = this.#recorded === one.before.stored && one.after.stored !== undefined;
+        this.#recorded = isAll ? one.after.stored : applyChanges(this.#recorded, one.changes);
+      }
       this.mirror.commit(committed, config);
       if (made.length > 0) this.#become(last, this.#healthOf(last));
       for (const { record, after } of committed)
@@ -795,7 +798,7 @@ export class Repository {
   }
 
   /** Undefined if it changes nothing that anybody is served. */
-  #recordOf({ waiting, before, after }: Decided, time: string): ChangeRecord | undefined {
+  #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
     if (before.revision === after.revision) return undefined;
     const { actor, source, reason } = waiting.request;
     return {
@@ -806,7 +809,7 @@ export class Repository {
       source,
       ...(reason !== undefined && { reason }),
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
-      changes: diffConfigs(before.stored ?? {}, after.stored ?? {}),
+      changes,
     };
   }
 

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect, RepoconfClient } from "../../../main/client/client.ts";
+import { realFileSystem } from "../../../main/files/file-system.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
@@ -149,4 +150,47 @@ test("a server that ends the connection before the handshake is done is 1200, an
   using client = new RepoconfClient({ locate: async () => ({ url, apiKey: "" }), timeout: 2_000 });
   await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
   server.close();
+});
+
+test("a watch asked of a daemon that is stopping begins with the next one, and one that goes on there goes on with the next", async () => {
+  const gate = Promise.withResolvers<void>();
+  let held: "no" | "next" | "yes" = "no";
+  await using t = await startTestDaemon({
+    fileSystem: {
+      ...realFileSystem,
+      replace: async (...args) => {
+        if (held === "next") {
+          held = "yes";
+          await gate.promise;
+        }
+        return realFileSystem.replace(...args);
+      },
+    },
+  });
+  const repo = await t.addRepository("shop");
+  using client = await connect({ home: t.homeFolder });
+  using other = await connect({ home: t.homeFolder });
+  const stop = new AbortController();
+  const everything = collect(client.watchEverything({ signal: stop.signal }));
+  const goingOn = collect(client.watch({ repo, since: 1 }));
+  await t.owner.call("config/set", { repo, "svc.timeout": 4 });
+  await until(() => goingOn.seen.length > 0 && everything.seen.length > 0, "both watches");
+  held = "next";
+  const set = t.owner.call("config/set", { repo, flush: true, "svc.timeout": 5 });
+  await until(() => held === "yes", "the write to begin");
+  const closing = t.daemon.close();
+  expect(await t.owner.call("key/self")).toMatchObject({ errors: [{ code: 1113 }] });
+  const asked = collect(other.watch({ repo, since: 1 }));
+  // The daemon forgets all watches of the connection, so that the other one is asked for anew.
+  stop.abort();
+  await everything.ended;
+  gate.resolve();
+  await set;
+  await closing;
+  await t.restart();
+  for (const { seen, ended } of [asked, goingOn]) {
+    await until(() => seen.length > 1, "the change");
+    expect(seen.map(({ revision }) => revision)).toEqual([2, 3]);
+    expect(await Promise.race([ended, "goes on"])).toBe("goes on");
+  }
 });

@@ -20,5 +20,8 @@ test("a list hands out what the one before made: no new object for the same stat
     expect(first["svc"]?.["timeout"]).toBe(30);
     expect(views.readable(state, grants)).toBe(first);
   }
+  const all = views.readable(state, ownerGrants);
+  expect(views.scopeOf(all, "svc")).toEqual({ svc: all["svc"] });
+  expect(views.scopeOf(all, "svc")).toBe(views.scopeOf(all, "svc"));
   expect(views.readable({ ...state }, ownerGrants)).not.toBe(views.readable(state, ownerGrants));
 });

@@ -1,0 +1,87 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { compileScope, Scopes } from "../../../../main/daemon/scopes.ts";
+import { decideBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
+import { interpretConfig } from "../../../../main/daemon/store/interpret.ts";
+import type { RepositoryState } from "../../../../main/daemon/store/store.ts";
+import type { Config, ConfigEdit } from "../../../../shared/config.ts";
+import type { JsonValue } from "../../../../shared/json.ts";
+
+const service = { ready: "true", image: "node:24" };
+
+function waiting(edits: readonly ConfigEdit[]): WaitingChange {
+  const decide = () => ({ edits, answer: undefined });
+  return { kind: "change", request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
+}
+
+function stateOf(config: Config, scopes: Scopes): RepositoryState {
+  const { stored, health } = interpretConfig(config, undefined, scopes, () => undefined);
+  return { id: "shop", name: "shop", inTree: false, revision: 1, position: undefined, stored, health };
+}
+
+const anyEdit: fc.Arbitrary<ConfigEdit> = fc.oneof(
+  fc.record({
+    scope: fc.constant("svc"),
+    field: fc.constantFrom("timeout", "unknown"),
+    value: fc.constantFrom<JsonValue | undefined>(1, 30, -1, "no number", undefined),
+  }),
+  fc.record({
+    scope: fc.constant("svc"),
+    field: fc.constant("default"),
+    value: fc.constantFrom<JsonValue | undefined>("web", "db", "", undefined),
+  }),
+  fc.record({
+    scope: fc.constant("svc"),
+    field: fc.constant("services"),
+    value: fc.constantFrom<JsonValue | undefined>({ web: service }, { web: service, db: service }, {}, undefined),
+  }),
+  fc.record({
+    scope: fc.constant("gone"),
+    field: fc.constant("a"),
+    value: fc.constantFrom<JsonValue | undefined>(1, undefined),
+  }),
+);
+
+test("what only edits are judged of comes to the same as what is judged as a whole", () => {
+  const scopes = new Scopes();
+  const config: Config = { svc: { timeout: 30, services: { web: service }, default: "web" } };
+  const isSameEither = (batch: readonly (readonly ConfigEdit[])[]) => {
+    const state = stateOf(config, scopes);
+    expect(state.stored).toBe(config);
+    const changes = batch.map(waiting);
+    const edited = decideBatch(changes, state, config, scopes);
+    // Another object with the same values: nobody knows that all of it is in service.
+    const whole = decideBatch(changes, { ...state, stored: structuredClone(config) }, config, scopes);
+    expect(edited.config).toEqual(whole.config);
+    for (const [index, one] of edited.decided.entries()) {
+      const other = whole.decided[index];
+      expect(one.after).toEqual(other?.after);
+      expect(new Set(one.changes)).toEqual(new Set(other?.changes));
+      expect(one.edits).toEqual(other?.edits);
+    }
+  };
+  fc.assert(fc.property(fc.array(fc.array(anyEdit, { maxLength: 4 }), { maxLength: 4 }), isSameEither), {
+    numRuns: 500,
+  });
+});
+
+test("a set among thousands of fields reads each of them once at most, to copy it", () => {
+  const names = Array.from({ length: 2_000 }, (_, index) => `field_${index}`);
+  const properties = Object.fromEntries(names.map(name => [name, { type: "integer", default: 0 }] as const));
+  const scopes = new Scopes();
+  scopes.set(compileScope("wide", { type: "object", properties }));
+  let reads = 0;
+  const fields = new Proxy(Object.fromEntries(names.map((name, index) => [name, index])), {
+    get: (target, name) => {
+      reads += 1;
+      return Reflect.get(target, name);
+    },
+  });
+  const config: Config = { wide: fields };
+  const state = stateOf(config, scopes);
+  reads = 0;
+  const { decided } = decideBatch([waiting([{ scope: "wide", field: "field_7", value: 70 }])], state, config, scopes);
+  expect(decided[0]?.changes).toEqual([{ scope: "wide", field: "field_7", before: 7, after: 70 }]);
+  expect(decided[0]?.after.stored).toBe(decided[0]?.after.stored);
+  expect(reads).toBeLessThan(names.length + 20);
+});
