@@ -90,8 +90,8 @@ export class DurableTextFile implements Adapter<string> {
   #fileMode: number | undefined;
   /** What the file held when last read or written: null if there was none, undefined if that is not known. */
   #text: string | null | undefined;
-  /** The text that the temporary file holds already. */
-  #prepared: { readonly text: string; readonly stamp: FileStamp } | undefined;
+  /** The text that the temporary file holds already; its stamp comes when it is on the disk. */
+  #prepared: { readonly text: string; readonly stamp: Promise<FileStamp> } | undefined;
   /** What the last write replaced, under a name of its own. */
   #replaced: { readonly path: string; readonly stamp: FileStamp; readonly text: string | null | undefined } | undefined;
 
@@ -173,21 +173,26 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** Puts a text on the disk beside the file, so that writing it next is a rename. Throws the system's error. */
+  /** Writes a text beside the file, and has it put on the disk meanwhile: writing it next is a rename. Throws the system's error. */
   async prepare(text: string): Promise<void> {
     this.#turns ??= pLimit(1);
     await this.#turns(async () => {
       const [folder = this.#options.temporaryFolder] = await this.#temporaryFolders();
       this.#temporaryFolder = folder;
-      this.#prepared = { text, stamp: await writers(() => this.#writeTemporary(text)) };
+      const { promise: written, resolve, reject } = Promise.withResolvers<void>();
+      const stamp = writers(() => this.#writeTemporary(text, resolve));
+      stamp.catch(reject);
+      await written;
+      this.#prepared = { text, stamp };
     });
   }
 
   /** It will not be written. */
   async dropPrepared(): Promise<void> {
-    if (this.#prepared === undefined) return;
+    const prepared = this.#prepared;
+    if (prepared === undefined) return;
     this.#prepared = undefined;
-    await this.#removeTemporary().catch(() => {});
+    await prepared.stamp.then(() => this.#removeTemporary()).catch(() => {});
   }
 
   /**
@@ -277,7 +282,8 @@ export class DurableTextFile implements Adapter<string> {
       this.#prepared = undefined;
       const isReady = prepared?.text === text && (folder === undefined || folder === this.#temporaryFolder);
       if (folder !== undefined) this.#temporaryFolder = folder;
-      const stamp = isReady ? prepared.stamp : await writers(() => this.#writeTemporary(text));
+      if (!isReady) await prepared?.stamp.catch(() => {});
+      const stamp = await (isReady ? prepared.stamp : writers(() => this.#writeTemporary(text)));
       try {
         // Not tried again below: what it says once, such as EPERM of another file, it says for good.
         await before.ready;
@@ -347,7 +353,8 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  async #writeTemporary(text: string): Promise<FileStamp> {
+  /** `written` is called when it is only not on the disk yet. */
+  async #writeTemporary(text: string, written = () => {}): Promise<FileStamp> {
     const mode = this.#fileMode ?? this.#options.mode;
     try {
       const handle = await this.#openTemporary(mode);
@@ -355,6 +362,7 @@ export class DurableTextFile implements Adapter<string> {
         // The process's umask may have taken something of it.
         if (this.#fileMode !== undefined && (fstatSync(handle.fd).mode & 0o777) !== mode) await handle.chmod(mode);
         await handle.writeFile(text);
+        written();
         await handle.sync();
         const { size, mtimeMs, ino } = fstatSync(handle.fd);
         return { size, mtimeMs, ino };

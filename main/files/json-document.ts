@@ -124,8 +124,8 @@ export class JsonDocument {
   }
 
   /**
-   * Puts the text that `write` would write on the disk beside the file. Throws ForeignEditError if the file has changed by then,
-   * DocumentTooLargeError or the system's error.
+   * Writes the text that `write` would write beside the file; until that comes it is put on the disk. Throws ForeignEditError if
+   * the file has changed by then, DocumentTooLargeError or the system's error.
    */
   async prepare(value: JsonObject): Promise<void> {
     await this.#file.prepare(this.#fittingTextOf(value).text);

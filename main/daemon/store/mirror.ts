@@ -228,7 +228,7 @@ export class Mirror {
     return this.#isTextUntold && this.files.content.kind === "good" && !this.isFileBehind;
   }
 
-  /** Puts the text of a configuration on the disk beside the file. Throws ForeignEditError or the system's error. */
+  /** Writes the text of a configuration beside the file, and begins to put it on the disk. Throws ForeignEditError or the system's error. */
   prepare(config: Config): Promise<void> {
     return this.#inTurn(() => this.files.values.prepare({ ...this.files.values.value, config }));
   }

@@ -773,7 +773,7 @@ export class Repository {
   }
 
   /**
-   * In a work tree the new text is on the disk before the commit, so that between a look at the file and its replacing there is
+   * In a work tree the new text is beside the file before the commit, so that between a look at the file and its replacing there is
    * as little as can be: what git puts there comes before the change, or as a whole behind it. Throws ForeignEditError if another
    * program keeps changing it.
    */
