@@ -1,7 +1,7 @@
 /**
  * A script that edits a repository's file by hand, `hand-editing-process.ts FILE SCOPE FIELDS`: reads the file, changes
  * one field, renames a new file over it, and when the daemon has written next looks whether its edit is there; if not it
- * makes it again. Ends at the first message and sends what it wrote.
+ * makes it again. Sends a word of each; ends at the first message and sends what it wrote.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -49,6 +49,7 @@ while (!ended) {
     repeats.push(made);
   }
   edits.push([field, value]);
+  process.send?.("edited");
   await delay(Math.random() * 40);
 }
 process.send?.({ edits, repeats } satisfies HandEditing, () => process.disconnect());

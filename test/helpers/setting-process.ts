@@ -1,10 +1,20 @@
-/** A process that sets one field after another: `setting-process.ts HOME REPO FIELD...`; each to its own name. Sends those that were acknowledged. */
+/**
+ * A process that sets one field after another: `setting-process.ts HOME REPO PARTS FIELD...`; each to its own name. It waits for a
+ * message between two parts of them. Sends those that were acknowledged.
+ */
+import { once } from "node:events";
 import { connect } from "../../main/client/client.ts";
 
-const [home, repo = "", ...fields] = process.argv.slice(2);
+const [home, repo = "", parts = "1", ...fields] = process.argv.slice(2);
+const length = Math.ceil(fields.length / Number(parts));
 using client = await connect({ ...(home !== undefined && { home }) });
 const acknowledged: string[] = [];
-for (const field of fields) {
+let next = once(process, "message");
+for (const [index, field] of fields.entries()) {
+  if (index > 0 && index % length === 0) {
+    await next;
+    next = once(process, "message");
+  }
   const { errors } = await client.request("config/set", { repo, [field]: field });
   if (errors.length === 0) acknowledged.push(field);
 }

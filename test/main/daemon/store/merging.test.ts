@@ -251,6 +251,8 @@ test("4 clients x 50 sets of different fields while a script edits other fields 
   const running = script();
   const sets = fields.map(async (field, index) => {
     for (const value of values) {
+      // However fast they are, there are edits between them.
+      await until(() => 2 * edits >= value - 1, "an edit");
       const args = { repo: "shop", [field]: index === 0 ? value : String(value) };
       const reply = await clients[index]?.call("config/set", args);
       expect(reply?.errors).toEqual([]);
