@@ -86,7 +86,7 @@ export class ConfigService {
   async explain(caller: Caller, repo: string, path: string): Promise<Explanation> {
     const { config } = await this.list(caller, { repo, field: path });
     const split = splitConfigPath(path);
-    const state = this.#store.peek(repo);
+    const state = await this.#store.read(repo);
     const value = split && configValue(config, split.scope, split.field);
     const source = split && this.#store.source(repo, split.scope, split.field);
     if (split === undefined || state === undefined || value === undefined || source === undefined)

@@ -64,6 +64,8 @@ export interface DaemonOptions {
   readonly clock?: Clock;
   /** Milliseconds between two comparisons of the home with what is known. */
   readonly sweepInterval?: number;
+  /** How many repositories are held open at most. */
+  readonly mostOpen?: number;
 }
 
 export interface Daemon {
@@ -145,6 +147,7 @@ async function startDaemon(
       held.assertNotLost();
     },
     sweepInterval,
+    ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
   });
   await markFormat(home);
   let endpointWritten = false;

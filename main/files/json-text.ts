@@ -51,22 +51,47 @@ export function parseJsonText(text: string): JsonText {
   return asJsonText(text, readText(text));
 }
 
-/** What was read of each, so that the next rewrite need not read it again. */
-const readTexts = new WeakMap<JsonText, ReadText>();
+/** The most characters of texts whose trees are kept; a tree takes some thirty times as much as its text. */
+const mostCharacters = 512 * 1024;
+/** The trees of those that were used last, so that the next rewrite need not read them again. The newest is kept, however long. */
+const trees = new Map<JsonText, ReadText>();
+let treeCharacters = 0;
 
 function asJsonText(text: string, read: ReadText): JsonText {
-  const { body, root } = read;
   const json: JsonText = {
     text,
     value: read.value,
     locate(path) {
+      const { body, root } = treeOf(json);
       let node: Node | undefined = root;
       for (const name of path) node = node && childNamed(node, name);
       return node && placeOf(body, node.offset);
     },
   };
-  readTexts.set(json, read);
+  keepTree(json, read);
   return json;
+}
+
+function treeOf(json: JsonText): ReadText {
+  const known = trees.get(json);
+  if (known !== undefined) dropTree(json);
+  const read = known ?? readText(json.text);
+  keepTree(json, read);
+  return read;
+}
+
+function keepTree(json: JsonText, read: ReadText): void {
+  trees.set(json, read);
+  treeCharacters += json.text.length;
+  for (const oldest of trees.keys()) {
+    if (treeCharacters <= mostCharacters || oldest === json) return;
+    dropTree(oldest);
+  }
+}
+
+function dropTree(json: JsonText): void {
+  trees.delete(json);
+  treeCharacters -= json.text.length;
 }
 
 /**
@@ -83,7 +108,7 @@ export function rewriteJsonText(current: JsonText, next: JsonObject): string {
 
 /** As `rewriteJsonText`; the new text as it reads, which it was read for anyway. */
 export function rewriteJson(current: JsonText, next: JsonObject): JsonText {
-  const { bom, body, root, value, comments } = readTexts.get(current) ?? readText(current.text);
+  const { bom, body, root, value, comments } = treeOf(current);
   const { text, discarded } = rewriteBody(body, root, value, next);
   return checked(bom + text, next, textsOf(body, outside(comments, discarded)));
 }

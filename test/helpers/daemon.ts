@@ -47,7 +47,10 @@ export interface TestClient {
 }
 
 export type TestDaemonOptions = Partial<
-  Pick<DaemonOptions, "idleTimeout" | "fileSystem" | "clock" | "sweepInterval" | "port" | "onStop" | "screenFolder">
+  Pick<
+    DaemonOptions,
+    "idleTimeout" | "fileSystem" | "clock" | "sweepInterval" | "mostOpen" | "port" | "onStop" | "screenFolder"
+  >
 > & {
   /** An existing home; then it is not taken away at the end. */
   readonly home?: string;

@@ -12,10 +12,10 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     takenOut: "the sync of the file",
     file: "main/files/durable-text-file.ts",
-    find: `        await handle.writeFile(text);
+    find: `        written();
         await handle.sync();
         const { size`,
-    replace: `        await handle.writeFile(text);
+    replace: `        written();
         const { size`,
     test: "test/promises/r3-power-loss.test.ts",
   },

@@ -1,7 +1,6 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject } from "../../../shared/json.ts";
@@ -25,6 +24,7 @@ import {
 } from "./log/commit-log.ts";
 import { FileLog } from "./log/file-log.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
+import { Repositories } from "./repositories.ts";
 import { type IndexedRepository, Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
@@ -59,12 +59,16 @@ export interface FileStoreOptions {
   assertHeld(): void;
   /** Milliseconds between two comparisons of the folder with what is known. */
   readonly sweepInterval?: number;
+  /** How many repositories are held open at most; the others' values are read when they are asked for. */
+  readonly mostOpen?: number;
   /** Something worth a log line happened that no caller is told of. */
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
 /** Milliseconds from a change to the index that knows it; a crash in between costs a reading of the file at the next start. */
 const indexDelay = 5_000;
+/** Each takes some ten kilobytes. */
+const defaultMostOpen = 10_000;
 /** Milliseconds between two comparisons of the files with what is known. */
 export const defaultSweepInterval = 10_000;
 
@@ -72,8 +76,7 @@ export const defaultSweepInterval = 10_000;
 export class FileStore implements RepositoryStore {
   readonly #options: FileStoreOptions;
   readonly #fileSystem: FileSystem;
-  readonly #repositories = new Map<string, Repository>();
-  readonly #indexed = new Map<string, IndexedRepository>();
+  readonly #repositories: Repositories;
   /** What there is of journals, for repositories that were not opened yet. One that is removed leaves its own here. */
   readonly #segments: Map<string, readonly Segment[]>;
   /** What the log has that histories may lack, for repositories that were not opened yet. */
@@ -108,11 +111,15 @@ export class FileStore implements RepositoryStore {
     this.#mirrors = new MirrorSchedule(options.clock, () => void this.#release());
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem, options.clock);
+    this.#repositories = new Repositories({
+      mostOpen: options.mostOpen ?? defaultMostOpen,
+      open: (id, indexed) => this.#makeRepository(id, { indexed }),
+      onLetGo: ({ id, journal }) => void this.#segments.set(id, journal.segments),
+    });
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
       sweepInterval: options.sweepInterval ?? defaultSweepInterval,
       repositories: this.#repositories,
-      indexed: this.#indexed,
       adopt: id => this.#roster(() => this.#adopt(id)),
       clock: options.clock,
       onProblem: options.onProblem,
@@ -138,11 +145,10 @@ export class FileStore implements RepositoryStore {
     const removed = removedIds(entries);
     for (const entry of Object.values(data.repositories)) {
       if (removed.has(entry.id) && !there.includes(entry.id)) continue;
-      store.#indexed.set(entry.id, entry);
-      store.#open(entry.id);
+      store.#repositories.add(entry.id, entry);
       store.#handEdits.follow(entry);
     }
-    for (const id of there) if (!store.has(id)) store.#open(id);
+    for (const id of there) if (!store.has(id)) store.#repositories.add(id);
     await store.#recover(entries, lost, isCopy);
     store.#handEdits.start();
     return store;
@@ -153,12 +159,11 @@ export class FileStore implements RepositoryStore {
   }
 
   ids(): Iterable<string> {
-    return this.#repositories.keys();
+    return this.#repositories.ids();
   }
 
   peek(id: string): RepositoryState | undefined {
-    const repository = this.#repositories.get(id);
-    return repository?.loaded ? repository.state : undefined;
+    return this.#repositories.opened(id)?.loaded ? this.#repositories.get(id)?.state : undefined;
   }
 
   async read(id: string): Promise<RepositoryState | undefined> {
@@ -173,7 +178,7 @@ export class FileStore implements RepositoryStore {
   }
 
   revision(id: string): number {
-    return this.#repositories.get(id)?.state.revision ?? 0;
+    return this.#repositories.summary(id)?.revision ?? 0;
   }
 
   oldest(id: string): number {
@@ -186,20 +191,20 @@ export class FileStore implements RepositoryStore {
 
   async revisionAt(id: string, position: Position): Promise<number> {
     const number = numberIn(this.#log.id, position);
-    const { state } = this.#require(id);
+    const { state } = this.#repositories.require(id);
     if (state.position !== undefined && numberIn(this.#log.id, state.position) <= number) return state.revision;
     return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number);
   }
 
   async summaries(): Promise<readonly RepositorySummary[]> {
     await this.#handEdits.reconciled;
-    return [...this.#repositories.values()].map(repository => this.#summarise(repository));
+    return [...this.#repositories.ids()].flatMap(id => this.#repositories.summary(id) ?? []);
   }
 
   /** What a crash left in the log goes into the histories, so that all that is told of a repository is true. */
   async #recover(entries: readonly Committed[], lost: number, isCopy: boolean): Promise<void> {
-    for (const id of this.#unmirrored.keys()) if (!this.has(id)) this.#open(id);
-    const ids = lost > 0 ? this.#repositories.keys() : this.#unmirrored.keys();
+    for (const id of this.#unmirrored.keys()) if (!this.has(id)) this.#repositories.add(id);
+    const ids = lost > 0 ? this.#repositories.ids() : this.#unmirrored.keys();
     const touched = [...ids].flatMap(id => this.#repositories.get(id) ?? []);
     // All of them first: while one is read the log lets go of what nobody needs.
     for (const repository of touched) this.#kept.add(repository);
@@ -253,7 +258,7 @@ export class FileStore implements RepositoryStore {
     const repository = await this.#loaded(id);
     await repository.exclusive(async () => {
       // It may have been removed while this waited.
-      if (this.#repositories.get(id) !== repository) this.#require(id);
+      if (this.#repositories.get(id) !== repository) this.#repositories.require(id);
       const { revision } = repository.state;
       const entry: Forgetting = {
         kind: "forget",
@@ -302,7 +307,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
-    const repository = this.#require(id);
+    const repository = this.#repositories.require(id);
     const applied = await repository.change(request);
     return request.flush ? { ...applied, mirrored: await repository.flush() } : applied;
   }
@@ -311,7 +316,7 @@ export class FileStore implements RepositoryStore {
     requests: ReadonlyMap<string, ChangeRequest<Answer>>,
   ): Promise<Map<string, Applied<Answer>>> {
     // Always in the same order, so that two of these never wait for each other.
-    const repositories = [...requests.keys()].sort().map(id => this.#require(id));
+    const repositories = [...requests.keys()].sort().map(id => this.#repositories.require(id));
     const holdAll = (index: number): Promise<Map<string, Applied<Answer>>> => {
       const repository = repositories[index];
       if (repository === undefined) return commitTogether(repositories, requests, this.#log);
@@ -329,7 +334,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async readText(id: string): Promise<FileText> {
-    const repository = this.#require(id);
+    const repository = this.#repositories.require(id);
     await repository.look();
     // Whoever edits it begins with what is committed.
     await repository.follow();
@@ -359,7 +364,7 @@ export class FileStore implements RepositoryStore {
   add(repository: NewRepository): Promise<RepositorySummary> {
     return this.#roster(async () => {
       const { id, name, path, inTree, actor } = repository;
-      const taken = [...this.#repositories.keys()].some(other => other.toLowerCase() === id.toLowerCase());
+      const taken = [...this.#repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
       if (taken)
         throw new RepoconfError(1111, `There is a repository with the id ${id} already. Choose another id.`, {
           repo: id,
@@ -385,7 +390,7 @@ export class FileStore implements RepositoryStore {
       const added = this.#repositories.get(id) ?? this.#open(id, files, actor);
       await added.look();
       this.#publish({ kind: "added", state: added.state });
-      return this.#summarise(added);
+      return added.summary;
     });
   }
 
@@ -394,13 +399,13 @@ export class FileStore implements RepositoryStore {
       const repository = await this.#loaded(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(() => repository.changeHead(changes));
-      return this.#summarise(repository);
+      return repository.summary;
     });
   }
 
   remove(id: string): Promise<string | undefined> {
     return this.#roster(async () => {
-      const repository = this.#require(id);
+      const repository = this.#repositories.require(id);
       return repository.exclusive(async () => {
         // What is put aside has all that was committed, and nothing is written to it any more.
         await repository.follow();
@@ -425,7 +430,6 @@ export class FileStore implements RepositoryStore {
     }
     repository.markRemoved();
     this.#repositories.delete(id);
-    this.#indexed.delete(id);
     this.#segments.set(id, repository.journal.segments);
     this.#handEdits.follow(repository.state, true);
     this.#mirrors.drop(repository);
@@ -442,19 +446,19 @@ export class FileStore implements RepositoryStore {
   }
 
   reinterpret(): void {
-    for (const repository of this.#repositories.values()) void repository.reinterpret();
+    for (const repository of this.#repositories.allOpened()) void repository.reinterpret();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#callOffIndex?.();
     await this.#handEdits.close();
-    for (const repository of this.#repositories.values()) await repository.idle();
+    for (const repository of this.#repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
-    for (const repository of this.#repositories.values()) await repository.endReplaced();
+    for (const repository of this.#repositories.allOpened()) await repository.endReplaced();
     this.#mirrors.close();
     // An edit that was found meanwhile is taken up first.
-    for (const repository of this.#repositories.values()) await repository.idle();
+    for (const repository of this.#repositories.allOpened()) await repository.idle();
     try {
       await this.#log.rotate();
       await this.#release();
@@ -466,7 +470,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async #loaded(id: string): Promise<Repository> {
-    const repository = this.#require(id);
+    const repository = this.#repositories.require(id);
     await repository.load();
     return repository;
   }
@@ -486,37 +490,52 @@ export class FileStore implements RepositoryStore {
     }
   }
 
-  #require(id: string): Repository {
-    const repository = this.#repositories.get(id);
-    if (repository === undefined) throw new RepoconfError(1102, `There is no repository ${id}.`, { repo: id });
+  /** One that nobody knew. */
+  #open(id: string, files: RepositoryFiles, addedBy?: Actor): Repository {
+    const repository = this.#makeRepository(id, { files, addedBy });
+    this.#repositories.set(repository);
     return repository;
   }
 
-  #open(id: string, files?: RepositoryFiles, addedBy?: Actor): Repository {
+  #makeRepository(
+    id: string,
+    {
+      files,
+      addedBy,
+      indexed,
+    }: {
+      readonly files?: RepositoryFiles;
+      readonly addedBy?: Actor | undefined;
+      readonly indexed?: IndexedRepository | undefined;
+    },
+  ): Repository {
     const { scopes, folders, clock, onProblem } = this.#options;
-    const repository = new Repository({
+    return new Repository({
       id,
       files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock),
       journal: () => this.#openJournal(id),
       log: this.#log,
       scopes,
       clock,
-      indexed: this.#indexed.get(id),
+      indexed,
       unmirrored: this.#unmirrored.get(id) ?? [],
       lost: this.#lost,
       addedBy,
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
       onBehind: behind => {
+        // It may have been let go while somebody was about to change it.
+        this.#repositories.touch(behind);
         this.#kept.add(behind);
         this.#mirrors.want(behind);
       },
-      onLevel: level => this.#mirrors.drop(level),
+      onLevel: level => {
+        this.#mirrors.drop(level);
+        if (level.keptFrom === undefined) this.#kept.delete(level);
+      },
       keepText: (repo, path) => this.#keepText(repo, path),
       onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),
     });
-    this.#repositories.set(id, repository);
-    return repository;
   }
 
   async #keepText(id: string, path: string): Promise<void> {
@@ -555,14 +574,6 @@ export class FileStore implements RepositoryStore {
     }
   }
 
-  #summarise(repository: Repository): RepositorySummary {
-    const { state } = repository;
-    const { stored, broken: _, position: __, ...info } = state;
-    const modified =
-      stored === undefined ? (this.#indexed.get(repository.id)?.modified ?? 0) : countConfigFields(stored);
-    return { ...info, modified };
-  }
-
   /** A file nobody knew: a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
     if (this.#closed || this.#repositories.has(id)) return;
@@ -582,8 +593,9 @@ export class FileStore implements RepositoryStore {
       throw new RepoconfError(1101, message, { repo: id });
     }
     const real = await realpath(folder);
-    for (const { state } of this.#repositories.values()) {
-      if (state.id === id || !state.inTree || state.path === undefined) continue;
+    for (const other of this.#repositories.ids()) {
+      const state = this.#repositories.summary(other);
+      if (state === undefined || other === id || !state.inTree || state.path === undefined) continue;
       if ((await realpath(state.path).catch(() => state.path)) !== real) continue;
       const message = `The in-tree file of ${folder} belongs to the repository ${state.id} already.`;
       throw new RepoconfError(1111, message, { repo: id });
@@ -621,15 +633,9 @@ export class FileStore implements RepositoryStore {
   }
 
   *#indexEntries(): Generator<IndexedRepository> {
-    for (const repository of this.#repositories.values()) {
-      const indexed = this.#indexed.get(repository.id);
-      if (repository.loaded) {
-        const { mirror } = repository;
-        const isAtRest = !mirror.isBehind && mirror.files.content.kind === "good";
-        const text = isAtRest ? { text: mirror.textHash() } : {};
-        const { position } = repository.state;
-        yield { ...this.#summarise(repository), position, stamps: repository.stamps, ...text };
-      } else if (indexed !== undefined) yield indexed;
+    for (const id of this.#repositories.ids()) {
+      const indexed = this.#repositories.indexed(id);
+      if (indexed !== undefined) yield indexed;
     }
   }
 }

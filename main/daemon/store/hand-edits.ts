@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
-import type { IndexedRepository, Repository } from "./repository.ts";
+import type { Repositories } from "./repositories.ts";
 import { inTreeFileName } from "./work-tree.ts";
 
 export interface HandEditsOptions {
@@ -14,9 +14,7 @@ export interface HandEditsOptions {
   /** Milliseconds between two sweeps. */
   readonly sweepInterval: number;
   readonly clock: Clock;
-  readonly repositories: ReadonlyMap<string, Repository>;
-  /** What the index knew, for repositories that have not been read yet. */
-  readonly indexed: ReadonlyMap<string, IndexedRepository>;
+  readonly repositories: Repositories;
   /** There is a file that no repository has. */
   adopt(id: string): Promise<void>;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
@@ -42,8 +40,8 @@ export class HandEdits {
   readonly #inFolder = new Map<string, Set<string>>();
   /** Which folder stood there when it was last looked at: the numbers of its disk and its inode. */
   readonly #identities = new Map<string, string>();
-  /** What calls each delayed look off. */
-  readonly #delayed = new Map<Repository, () => void>();
+  /** What calls each delayed look off, by the repository's id. */
+  readonly #delayed = new Map<string, () => void>();
   #firstSweep: Promise<void> = Promise.resolve();
   #callOffSweep: (() => void) | undefined;
   #started = false;
@@ -87,7 +85,7 @@ export class HandEdits {
     if (this.#inFolder.has(wanted)) return;
     this.#inFolder.set(wanted, inside);
     const lookInside = () => {
-      for (const one of inside) this.#lookSoon(this.#options.repositories.get(one));
+      for (const one of inside) this.#lookSoon(one);
     };
     const watched = this.#watcher.add(wanted, name => {
       if (name === undefined || name === inTreeFileName) lookInside();
@@ -121,24 +119,25 @@ export class HandEdits {
     }
     const id = repositoryOfFile(name);
     if (id === undefined) return;
-    const repository = this.#options.repositories.get(id);
-    if (repository !== undefined) this.#lookSoon(repository);
+    if (this.#options.repositories.has(id)) this.#lookSoon(id);
     else void this.#options.adopt(id);
   }
 
   /** At once, but for what is probably our own write. */
-  #lookSoon(repository: Repository | undefined): void {
-    if (repository === undefined || this.#delayed.has(repository)) return;
-    const wait = repository.wroteAt + echoTime - this.#options.clock.monotonic();
+  #lookSoon(id: string): void {
+    const { repositories, clock } = this.#options;
+    if (this.#delayed.has(id)) return;
+    const wroteAt = repositories.opened(id)?.wroteAt ?? Number.NEGATIVE_INFINITY;
+    const wait = wroteAt + echoTime - clock.monotonic();
     if (wait <= 0) {
-      void repository.look();
+      void repositories.get(id)?.look();
       return;
     }
     const look = () => {
-      this.#delayed.delete(repository);
-      void repository.look();
+      this.#delayed.delete(id);
+      void repositories.get(id)?.look();
     };
-    this.#delayed.set(repository, this.#options.clock.schedule(wait, look));
+    this.#delayed.set(id, clock.schedule(wait, look));
   }
 
   #scheduleSweep(): void {
@@ -174,29 +173,30 @@ export class HandEdits {
     const { folder, repositories, adopt } = this.#options;
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
     for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
-    const left = [...repositories.values()].values();
+    const left = [...repositories.ids()].values();
     const compareWhatIsLeft = async () => {
-      for (const repository of left) await this.#compare(repository);
+      for (const id of left) await this.#compare(id);
     };
     await Promise.all(Array.from({ length: sweepWidth }, compareWhatIsLeft));
   }
 
-  async #compare(repository: Repository): Promise<void> {
+  async #compare(id: string): Promise<void> {
     if (this.#closed) return;
-    const { id, loaded } = repository;
-    const indexed = this.#options.indexed.get(id);
+    const { repositories, folder } = this.#options;
+    const repository = repositories.opened(id);
+    const indexed = repository?.loaded ? undefined : repositories.indexed(id);
     const indexedTree = indexed?.inTree && indexed.path !== undefined ? join(indexed.path, inTreeFileName) : undefined;
-    const treePath = loaded ? repository.files.tree?.path : indexedTree;
-    const home = await stampOf(join(this.#options.folder, `${id}.json`));
+    const treePath = repository?.loaded ? repository.files.tree?.path : indexedTree;
+    const home = await stampOf(join(folder, `${id}.json`));
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
-    const known = loaded ? repository.stamps : indexed?.stamps;
+    const known = repository?.loaded ? repository.stamps : indexed?.stamps;
+    const look = () => repositories.get(id)?.look();
     // One that cannot be read has no stamp known, and so is tried again at every sweep.
     // A work tree that is gone has no stamps either when it comes back without the file.
-    if (treePath !== undefined && repository.state.broken !== undefined) await repository.look();
+    if (treePath !== undefined && repository?.state.broken !== undefined) await look();
     // Its file lacked something when the index was written.
-    else if (!loaded && indexed !== undefined && indexed.text === undefined) await repository.look();
-    else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree))
-      await repository.look();
+    else if (!repository?.loaded && indexed !== undefined && indexed.text === undefined) await look();
+    else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await look();
   }
 
   /** A folder that was removed and made again is another one, and its watch is deaf. */

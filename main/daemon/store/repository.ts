@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type Config, type ConfigEdit, filterConfig } from "../../../shared/config.ts";
+import { type Config, type ConfigEdit, countConfigFields, filterConfig } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -87,6 +87,8 @@ const foreignEditTime = 7_500;
 export const retryPause = 1_000;
 /** How long, in milliseconds, what a write replaced is kept: an editor that had it open has ended by then. */
 const replacedTime = 1_000;
+/** Milliseconds after the last write in which an edit by hand may still be one of something older. */
+const restTime = 10_000;
 /** Why a file does not have what was committed for now: a look comes first. */
 const beingChanged = "the file is being changed by another program";
 
@@ -182,6 +184,28 @@ export class Repository {
   /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
   get loaded(): boolean {
     return this.#loaded && this.#journalRead;
+  }
+
+  /** Whether this object can be let go: nothing waits or is on its way, and its files have all that another one needs. */
+  get isAtRest(): boolean {
+    const isBusy = this.#running !== undefined || this.#queue.length > 0 || this.#looks.length > 0;
+    if (isBusy || !this.loaded || this.#unrecorded !== undefined || this.#isJudgedByOldRules) return false;
+    const isWell = this.#state.broken === undefined && this.#state.health.length === 0;
+    const isOver = this.wroteAt + restTime < this.#options.clock.monotonic();
+    return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
+  }
+
+  get summary(): RepositorySummary {
+    const { stored, broken: _, position: __, ...info } = this.#state;
+    const modified = stored === undefined ? (this.#options.indexed?.modified ?? 0) : countConfigFields(stored);
+    return { ...info, modified };
+  }
+
+  /** Once it is loaded: what a later start, or another object, is to know of it before it reads the files. */
+  get indexEntry(): IndexedRepository {
+    const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
+    const text = isLevel ? { text: this.mirror.textHash() } : {};
+    return { ...this.summary, position: this.#state.position, stamps: this.stamps, ...text };
   }
 
   /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */

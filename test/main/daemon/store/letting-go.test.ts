@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, until } from "../../../helpers/daemon.ts";
+import { watchFileSystem } from "../../../helpers/file-system.ts";
+import { randomNumbers } from "../../../helpers/random.ts";
+import { TestClock } from "../../../helpers/test-clock.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage: () => void = runInNewContext("gc");
+
+/** Long enough after the last write for a repository to be let go. */
+const rest = 11_000;
+
+async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "run" })) {
+  const fileSystem = watchFileSystem();
+  const t = await startTestDaemon({ mostOpen, clock, fileSystem, sweepInterval: 3_600_000 });
+  const ids = Array.from({ length: 6 }, (_, index) => `r${index}`);
+  for (const id of ids) await t.addRepository(id);
+  return {
+    t,
+    clock,
+    fileSystem,
+    ids,
+    /** Nothing that was let go is left in memory. */
+    letGo: async () => {
+      clock.advance(rest);
+      await nextTurn();
+      collectGarbage();
+    },
+    [Symbol.asyncDispose]: () => t[Symbol.asyncDispose](),
+  };
+}
+
+const timeoutOf = async (t: TestDaemon, repo: string) =>
+  (await t.owner.call("config/list", { repo, field: "svc.timeout" })).result["svc"]?.["timeout"];
+
+test("of those that nobody used for a while only so many are held; what was let go is read again when it is asked for", async () => {
+  // What waits for a while, as the look at what a write replaced does, is over when the clock has come that far.
+  await using crowd = await startCrowded(2, new TestClock());
+  const { t, ids, fileSystem } = crowd;
+  for (const repo of ids) await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
+  await crowd.letGo();
+  for (const id of ids) expect(await timeoutOf(t, id)).toBe(5);
+  await crowd.letGo();
+  const readAgain = async (id: string) => {
+    const path = join(t.homeFolder, "repos", `${id}.json`);
+    const from = fileSystem.calls.length;
+    expect(await timeoutOf(t, id)).toBe(5);
+    return fileSystem.calls.slice(from).some(call => call.operation === "open" && call.path === path);
+  };
+  expect(await readAgain("r5")).toBe(false);
+  expect(await readAgain("r4")).toBe(false);
+  expect(await readAgain("r0")).toBe(true);
+  expect(await readAgain("r0")).toBe(false);
+  // What is known of the others without reading them.
+  const { result } = await t.owner.call("repo/list", {});
+  expect(result.map(({ id, revision, modified }) => [id, revision, modified])).toEqual(ids.map(id => [id, 2, 1]));
+});
+
+test("one that has something to do stays, however many there are", async () => {
+  await using crowd = await startCrowded(1);
+  const { t, ids, fileSystem } = crowd;
+  const gate = Promise.withResolvers<void>();
+  fileSystem.before = async ({ operation, path }) => {
+    if (operation === "rename" && path.includes("r0.json")) await gate.promise;
+  };
+  const set = t.owner.call("config/set", { repo: "r0", "svc.timeout": 7, flush: true });
+  await until(
+    () => fileSystem.calls.some(({ operation, path }) => operation === "datasync" && path.includes("r0.")),
+    "its history",
+  );
+  for (const id of ids.slice(1)) await timeoutOf(t, id);
+  await crowd.letGo();
+  for (const id of ids.slice(1)) await timeoutOf(t, id);
+  expect(await timeoutOf(t, "r0")).toBe(7);
+  gate.resolve();
+  expect((await set).result).toMatchObject([{ revision: 2, mirrored: true }]);
+});
+
+test("sets, edits by hand and reads of repositories that are let go again and again: each change once, in order", async () => {
+  await using crowd = await startCrowded(2);
+  const { t, ids } = crowd;
+  const random = randomNumbers(7);
+  await t.owner.call("config/watch", {});
+  const wanted = new Map(ids.map(id => [id, ["1 set"]]));
+  const told = (repo: string) =>
+    t.owner.events.flatMap(([, event, payload]) =>
+      event === "changed" && "changes" in payload && payload.repo === repo
+        ? [`${payload.revision} ${payload.source}`]
+        : [],
+    );
+  for (let step = 1; step <= 120; step++) {
+    const repo = ids[random(ids.length)] ?? "r0";
+    const done = wanted.get(repo) ?? [];
+    const act = random(4);
+    if (act === 0) await t.owner.call("history/list", { repo });
+    else if (act === 1) {
+      await t.readRepository(repo);
+      await t.writeRepository(repo, JSON.stringify({ name: repo, config: { svc: { timeout: step } } }));
+      done.push(`${done.length + 1} file`);
+      await until(() => told(repo).length === done.length - 1, "the edit");
+    } else {
+      const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": step, flush: act === 2 });
+      expect(errors).toEqual([]);
+      done.push(`${done.length + 1} set`);
+    }
+    if (random(2) === 0) await crowd.letGo();
+  }
+  for (const [repo, done] of wanted) {
+    const { result } = await t.owner.call("history/list", { repo, limit: 1000 });
+    expect(result.map(({ revision, source }) => `${revision} ${source}`).reverse()).toEqual(done);
+    expect(told(repo)).toEqual(done.slice(1));
+  }
+});
