@@ -16,6 +16,7 @@ import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
 import {
   type Commit,
+  type CommitLog,
   type Committed,
   type Forgetting,
   formatPosition,
@@ -81,7 +82,7 @@ export class FileStore implements RepositoryStore {
   readonly #segments: Map<string, readonly Segment[]>;
   /** What the log has that histories may lack, for repositories that were not opened yet. */
   readonly #unmirrored: Map<string, Committed<Commit>[]>;
-  readonly #log: FileLog;
+  readonly #log: CommitLog;
   readonly #mirrors: MirrorSchedule;
   /** So many entries of it cannot be read; 0 once all have been told. */
   #lost = 0;
@@ -101,7 +102,7 @@ export class FileStore implements RepositoryStore {
   private constructor(
     options: FileStoreOptions,
     segments: Map<string, readonly Segment[]>,
-    log: FileLog,
+    log: CommitLog,
     unmirrored: Map<string, Committed<Commit>[]>,
   ) {
     this.#options = options;
@@ -275,15 +276,14 @@ export class FileStore implements RepositoryStore {
         // What a person has to fix is not ours to change.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
         // What stands in older segments may hold the values: they go as soon as the histories have it.
-        await this.#log.rotate();
+        await this.#log.seal();
         const through = this.#log.newest;
         await this.#log.append({ entries: [entry], committed: () => {} });
         for (const kept of this.#kept) {
           await kept.load();
           await kept.mirror.writeHistory(false);
         }
-        await this.#log.release(through);
-        await this.#log.removeDamaged();
+        await this.#log.erase(through);
       } catch (error) {
         throw storageFailure(id, error);
       }
@@ -460,7 +460,7 @@ export class FileStore implements RepositoryStore {
     // An edit that was found meanwhile is taken up first.
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     try {
-      await this.#log.rotate();
+      await this.#log.seal();
       await this.#release();
     } catch (error) {
       this.#options.onProblem("the log could not be tidied up; the next start takes longer", { error: String(error) });
@@ -604,7 +604,7 @@ export class FileStore implements RepositoryStore {
 
   /** Lets the log go as far as nobody needs it any more. */
   async #release(): Promise<void> {
-    if (!this.#log.hasClosedSegments) return;
+    if (!this.#log.hasSealed) return;
     let through = Math.min(this.#log.newest, this.#unforgotten - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;

@@ -91,9 +91,31 @@ export interface CommitLog {
    * log, or, if it says so, whether they are is not known.
    */
   append(appending: Appending): Promise<void>;
-  /** Entries up to this one need not be kept any longer: the histories have them. */
+  /** What is in the log by now can go without what comes after it. However much is being appended. Throws the system's error. */
+  seal(): Promise<void>;
+  /** Whether there is anything sealed, so that releasing may let something go. */
+  readonly hasSealed: boolean;
+  /** Entries up to this one need not be kept any longer: the histories have them. Those that are sealed go. Throws the system's error. */
   release(through: LogNumber): Promise<void>;
+  /** As `release`; of those that are sealed nothing is left anywhere, whole or damaged. Throws the system's error. */
+  erase(through: LogNumber): Promise<void>;
+  /**
+   * No number that was told before is to count: what is lost of the log would be passed over in silence. Nor do the entries of
+   * before, from the next start on. Throws the system's error.
+   */
+  renew(): Promise<void>;
+  /** Ends when all that was appended is durable. */
   close(): Promise<void>;
+}
+
+/** What is in the log at a start and may not be in the histories. */
+export interface OpenedLog {
+  readonly log: CommitLog;
+  readonly entries: readonly Committed[];
+  /** So many entries were acknowledged and cannot be read. */
+  readonly lost: number;
+  /** It is a copy of another home's: `renew` it once the histories have what is in it. */
+  readonly isCopy: boolean;
 }
 
 /** Entries could not be put on the disk. */

@@ -6,7 +6,7 @@ import pLimit from "p-limit";
 import type { Clock } from "../../../clock.ts";
 import { syncFolder } from "../../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
-import { AppendError, type Appending, type CommitLog, type Committed, type LogNumber } from "./commit-log.ts";
+import { AppendError, type Appending, type CommitLog, type LogNumber, type OpenedLog } from "./commit-log.ts";
 import { type Frame, formatFrame } from "./frame.ts";
 import { type FoundSegment, recover } from "./recover.ts";
 
@@ -17,16 +17,6 @@ export interface FileLogOptions {
   /** Called before each write; throws if the home is no longer this daemon's. */
   assertHeld(): void;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
-}
-
-/** What is in the log at a start and may not be in the histories. */
-export interface OpenedLog {
-  readonly log: FileLog;
-  readonly entries: readonly Committed[];
-  /** So many entries were acknowledged and cannot be read. */
-  readonly lost: number;
-  /** It is a copy of another home's: `renew` it once the histories have what is in it. */
-  readonly isCopy: boolean;
 }
 
 /** Says in the folder of a log that it is a copy. */
@@ -170,14 +160,10 @@ export class FileLog implements CommitLog {
     if (done === -1) this.#hasDamaged = false;
   }
 
-  /**
-   * No number that was told before is to count: what is lost of the log would be passed over in silence. Nor do the entries of
-   * before, from the next start on. Throws the system's error.
-   */
   async renew(): Promise<void> {
-    await this.idle();
+    await this.#idle();
     this.#id = newId();
-    await this.rotate();
+    await this.seal();
     const { folder, fileSystem, clock } = this.#options;
     try {
       await fileSystem.unlink(join(folder, copyName));
@@ -188,37 +174,33 @@ export class FileLog implements CommitLog {
     await syncFolder(folder, fileSystem, clock);
   }
 
-  /** Takes away what was set aside because it was damaged. Throws the system's error. */
-  async removeDamaged(): Promise<void> {
+  async erase(through: LogNumber): Promise<void> {
+    await this.release(through);
     const { folder, fileSystem, clock } = this.#options;
     const damaged = (await readdir(folder)).filter(name => name.endsWith(".damaged"));
     for (const name of damaged) await fileSystem.unlink(join(folder, name));
     if (damaged.length > 0) await syncFolder(folder, fileSystem, clock);
   }
 
-  /** Whether there are segments that can go once all that is in them is released. */
-  get hasClosedSegments(): boolean {
+  get hasSealed(): boolean {
     return this.#closed.length > 0;
   }
 
-  /**
-   * Closes the segment that is written to, so that it can go when the histories have what is in it. Between two writes, however
-   * many wait. Throws the system's error.
-   */
-  rotate(): Promise<void> {
+  /** Closes the segment that is written to, between two writes. */
+  seal(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#rotations.push({ resolve, reject });
       this.#wake();
     });
   }
 
-  async idle(): Promise<void> {
+  async #idle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.idle();
+    await this.#idle();
     const spare = await this.#spare;
     for (const open of [spare, this.#segment]) await open?.handle.close().catch(() => {});
     this.#segment = undefined;

@@ -1,8 +1,8 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../../main/daemon/store/log/commit-log.ts";
-import { until } from "../../../../helpers/daemon.ts";
-import { logFiles, openLog, type TestLog } from "../../../../helpers/file-log.ts";
+import { describeCommitLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
+import { logFiles, openLog } from "../../../../helpers/file-log.ts";
 import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
@@ -11,44 +11,12 @@ async function abandon({ log }: TestLog): Promise<void> {
   await log.close();
 }
 
-describe("a log", () => {
-  test("goes on in a new file when it is asked to, though entries never stop coming", async () => {
-    await using folder = await temporaryFolder();
-    const opened = await openLog(folder.path);
-    let isEnded = false;
-    let count = 0;
-    const append = async () => {
-      while (!isEnded) await opened.append(++count);
-    };
-    // While one of them is written, the other waits.
-    const appending = [append(), Promise.resolve().then(append)];
-    await until(async () => count > 10, "entries");
-    await opened.log.rotate();
-    isEnded = true;
-    await Promise.all(appending);
-    expect(opened.log.newest).toBe(count);
-    await abandon(opened);
-    expect((await openLog(folder.path)).found).toHaveLength(count);
-  });
+describeCommitLog("a log of files", async () => {
+  const folder = await temporaryFolder();
+  return { open: () => openLog(folder.path), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+});
 
-  test("is empty at first, and gives back what was appended, in order, after each start", async () => {
-    await using folder = await temporaryFolder();
-    const first = await openLog(folder.path);
-    expect([first.found, first.log.newest]).toEqual([[], 0]);
-    await Promise.all([first.append(1), first.append(2, 3), first.append(4)]);
-    expect(first.committed).toEqual([1, 2, 3, 4].map(timeout => [timeout, timeout]));
-    await abandon(first);
-    const second = await openLog(folder.path);
-    expect([second.found, second.log.newest]).toEqual([[1, 2, 3, 4], 4]);
-    await second.append(5);
-    await abandon(second);
-    const third = await openLog(folder.path);
-    expect(third.found).toEqual([1, 2, 3, 4, 5]);
-    expect(third.log.id).toBe(first.log.id);
-    expect([third.lost, third.problems]).toEqual([0, []]);
-    await abandon(third);
-  });
-
+describe("a log of files", () => {
   test("writes what waits during one write with one other and one sync", async () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
@@ -82,7 +50,7 @@ describe("a log", () => {
     await using folder = await temporaryFolder();
     let opened = await openLog(folder.path);
     await opened.append(1, 2, 3);
-    await opened.log.rotate();
+    await opened.log.seal();
     await opened.append(4);
     await opened.log.release(2);
     expect(await logFiles(folder.path)).toHaveLength(2);
@@ -92,7 +60,7 @@ describe("a log", () => {
     opened = await openLog(folder.path);
     expect([opened.found, opened.log.newest]).toEqual([[4], 4]);
     await opened.log.release(4);
-    await opened.log.rotate();
+    await opened.log.seal();
     await opened.log.release(4);
     await abandon(opened);
     opened = await openLog(folder.path);
