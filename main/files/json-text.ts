@@ -53,8 +53,10 @@ export function parseJsonText(text: string): JsonText {
 
 /** The most characters of texts whose trees are kept; a tree takes some thirty times as much as its text. */
 const mostCharacters = 512 * 1024;
-/** The trees of those that were used last, so that the next rewrite need not read them again. The newest is kept, however long. */
-const trees = new Map<JsonText, ReadText>();
+/** Those of the texts that were used last, so that the next rewrite need not read them again. The newest is kept, however long. */
+const trees = new WeakMap<JsonText, { readonly read: ReadText; readonly reference: WeakRef<JsonText> }>();
+/** Whose those are, with their characters, the one that was used last at the end. */
+const treeOrder = new Map<WeakRef<JsonText>, number>();
 let treeCharacters = 0;
 
 function asJsonText(text: string, read: ReadText): JsonText {
@@ -73,25 +75,29 @@ function asJsonText(text: string, read: ReadText): JsonText {
 }
 
 function treeOf(json: JsonText): ReadText {
-  const known = trees.get(json);
-  if (known !== undefined) dropTree(json);
-  const read = known ?? readText(json.text);
+  const kept = trees.get(json);
+  if (kept !== undefined) forgetTree(kept.reference);
+  const read = kept?.read ?? readText(json.text);
   keepTree(json, read);
   return read;
 }
 
 function keepTree(json: JsonText, read: ReadText): void {
-  trees.set(json, read);
+  const reference = new WeakRef(json);
+  trees.set(json, { read, reference });
+  treeOrder.set(reference, json.text.length);
   treeCharacters += json.text.length;
-  for (const oldest of trees.keys()) {
-    if (treeCharacters <= mostCharacters || oldest === json) return;
-    dropTree(oldest);
+  for (const oldest of treeOrder.keys()) {
+    if (treeCharacters <= mostCharacters || oldest === reference) return;
+    forgetTree(oldest);
   }
 }
 
-function dropTree(json: JsonText): void {
-  trees.delete(json);
-  treeCharacters -= json.text.length;
+function forgetTree(reference: WeakRef<JsonText>): void {
+  const json = reference.deref();
+  if (json !== undefined) trees.delete(json);
+  treeCharacters -= treeOrder.get(reference) ?? 0;
+  treeOrder.delete(reference);
 }
 
 /**

@@ -147,8 +147,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R10",
     takenOut: "that an edit by hand is looked at once: it is 300 ms later",
     file: "main/daemon/store/hand-edits.ts",
-    find: "    if (wait <= 0) {\n      void repository.look();\n",
-    replace: "    if (wait <= 0) {\n      setTimeout(() => repository.look(), 300);\n",
+    find: "    if (wait <= 0) {\n      void repositories.get(id)?.look();\n",
+    replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.look(), 300);\n",
     test: "test/promises/r10-soon.test.ts",
   },
   {

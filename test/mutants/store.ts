@@ -233,7 +233,6 @@ export const mutants: readonly Mutant[] = [
     find: `const rotations = this.#rotations.splice(0);`,
     replace: `const rotations = this.#waiting.length > 0 ? [] : this.#rotations.splice(0);`,
     test: "test/main/daemon/store/log/file-log.test.ts",
-    name: "though entries never stop coming",
   },
   {
     promise: "store",
