@@ -62,6 +62,8 @@ export interface BeforeReplacing {
   readonly keep?: () => Promise<void>;
   /** Runs in the moment of the rename. */
   readonly lastLook?: () => void;
+  /** Runs right after it, when only the folder is not on the disk yet. */
+  readonly replaced?: (() => void) | undefined;
 }
 
 /** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
@@ -301,6 +303,7 @@ export class DurableTextFile implements Adapter<string> {
           // From here on it is ours, whatever becomes of the folder's sync.
           this.#stamp = stamp;
         });
+        before.replaced?.();
       } catch (error) {
         await this.#removeTemporary();
         await this.dropReplaced().catch(() => {});

@@ -54,8 +54,9 @@ export class JsonDocument {
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "gone" };
-  /** Of the write under way: what has to be on the disk before the file may be replaced. */
+  /** Of the write under way: what has to be on the disk before the file may be replaced, and who is told when it is. */
   #record: RecordText | undefined;
+  #onReplaced: (() => void) | undefined;
 
   constructor(options: DurableTextFileOptions) {
     this.#file = new DurableTextFile(options);
@@ -108,13 +109,14 @@ export class JsonDocument {
 
   /**
    * Makes the file hold `value`, durably, changing only the text of what differs. `record` runs beside the writing of the
-   * new text, and the file is replaced only after it. Throws ForeignEditError, DocumentTooLargeError, what `record` throws
+   * new text, and the file is replaced only after it; `onReplaced` is called when others see the new text. Throws ForeignEditError, DocumentTooLargeError, what `record` throws
    * or the system's error; then file and memory are as they were, and `record` has ended.
    */
-  async write(value: JsonObject, record?: RecordText): Promise<void> {
+  async write(value: JsonObject, record?: RecordText, onReplaced?: () => void): Promise<void> {
     const before = this.#low.data;
     this.#low.data = value;
     this.#record = record;
+    this.#onReplaced = onReplaced;
     try {
       await this.#low.write();
     } catch (error) {
@@ -209,7 +211,8 @@ export class JsonDocument {
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});
     try {
-      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched() });
+      const replaced = this.#onReplaced;
+      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched(), replaced });
     } finally {
       await recorded?.catch(() => {});
     }

@@ -1,4 +1,4 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Socket } from "socket.io-client";
 import { atLeast, atMost, type Compared, compare, timeOf } from "./compare.ts";
@@ -61,7 +61,10 @@ export const setInTree: Section = {
     await using daemon = await machine.daemon(home);
     await using floor = await machine.floor();
     const [ours, bare] = [await daemon.connect(), await floor.connect()];
+    // As a clone is: git's folder is where the new text is made.
     const tree = await machine.newFolder("tree");
+    await mkdir(join(tree, ".git"));
+    await writeFile(join(tree, ".git/HEAD"), "ref: refs/heads/main\n");
     const repo = "tree";
     await ask(ours, "repo/add", { id: repo, name: "in its work tree", path: tree, inTree: true });
     const config = Object.fromEntries(Object.entries(twentyFields).map(([field, value]) => [`svc.${field}`, value]));

@@ -66,7 +66,7 @@ export class MirrorSchedule {
   async #write(repository: Repository): Promise<void> {
     if (this.#closed || !this.#behind.has(repository)) return;
     const began = this.#clock.monotonic();
-    const written = await repository.follow(true);
+    const written = await repository.follow({ isScheduled: true });
     const ended = this.#clock.monotonic();
     const duration = ended - began;
     const pause = written === true ? Math.max(shortestPause, restFactor * duration) : Math.max(retryPause, duration);

@@ -240,10 +240,11 @@ export class Mirror {
 
   /**
    * Makes history and file say what was committed, durably: before the file is replaced the history has its revision and the
-   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be in service. Throws
+   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be in service; `onReplaced` is called
+   * when people see the new file, which then only a power loss could take back, for the log to put it there again. Throws
    * ForeignEditError, DocumentTooLargeError or the system's error.
    */
-  async write(isServed: (config: Config) => boolean): Promise<void> {
+  async write(isServed: (config: Config) => boolean, onReplaced?: () => void): Promise<void> {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
@@ -259,11 +260,12 @@ export class Mirror {
     const since = this.#saidRevision;
     const isWhole = isServed(wanted);
     let textHash = before.textHash;
-    await document.write({ ...document.value, config: wanted }, async text => {
+    const record = async (text: string) => {
       textHash = hashText(text);
       const told = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
       await this.#appendTail(false, moment, told);
-    });
+    };
+    await document.write({ ...document.value, config: wanted }, record, onReplaced);
     this.#isTextUntold = false;
     this.#said = wanted;
     this.#dropToldEdits();

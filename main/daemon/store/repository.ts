@@ -273,9 +273,15 @@ export class Repository {
 
   /**
    * Makes history and file say what is committed. Does not throw: where that cannot be, it says why, `health` tells of it,
-   * and it is tried again. `isScheduled`: nobody waits, so what has just failed rests first.
+   * and it is tried again. `isScheduled`: nobody waits, so what has just failed rests first. `onReplaced`: see `Mirror.write`.
    */
-  async follow(isScheduled = false): Promise<Mirrored> {
+  async follow({
+    isScheduled = false,
+    onReplaced,
+  }: {
+    readonly isScheduled?: boolean;
+    readonly onReplaced?: () => void;
+  } = {}): Promise<Mirrored> {
     if (!this.loaded || this.#removed) return true;
     return this.mirror.inTurn(async () => {
       if (this.#removed) return true;
@@ -292,6 +298,7 @@ export class Repository {
         const { scopes } = this.#options;
         await this.mirror.write(
           config => interpretConfig(config, this.#state.stored, scopes, () => undefined).health.length === 0,
+          onReplaced,
         );
         if (isBehind) this.#endReplacedLater();
         this.#stamps = this.files.stamps;
@@ -333,7 +340,11 @@ export class Repository {
   async followInTree(): Promise<void> {
     if (!this.#state.inTree) return;
     const end = this.#options.clock.monotonic() + foreignEditTime;
-    while ((await this.follow()) === beingChanged && this.#options.clock.monotonic() < end) await this.#look();
+    const seen = () => {
+      const { promise: replaced, resolve } = Promise.withResolvers<Mirrored>();
+      return Promise.race([replaced, this.follow({ onReplaced: () => resolve(true) })]);
+    };
+    while ((await seen()) === beingChanged && this.#options.clock.monotonic() < end) await this.#look();
   }
 
   /** The end of a change: a text that was made ready for it, and is not in the file, will not be. */
