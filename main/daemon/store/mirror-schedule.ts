@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import type { Clock } from "../../clock.ts";
 import { type Repository, retryPause } from "./repository.ts";
 
-/** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests. */
+/** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests where few wait. */
 const shortestPause = 50;
 const restFactor = 10;
 /** Mirrors written at once: they must not keep the log's sync waiting. */
@@ -69,7 +69,9 @@ export class MirrorSchedule {
     const written = await repository.follow({ isScheduled: true });
     const ended = this.#clock.monotonic();
     const duration = ended - began;
-    const pause = written === true ? Math.max(shortestPause, restFactor * duration) : Math.max(retryPause, duration);
+    // The more wait, the less of the time each may take.
+    const rest = restFactor * duration * Math.max(1, this.#behind.size / width);
+    const pause = written === true ? Math.max(shortestPause, rest) : Math.max(retryPause, duration);
     this.#notBefore.set(repository, ended + pause);
     if (this.#closed) return;
     if (this.#behind.has(repository)) {
