@@ -1,7 +1,7 @@
 /**
  * How fast Repoconf is, beside what the machine allows and what people would use instead: `npm run bench`, or
  * `npm run bench -- list set` for some sections, `--json` for figures to work with, `--short` to try the benchmark itself.
- * When all sections ran it writes the table into docs/performance.md.
+ * When all sections ran it writes the table into docs/performance.md, and draws its ratios.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { cpus, release, totalmem, type } from "node:os";
@@ -15,6 +15,7 @@ import { handEdit } from "./hand-edit.ts";
 import { list } from "./list.ts";
 import { prepareMachine } from "./machine.ts";
 import { memory } from "./memory.ts";
+import { drawPicture } from "./picture.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
 import { start } from "./start.ts";
@@ -76,7 +77,8 @@ if (wanted.length === 0 && !machine.short) {
   const text = await readFile(document, "utf8");
   const told = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${about}.\n\n${asTable()}\n\n${end}`;
   await writeFile(document, text.slice(0, text.indexOf(begin)) + told + text.slice(text.indexOf(end) + end.length));
-  process.stderr.write(`Written to ${document}\n`);
+  await drawPicture();
+  process.stderr.write(`Written to ${document}, and its picture beside it\n`);
 }
 
 /** One line that is written over by the next, where there is a terminal. */

@@ -373,4 +373,12 @@ export const mutants: readonly Mutant[] = [
     test: "test/e2e/backup.test.ts",
     name: "is one moment",
   },
+  {
+    promise: "R15",
+    takenOut: "that a revision of format 2 whose file was not replaced counts for nothing",
+    file: "main/daemon/store/journal/journal.ts",
+    find: "sameStamp(record.replaces, current);",
+    replace: "!sameStamp(record.replaces, current);",
+    test: "test/promises/r15-older-homes.test.ts",
+  },
 ];

@@ -1,7 +1,8 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { homeFormat } from "../../main/daemon/home.ts";
+import { type ChangeRecord, formatLines, hashText } from "../../main/daemon/store/journal/record.ts";
 import { startTestDaemon, type TestDaemon } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -100,3 +101,81 @@ test("R15 an older home opens in this version, and nothing of it is lost", async
   expect(lost).toEqual([]);
   expect(formats).toEqual(Array.from({ length: homeFormat }, (_, index) => index + 1));
 });
+
+/** A set of the timeout to 61 as the daemon of format 2 made it: first a record in the journal, then the file. */
+const crashes: { readonly title: string; readonly timeout: number; leave(home: string): Promise<void> }[] = [
+  {
+    title: "in the middle of its record",
+    timeout: 60,
+    leave: async home => {
+      const { path, line } = await recordOfSet(home);
+      await appendFile(path, line.slice(0, line.length / 2));
+    },
+  },
+  {
+    title: "between its record and its file",
+    timeout: 60,
+    leave: async home => {
+      const { path, line, text } = await recordOfSet(home);
+      await appendFile(path, line);
+      await mkdir(join(home, "tmp"), { recursive: true });
+      await writeFile(join(home, "tmp/shop.json.0123456789ab.tmp"), text);
+    },
+  },
+  {
+    title: "between its file and its reply",
+    timeout: 61,
+    leave: async home => {
+      const { path, line, text } = await recordOfSet(home);
+      await appendFile(path, line);
+      await writeFile(join(home, "repos/shop.json.new"), text);
+      await rename(join(home, "repos/shop.json.new"), join(home, "repos/shop.json"));
+    },
+  },
+];
+
+async function recordOfSet(home: string): Promise<{ path: string; line: string; text: string }> {
+  const [file, path] = [join(home, "repos/shop.json"), join(home, "journal/shop.0-0.jsonl")];
+  const text = (await readFile(file, "utf8")).replace(`"timeout": 60`, `"timeout": 61`);
+  const previous = (await readFile(path, "utf8")).trimEnd().split("\n").at(-1)?.split(" ")[0] ?? "";
+  const { size, mtimeMs, ino } = await stat(file);
+  const record: ChangeRecord = {
+    kind: "change",
+    revision: 6,
+    time: "2026-11-21T21:22:00.000Z",
+    actor: { kind: "key", id: "owner", name: "owner" },
+    source: "set",
+    changes: [{ scope: "svc", field: "timeout", before: 60, after: 61 }],
+    text: hashText(text),
+    replaces: { size, mtimeMs, ino },
+  };
+  return { path, line: formatLines([record], previous).text, text };
+}
+
+test.each(crashes)(
+  "R15 a home of format 2 whose daemon died in a set opens whole: $title",
+  async ({ timeout, leave }) => {
+    const home = JSON.parse(await readFile(join(folder, "format-2.json"), "utf8")) as StoredHome;
+    await using opened = await temporaryFolder();
+    await unpack(home, opened.path);
+    await leave(opened.path);
+    await using t = await startTestDaemon({ home: opened.path });
+    const timeoutNow = async () =>
+      (await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result["svc"]?.["timeout"];
+    expect(await timeoutNow()).toBe(timeout);
+    expect(await t.readRepository("shop")).toBe(
+      home.files["repos/shop.json"]?.replace(`"timeout": 60`, `"timeout": ${timeout}`),
+    );
+    const told = async () =>
+      (await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(
+        ({ revision }) => revision,
+      );
+    const [newest = 0] = await told();
+    expect(newest).toBe(timeout === 61 ? 6 : 5);
+    expect((await t.owner.call("config/set", { repo: "shop", "svc.timeout": 62, flush: true })).errors).toEqual([]);
+    await t.restart();
+    expect(await timeoutNow()).toBe(62);
+    expect((await told()).length).toBeGreaterThan(1);
+    expect(await readdir(join(opened.path, "tmp"))).toEqual([]);
+  },
+);

@@ -68,6 +68,8 @@ export interface FileStoreOptions {
 
 /** Milliseconds from a change to the index that knows it; a crash in between costs a reading of the file at the next start. */
 const indexDelay = 5_000;
+/** Milliseconds from a mirror to the log that lets go of what it has. */
+const releaseDelay = 100;
 /** Each takes some ten kilobytes. */
 const defaultMostOpen = 10_000;
 /** Milliseconds between two comparisons of the files with what is known. */
@@ -97,6 +99,8 @@ export class FileStore implements RepositoryStore {
   readonly #roster = pLimit(1);
   /** Calls the next saving of the index off. */
   #callOffIndex: (() => void) | undefined;
+  /** Calls the next release of what the log need not keep off. */
+  #callOffRelease: (() => void) | undefined;
   #closed = false;
 
   private constructor(
@@ -109,7 +113,7 @@ export class FileStore implements RepositoryStore {
     this.#segments = segments;
     this.#log = log;
     this.#unmirrored = unmirrored;
-    this.#mirrors = new MirrorSchedule(options.clock, () => void this.#release());
+    this.#mirrors = new MirrorSchedule(options.clock, () => this.#releaseSoon());
     this.#fileSystem = options.fileSystem ?? realFileSystem;
     this.#index = new RepositoryIndex(options.indexPath, options.folders.temporary, this.#fileSystem, options.clock);
     this.#repositories = new Repositories({
@@ -452,6 +456,7 @@ export class FileStore implements RepositoryStore {
   async close(): Promise<void> {
     this.#closed = true;
     this.#callOffIndex?.();
+    this.#callOffRelease?.();
     await this.#handEdits.close();
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
@@ -600,6 +605,14 @@ export class FileStore implements RepositoryStore {
       const message = `The in-tree file of ${folder} belongs to the repository ${state.id} already.`;
       throw new RepoconfError(1111, message, { repo: id });
     }
+  }
+
+  /** After many mirrors once: all that the log is kept for are asked. */
+  #releaseSoon(): void {
+    this.#callOffRelease ??= this.#options.clock.schedule(releaseDelay, () => {
+      this.#callOffRelease = undefined;
+      void this.#release();
+    });
   }
 
   /** Lets the log go as far as nobody needs it any more. */
