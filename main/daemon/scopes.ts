@@ -94,7 +94,11 @@ export class Scopes {
     const result: { [scope: string]: { [field: string]: JsonValue } } = {};
     for (const [scope, defaults] of Object.entries(this.#defaults)) {
       const fields: { [field: string]: JsonValue } = {};
-      for (const [field, value] of Object.entries(defaults)) fields[field] = configValue(stored, scope, field) ?? value;
+      for (const [field, value] of Object.entries(defaults)) {
+        const own = configValue(stored, scope, field);
+        // A stored null is a value like any other.
+        fields[field] = own === undefined ? value : own;
+      }
       result[scope] = fields;
     }
     return result;
@@ -172,7 +176,10 @@ export function compileScope(name: string, schema: unknown, isOwn = false): Scop
 
 function brokenReferencesIn(scope: Scope, stored: StoredValue): BrokenReference[] {
   const broken: BrokenReference[] = [];
-  const effective = (field: string) => stored(scope.name, field) ?? scope.fields.get(field)?.schema.default;
+  const effective = (field: string) => {
+    const value = stored(scope.name, field);
+    return value === undefined ? scope.fields.get(field)?.schema.default : value;
+  };
   for (const [field, target] of scope.references) {
     const value = effective(field);
     if (typeof value !== "string" || value === "") continue;
@@ -207,7 +214,7 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
     if (member !== undefined) {
       return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
     }
-    compiled ??= hasReference(schema) ? compilePointer(ajv, name) : ajv.compile(schema);
+    compiled ??= hasReference(schema) ? compilePointer(ajv, name) : ajv.compile(withoutDialect(schema));
     if (compiled(value)) return undefined;
     return refusalOf(value, compiled.errors?.[0]);
   };
@@ -228,6 +235,11 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
 function hasReference(schema: unknown): boolean {
   if (typeof schema !== "object" || schema === null) return false;
   return "$ref" in schema || "$dynamicRef" in schema || Object.values(schema).some(hasReference);
+}
+
+/** A field's own `$schema` never counted: all of a scope is of one dialect. */
+function withoutDialect({ $schema: _, ...schema }: FieldSchema & { readonly $schema?: unknown }): object {
+  return schema;
 }
 
 function compilePointer(ajv: Ajv2020, field: string): ValidateFunction {

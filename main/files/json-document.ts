@@ -41,6 +41,11 @@ interface Found {
 /** Waits before a file found gone or broken is believed: an editor may be between two steps of a save (250 ms in all). */
 const settleDelays = [5, 15, 40, 90, 100];
 
+export interface JsonDocumentOptions extends DurableTextFileOptions {
+  /** The first look, too, waits before it believes that the file is gone or broken. */
+  readonly isExpected?: boolean;
+}
+
 /**
  * A JSON file that people edit too: lowdb over text with comments over a durable file. It keeps the text last seen, so
  * that a write changes only what differs and never replaces an edit that nobody looked at.
@@ -50,6 +55,7 @@ export class JsonDocument {
   readonly #maximumBytes: number;
   readonly #clock: Clock;
   readonly #low: Low<JsonObject>;
+  readonly #isExpected: boolean;
   #looked = false;
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
@@ -58,8 +64,9 @@ export class JsonDocument {
   #record: RecordText | undefined;
   #onReplaced: (() => void) | undefined;
 
-  constructor(options: DurableTextFileOptions) {
+  constructor({ isExpected = false, ...options }: JsonDocumentOptions) {
     this.#file = new DurableTextFile(options);
+    this.#isExpected = isExpected;
     this.#maximumBytes = options.maximumBytes;
     this.#clock = options.clock ?? systemClock;
     const adapter: Adapter<JsonObject> = {
@@ -92,7 +99,7 @@ export class JsonDocument {
    */
   async look(): Promise<boolean> {
     let found = await this.#lookOnce(undefined);
-    for (const milliseconds of this.#looked ? settleDelays : []) {
+    for (const milliseconds of this.#looked || this.#isExpected ? settleDelays : []) {
       if (found === undefined || found.status.kind === "good") break;
       await this.#clock.delay(milliseconds);
       found = await this.#lookOnce(found);

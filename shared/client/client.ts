@@ -262,10 +262,11 @@ export class RepoconfClient {
       if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
       else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
     } catch (error) {
-      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201 || isStopping(error));
+      // It still answers what was asked before, and then it is the one that ends the connection.
+      if (error instanceof RepoconfError && isStopping(error) && !this.#closed) return;
+      const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
       // An answer that does not come leaves the watch in the dark: another connection asks anew.
-      if (lost && ((again && error.code === 1201) || isStopping(error)) && this.#socket?.connected)
-        this.#socket.disconnect();
+      if (again && lost && error.code === 1201 && this.#socket?.connected) this.#socket.disconnect();
       // The connect that replaces the lost connection begins it anew.
       const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
       if (!lost || !comesAgain || this.#closed) watch.end(error);

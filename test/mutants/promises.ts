@@ -28,8 +28,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     takenOut: "the look at the file right before the rename",
     file: "main/files/json-document.ts",
-    find: "{ ready: recorded, lastLook: () => this.#assertUntouched() }",
-    replace: "{ ready: recorded }",
+    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced }",
+    replace: "{ ready: recorded, replaced }",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {

@@ -70,8 +70,8 @@ export interface FileStoreOptions {
 const indexDelay = 5_000;
 /** Milliseconds from a mirror to the log that lets go of what it has. */
 const releaseDelay = 100;
-/** Each takes some ten kilobytes. */
-const defaultMostOpen = 10_000;
+/** Each takes some 25 kilobytes once its values were listed. */
+const defaultMostOpen = 2_000;
 /** Milliseconds between two comparisons of the files with what is known. */
 export const defaultSweepInterval = 10_000;
 
@@ -102,6 +102,8 @@ export class FileStore implements RepositoryStore {
   /** Calls the next release of what the log need not keep off. */
   #callOffRelease: (() => void) | undefined;
   #closed = false;
+  /** All that a start does is done. */
+  #isStarted = false;
 
   private constructor(
     options: FileStoreOptions,
@@ -156,6 +158,7 @@ export class FileStore implements RepositoryStore {
     for (const id of there) if (!store.has(id)) store.#repositories.add(id);
     await store.#recover(entries, lost, isCopy);
     store.#handEdits.start();
+    store.#isStarted = true;
     return store;
   }
 
@@ -284,7 +287,8 @@ export class FileStore implements RepositoryStore {
         const through = this.#log.newest;
         await this.#log.append({ entries: [entry], committed: () => {} });
         for (const kept of this.#kept) {
-          await kept.load();
+          // Not waited for: whoever holds it may be waiting for this one.
+          if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);
         }
         await this.#log.erase(through);
@@ -450,7 +454,10 @@ export class FileStore implements RepositoryStore {
   }
 
   reinterpret(): void {
-    for (const repository of this.#repositories.allOpened()) void repository.reinterpret();
+    for (const repository of this.#repositories.allOpened()) {
+      this.#repositories.touch(repository);
+      void repository.reinterpret();
+    }
   }
 
   async close(): Promise<void> {
@@ -517,7 +524,7 @@ export class FileStore implements RepositoryStore {
     const { scopes, folders, clock, onProblem } = this.#options;
     return new Repository({
       id,
-      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock),
+      files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock, this.#isStarted),
       journal: () => this.#openJournal(id),
       log: this.#log,
       scopes,

@@ -5,6 +5,8 @@ import { type Repository, retryPause } from "./repository.ts";
 /** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests where few wait. */
 const shortestPause = 50;
 const restFactor = 10;
+/** Nor does one rest for longer because many wait. */
+const longestCrowdedPause = 2_000;
 /** Mirrors written at once: they must not keep the log's sync waiting. */
 const width = 8;
 
@@ -70,8 +72,9 @@ export class MirrorSchedule {
     const ended = this.#clock.monotonic();
     const duration = ended - began;
     // The more wait, the less of the time each may take.
-    const rest = restFactor * duration * Math.max(1, this.#behind.size / width);
-    const pause = written === true ? Math.max(shortestPause, rest) : Math.max(retryPause, duration);
+    const rest = restFactor * duration;
+    const crowded = Math.min((rest * this.#behind.size) / width, longestCrowdedPause);
+    const pause = written === true ? Math.max(shortestPause, rest, crowded) : Math.max(retryPause, duration);
     this.#notBefore.set(repository, ended + pause);
     if (this.#closed) return;
     if (this.#behind.has(repository)) {

@@ -55,7 +55,8 @@ export class RepositoryFiles {
   readonly #fileSystem: FileSystem;
   readonly #clock: Clock;
 
-  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem, clock: Clock) {
+  /** `isExpected`: the file was there a while ago, so one that is broken or missing may be in the middle of a save. */
+  constructor(id: string, folders: StoreFolders, fileSystem: FileSystem, clock: Clock, isExpected = false) {
     this.#id = id;
     this.#fileSystem = fileSystem;
     this.#clock = clock;
@@ -65,6 +66,7 @@ export class RepositoryFiles {
       mode: 0o600,
       maximumBytes: limits.repositoryFileBytes,
       keepsReplaced: true,
+      isExpected,
       fileSystem,
       clock,
     });

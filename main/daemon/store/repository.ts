@@ -189,7 +189,9 @@ export class Repository {
   /** Whether this object can be let go: nothing waits or is on its way, and its files have all that another one needs. */
   get isAtRest(): boolean {
     const isBusy = this.#running !== undefined || this.#queue.length > 0 || this.#looks.length > 0;
-    if (isBusy || !this.loaded || this.#unrecorded !== undefined || this.#isJudgedByOldRules) return false;
+    // Which disk a work tree was on, nothing but this object knows.
+    if (isBusy || this.#state.inTree || !this.loaded || this.journal.isCompacting) return false;
+    if (this.#unrecorded !== undefined || this.#isJudgedByOldRules) return false;
     const isWell = this.#state.broken === undefined && this.#state.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#options.clock.monotonic();
     return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
@@ -627,7 +629,8 @@ export class Repository {
     const changes = diffConfigs(this.#known(this.#recorded), stored);
     const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
-    const same = before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
+    const isSame =
+      health.length === 0 && before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     const edits = editsOf(diffConfigs(this.mirror.wanted, wanted));
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
@@ -639,7 +642,14 @@ export class Repository {
       const { revision, position } = committed?.record ?? before;
       const told: HealthProblem[] =
         source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
-      const state = { id: this.id, ...content.head, revision, position, stored: same ? before.stored : stored, health };
+      const state = {
+        id: this.id,
+        ...content.head,
+        revision,
+        position,
+        stored: isSame ? before.stored : stored,
+        health,
+      };
       if (diffConfigs(this.#recorded, stored).length === 0) this.#recorded = state.stored;
       this.#become(state, [...health, ...told]);
       this.#options.onHead(this.#state);
@@ -709,7 +719,8 @@ export class Repository {
   #publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.#options;
     const sameHead = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
-    if (!sameHead && !first) publish({ kind: "updated", state: after });
+    // What others were told came from the index.
+    if (!sameHead && (!first || this.#options.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
       publish({ kind: "health", state: after, before: before.health });
   }

@@ -128,6 +128,44 @@ describe("a scope's file", () => {
     expect(back.result).toEqual({ deploy: { color: "green" } });
   });
 
+  test("a stored null is served where the schema allows it, whatever the default", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await put(t, "deploy", { ...deploy, properties: { owner: { type: ["string", "null"], default: "nobody" } } });
+    await untilScopes(t, "svc", "deploy");
+    await t.owner.call("config/set", { repo, "deploy.owner": null });
+    expect((await t.owner.call("config/list", { repo, scope: "deploy" })).result).toEqual({ deploy: { owner: null } });
+  });
+
+  test("thousands of fields are no more than many, and a field's own dialect counts for nothing", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    const names = Array.from({ length: 4_000 }, (_, index) => `field_${index}`);
+    const old = { $schema: "http://json-schema.org/draft-07/schema#", type: "integer", default: 1 };
+    const properties = Object.fromEntries(names.map(name => [name, old]));
+    await put(t, "wide", { type: "object", title: "Wide", properties });
+    await untilScopes(t, "svc", "wide");
+    const { errors } = await t.owner.call("config/set", { repo, "wide.field_3999": "no number" });
+    expect(errors).toMatchObject([{ code: 1103, field: "wide.field_3999" }]);
+    await t.owner.call("config/set", { repo, "wide.field_3999": 2 });
+    const { result } = await t.owner.call("config/list", { repo, scope: "wide", stored: true });
+    expect(result).toEqual({ wide: { field_3999: 2 } });
+  });
+
+  test("gone, it is told of a repository whose file names it without a field, also after sets of others", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await put(t, "deploy", deploy);
+    await untilScopes(t, "svc", "deploy");
+    // Written each: what is set and unset before the file follows leaves nothing in it.
+    await t.owner.call("config/set", { repo, "deploy.color": "green", flush: true });
+    await t.owner.call("config/unset", { repo, fields: ["deploy.color"], flush: true });
+    await rm(fileOf(t, "deploy"));
+    await untilHealth(t, repo, health => health[0]?.code === 1011);
+    await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
+    expect((await t.owner.call("repo/list", {})).result).toMatchObject([{ health: [{ code: 1011, field: "deploy" }] }]);
+  });
+
   test("changed, it judges what is stored anew: a new default serves, a value it now refuses does not", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository();

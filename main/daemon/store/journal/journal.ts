@@ -91,6 +91,7 @@ export class Journal {
   #synced: JournalHead | undefined;
   readonly #told = new Set<string>();
   #compactionDue = false;
+  #compactions = 0;
 
   /** `segments`: those that are there, the oldest first. */
   constructor(options: JournalOptions, segments: readonly Segment[]) {
@@ -107,6 +108,11 @@ export class Journal {
   oldest(newest = this.#head?.revision ?? 0): number {
     const first = this.#segments[0]?.revision ?? this.#head?.revision ?? 0;
     return Math.max(first, newest - this.#options.retention().revisions);
+  }
+
+  /** Whether segments are being taken away. */
+  get isCompacting(): boolean {
+    return this.#compactions > 0;
   }
 
   get segments(): readonly Segment[] {
@@ -234,7 +240,10 @@ export class Journal {
     this.#synced = head;
     if (!this.#compactionDue || head.segment === undefined) return;
     this.#compactionDue = false;
-    void this.#compact(head.segment);
+    this.#compactions += 1;
+    void this.#compact(head.segment).finally(() => {
+      this.#compactions -= 1;
+    });
   }
 
   async #cut(): Promise<void> {

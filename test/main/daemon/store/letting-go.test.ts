@@ -60,6 +60,20 @@ test("of those that nobody used for a while only so many are held; what was let 
   expect(result.map(({ id, revision, modified }) => [id, revision, modified])).toEqual(ids.map(id => [id, 2, 1]));
 });
 
+test("a name that is edited by hand in one that was let go is told, and so is a text in the middle of a save, once it is whole", async () => {
+  await using crowd = await startCrowded(1);
+  const { t, ids } = crowd;
+  for (const id of ids) await timeoutOf(t, id);
+  await crowd.letGo();
+  for (const id of ids.slice(1)) await timeoutOf(t, id);
+  await crowd.letGo();
+  await t.owner.call("config/watch", {});
+  await t.writeRepository("r0", "");
+  await t.writeRepository("r0", JSON.stringify({ name: "another", config: {} }));
+  await until(() => t.owner.events.some(([, event]) => event === "updated"), "its name");
+  expect(t.owner.events).toMatchObject([["repo", "updated", { id: "r0", name: "another", health: [] }]]);
+});
+
 test("one that has something to do stays, however many there are", async () => {
   await using crowd = await startCrowded(1);
   const { t, ids, fileSystem } = crowd;
