@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -40,6 +41,7 @@ function parsePort(text: string): number {
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
+  collectGarbageEarly();
   const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
@@ -75,6 +77,15 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   }
   // Everything is on the disk. What is left is Engine.IO, which would wait half a minute for a client that polls no more.
   process.exit(0);
+}
+
+/**
+ * V8 lets a heap grow to several times what is used before it looks, and seldom gives back what it took: of 10,000 repositories
+ * that were read once 250 MB stayed. Read at each collection, so they hold from here on; calls a second do not change by them.
+ */
+function collectGarbageEarly(): void {
+  setFlagsFromString("--heap-growing-percent=40");
+  setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 interface Greeted {
