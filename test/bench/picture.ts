@@ -26,13 +26,13 @@ export function barsOf(table: string): Bar[] {
   for (const line of table.split("\n")) {
     section = /^### .*\(`(?<name>[a-z-]+)`\)$/.exec(line)?.groups?.["name"] ?? section;
     const cells = line.split("|").map(cell => cell.trim());
-    const [, what = "", , against = "", , ratio = "", goal = ""] = cells;
+    const [, what = "", ours = "", against = "", , ratio = "", goal = ""] = cells;
     const found = /^\*\*(?<median>[\d.,]+)\*\* \((?<low>[\d.,]+) to (?<high>[\d.,]+)\)$/.exec(ratio)?.groups;
     if (found === undefined) continue;
     const numberOf = (text = "") => Number(text.replaceAll(",", ""));
     const wanted = /at (?:least|most) (?<ratio>[\d.]+)|under (?<under>[\d.]+):/.exec(goal)?.groups;
     bars.push({
-      label: `${section}: ${what}, beside ${against}`,
+      label: `${section} (${ours.split(" ").at(-1)}): ${what}, beside ${against}`,
       median: numberOf(found["median"]),
       low: numberOf(found["low"]),
       high: numberOf(found["high"]),
@@ -70,7 +70,7 @@ export function drawBars(bars: readonly Bar[]): string {
   const legend = text(
     left + width / 2,
     height - 4,
-    "Repoconf to what it is beside; green: the goal (stroke) is met, red: it is not",
+    "Repoconf to what it is beside: of a rate more is better, of a time less. Green: the goal (stroke) is met; red: it is not",
     "middle",
   );
   return [
