@@ -75,6 +75,7 @@ export function drawBars(bars: readonly Bar[]): string {
   );
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${left + width + right}" height="${height}" font-family="sans-serif" font-size="12">`,
+    "<title>Ratios and goals</title>",
     ...grid,
     ...rows,
     legend,
