@@ -20,7 +20,7 @@ const ticks = [0.1, 0.2, 0.5, 1, 2, 5, 10];
 const colors = { text: "#768390", grid: "#76839040", met: "#2da44e", missed: "#cf222e", plain: "#539bf5" };
 
 /** The rows of a table of run.ts that have a ratio. */
-export function barsOf(table: string): Bar[] {
+function barsOf(table: string): Bar[] {
   const bars: Bar[] = [];
   let section = "";
   for (const line of table.split("\n")) {
@@ -44,7 +44,7 @@ export function barsOf(table: string): Bar[] {
 }
 
 /** An SVG: a line from the least to the greatest ratio of all rounds, a dot for the middle one, a stroke for the goal. */
-export function drawBars(bars: readonly Bar[]): string {
+function drawBars(bars: readonly Bar[]): string {
   const height = bars.length * rowHeight + 60;
   const x = (ratio: number) =>
     left + (Math.log(Math.min(most, Math.max(least, ratio)) / least) / Math.log(most / least)) * width;
