@@ -262,14 +262,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a repository which has something to do is not let go",
-    file: "main/daemon/store/repositories.ts",
-    find: "if (oldest.isAtRest) this.#drop(oldest);",
-    replace: 'if (oldest.id !== "") this.#drop(oldest);',
-    test: "test/main/daemon/store/letting-go.test.ts",
-  },
-  {
-    promise: "store",
     takenOut: "that a set judges only what it edits",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
@@ -282,7 +274,8 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = true;",
-    test: "test/main/daemon/store/merging.test.ts",
+    test: "test/main/daemon/scopes.test.ts",
+    name: "also after sets of others",
   },
   {
     promise: "store",
