@@ -15,10 +15,8 @@ export function differencesAt(paths: readonly ConfigPath[], before: Config, afte
     paths.length === 1 ? paths : new Map(paths.map(path => [joinConfigPath(path.scope, path.field), path])).values();
   for (const { scope, field } of unique) {
     const [previous, value] = [configValue(before, scope, field), configValue(after, scope, field)];
-    if (value === undefined) {
-      if (previous !== undefined) gone.push({ scope, field, before: previous });
-    } else if (!sameJson(previous, value))
-      there.push({ scope, field, ...(previous !== undefined && { before: previous }), after: value });
+    if (!sameJson(previous, value))
+      (value === undefined ? gone : there).push(differenceOf(scope, field, previous, value));
   }
   return [...there, ...gone];
 }
@@ -34,11 +32,20 @@ export function diffConfigs(before: Config, after: Config): StoredDifference[] {
     if (isSame(scope)) continue;
     const previous = configValue(before, scope, field);
     if (sameJson(previous, value)) continue;
-    differences.push({ scope, field, ...(previous !== undefined && { before: previous }), after: value });
+    differences.push(differenceOf(scope, field, previous, value));
   }
   for (const { scope, field, value } of configEntries(before)) {
     if (isSame(scope)) continue;
-    if (configValue(after, scope, field) === undefined) differences.push({ scope, field, before: value });
+    if (configValue(after, scope, field) === undefined) differences.push(differenceOf(scope, field, value, undefined));
   }
   return differences;
+}
+
+function differenceOf(
+  scope: string,
+  field: string,
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+): StoredDifference {
+  return { scope, field, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }

@@ -14,7 +14,7 @@ import type {
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import { viewChange, viewRecord } from "./change-views.ts";
-import { ConfigViews, readableConfig } from "./config-views.ts";
+import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
 import type {
   RecordedChange,
@@ -62,13 +62,11 @@ export class ConfigService {
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
     // Made once for a state and a key's grants.
     const isShared = config === readable || config === state.stored;
-    if (path?.scope !== undefined && path.field === undefined && isShared)
-      return { config: this.#views.scopeOf(config, path.scope), revision: state.revision, isShared };
-    return {
-      config: path === undefined ? config : narrow(config, path),
-      revision: state.revision,
-      isShared: path === undefined && isShared,
-    };
+    const answer = { revision: state.revision, isShared };
+    if (path === undefined) return { ...answer, config };
+    if (isShared && path.scope !== undefined && path.field === undefined)
+      return { ...answer, config: this.#views.scopeOf(config, path.scope) };
+    return { ...answer, config: narrow(config, path), isShared: false };
   }
 
   /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
@@ -237,14 +235,6 @@ function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined
 function isThere(config: Config, { scope, field, text }: RequestedPath): boolean {
   if (text !== undefined || scope === undefined || !Object.hasOwn(config, scope)) return false;
   return field === undefined || configValue(config, scope, field) !== undefined;
-}
-
-function narrow(config: Config, { scope, field }: RequestedPath): Config {
-  if (scope === undefined) return config;
-  const fields = Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {};
-  if (field === undefined) return { [scope]: fields };
-  const value = configValue(config, scope, field);
-  return { [scope]: value === undefined ? {} : { [field]: value } };
 }
 
 function readableHealth(caller: Caller, repo: string, health: readonly HealthProblem[]): readonly HealthProblem[] {

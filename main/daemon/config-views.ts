@@ -1,4 +1,4 @@
-import { type Config, filterConfig } from "../../shared/config.ts";
+import { type Config, configValue, filterConfig } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { allows, allowsEveryField, type Grants } from "../../shared/grants.ts";
 import type { Scopes } from "./scopes.ts";
@@ -41,7 +41,7 @@ export class ConfigViews {
     }
     let view = views.get(scope);
     if (view === undefined) {
-      view = { [scope]: Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {} };
+      view = narrow(config, { scope });
       views.set(scope, view);
     }
     return view;
@@ -65,4 +65,13 @@ export class ConfigViews {
 export function readableConfig(config: Config, repo: string, grants: Grants): Config {
   if (allowsEveryField(grants, "read", repo)) return config;
   return filterConfig(config, (scope, field) => allows(grants, "read", repo, joinConfigPath(scope, field)));
+}
+
+/** One scope or one field of a configuration; without a scope all of it. */
+export function narrow(config: Config, { scope, field }: { readonly scope?: string; readonly field?: string }): Config {
+  if (scope === undefined) return config;
+  const fields = Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {};
+  if (field === undefined) return { [scope]: fields };
+  const value = configValue(config, scope, field);
+  return { [scope]: value === undefined ? {} : { [field]: value } };
 }

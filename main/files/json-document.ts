@@ -30,8 +30,13 @@ export class DocumentTooLargeError extends Error {
   }
 }
 
-/** Puts a record of the text that a file is about to have on the disk. */
-type RecordText = (text: string) => Promise<void>;
+/** What goes with a write. */
+interface AroundWrite {
+  /** Puts a record of the text that the file is about to have on the disk. Runs beside the writing; the file is replaced only after it. */
+  readonly record?: (text: string) => Promise<void>;
+  /** Called when others see the new text. */
+  readonly onReplaced?: (() => void) | undefined;
+}
 
 interface Found {
   readonly text: string | null | undefined;
@@ -60,9 +65,8 @@ export class JsonDocument {
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "gone" };
-  /** Of the write under way: what has to be on the disk before the file may be replaced, and who is told when it is. */
-  #record: RecordText | undefined;
-  #onReplaced: (() => void) | undefined;
+  /** Of the write under way, which lowdb hands the value alone. */
+  #around: AroundWrite = {};
 
   constructor({ isExpected = false, ...options }: JsonDocumentOptions) {
     this.#file = new DurableTextFile(options);
@@ -115,15 +119,14 @@ export class JsonDocument {
   }
 
   /**
-   * Makes the file hold `value`, durably, changing only the text of what differs. `record` runs beside the writing of the
-   * new text, and the file is replaced only after it; `onReplaced` is called when others see the new text. Throws ForeignEditError, DocumentTooLargeError, what `record` throws
-   * or the system's error; then file and memory are as they were, and `record` has ended.
+   * Makes the file hold `value`, durably, changing only the text of what differs. Throws ForeignEditError,
+   * DocumentTooLargeError, what `record` throws or the system's error; then file and memory are as they were, and `record`
+   * has ended.
    */
-  async write(value: JsonObject, record?: RecordText, onReplaced?: () => void): Promise<void> {
+  async write(value: JsonObject, around: AroundWrite = {}): Promise<void> {
     const before = this.#low.data;
     this.#low.data = value;
-    this.#record = record;
-    this.#onReplaced = onReplaced;
+    this.#around = around;
     try {
       await this.#low.write();
     } catch (error) {
@@ -214,12 +217,12 @@ export class JsonDocument {
   async #replace(value: JsonObject): Promise<void> {
     const json = this.#fittingTextOf(value);
     const { text } = json;
-    const recorded = this.#record?.(text);
+    const { record, onReplaced } = this.#around;
+    const recorded = record?.(text);
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});
     try {
-      const replaced = this.#onReplaced;
-      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched(), replaced });
+      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced });
     } finally {
       await recorded?.catch(() => {});
     }

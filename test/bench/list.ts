@@ -5,16 +5,15 @@ import { makeHome, repositoryId, twentyFields } from "./homes.ts";
 import { isInstalled, type Machine } from "./machine.ts";
 import { redisCommand, startRedis } from "./redis.ts";
 import type { Row, Section } from "./section.ts";
-import { ask, calls, prepare } from "./sockets.ts";
+import { ask, calls, prepare, startPair } from "./sockets.ts";
 
 /** All values of one repository, again and again. */
 export const list: Section = {
   name: "list",
   title: "List of one repository's 20 fields",
   run: async machine => {
-    await using daemon = await machine.daemon(await makeHome(machine, 1));
-    await using floor = await machine.floor();
-    const [ours, bare] = [await daemon.connect(), await floor.connect()];
+    await using pair = await startPair(machine, await makeHome(machine, 1));
+    const { daemon, floor, ours, bare } = pair;
     const args = { repo: repositoryId(0) };
     await prepare(bare, { replies: { "config/list": await ask(ours, "config/list", args) } });
     const ourCall = calls(ours, "config/list", () => args);
@@ -39,8 +38,6 @@ export const list: Section = {
       const other = { contender: processorTimeOf(machine, "bare Socket.IO", floor, bareCall), goal: atMost(0.9) };
       rows.push(...(await compare(machine, "processor time for each", "ms", own, [other])));
     }
-    ours.close();
-    bare.close();
     return rows;
   },
 };

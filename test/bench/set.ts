@@ -7,7 +7,7 @@ import { type Call, rateOf } from "./figures.ts";
 import { makeHome, repositoryFile, repositoryId, twentyFields } from "./homes.ts";
 import { isInstalled, type Machine } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
-import { ask, calls, prepare, sets } from "./sockets.ts";
+import { ask, calls, prepare, sets, startPair } from "./sockets.ts";
 
 const floorName = "write, fsync, rename, fsync of the folder, reply";
 
@@ -57,10 +57,8 @@ export const setInTree: Section = {
   name: "set-in-tree",
   title: "Durable set into a work tree, one at a time",
   run: async machine => {
-    const home = await makeHome(machine, 0);
-    await using daemon = await machine.daemon(home);
-    await using floor = await machine.floor();
-    const [ours, bare] = [await daemon.connect(), await floor.connect()];
+    await using pair = await startPair(machine, await makeHome(machine, 0));
+    const { ours, bare } = pair;
     // As a clone is: git's folder is where the new text is made.
     const tree = await machine.newFolder("tree");
     await mkdir(join(tree, ".git"));
@@ -81,12 +79,9 @@ export const setInTree: Section = {
     );
     const bareCall = calls(bare, "config/set", () => ({ repo, "svc.timeout": 1 }));
     const goal = { text: "not slower than before the log: at most 2.6", isMet: atMost(2.6).isMet };
-    const rows = await compare(machine, "one at a time", "ms", own, [
+    return await compare(machine, "one at a time", "ms", own, [
       { contender: timeOf(machine, floorName, bareCall), goal },
     ]);
-    ours.close();
-    bare.close();
-    return rows;
   },
 };
 
@@ -158,18 +153,14 @@ async function onBed(
   measure: (bed: Bed) => Promise<readonly Row[]>,
 ): Promise<readonly Row[]> {
   const home = await makeHome(machine, repositories);
-  await using daemon = await machine.daemon(home);
-  await using floor = await machine.floor();
+  await using pair = await startPair(machine, home);
+  const { ours, bare } = pair;
   await using etcd = isInstalled(etcdCommand) ? await startEtcd(machine) : undefined;
   if (etcd === undefined) machine.progress(`left out: ${etcdCommand} is not installed`);
-  const [ours, bare] = [await daemon.connect(), await floor.connect()];
   const reply = await ask(ours, "config/set", { repo: repositoryId(0), "svc.timeout": 31 });
   const { text } = await repositoryFile(home, repositoryId(0));
   const folder = await machine.newFolder("floor");
   await mkdir(folder, { recursive: true });
   await prepare(bare, { replies: { "config/set": reply }, write: { folder, text } });
-  const rows = await measure({ ours, bare, etcd });
-  ours.close();
-  bare.close();
-  return rows;
+  return await measure({ ours, bare, etcd });
 }

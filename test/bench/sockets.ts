@@ -2,6 +2,7 @@ import type { Socket } from "socket.io-client";
 import { type ErrorEntry, RepoconfError } from "../../shared/errors.ts";
 import type { Call } from "./figures.ts";
 import type { Prepared } from "./floor-server.ts";
+import type { Machine, Server } from "./machine.ts";
 
 interface AnyReply {
   readonly result: unknown;
@@ -40,4 +41,24 @@ export function sets(socket: Socket, repo: (lane: number) => string): Call {
     count += 1;
     return { repo: repo(lane), "svc.timeout": count % 86_400 };
   });
+}
+
+/** The daemon on a home and the bare server, and a client of each. */
+export interface Pair extends AsyncDisposable {
+  readonly daemon: Server;
+  readonly floor: Server;
+  readonly ours: Socket;
+  readonly bare: Socket;
+}
+
+export async function startPair(machine: Machine, home: string): Promise<Pair> {
+  await using starting = new AsyncDisposableStack();
+  const daemon = starting.use(await machine.daemon(home));
+  const floor = starting.use(await machine.floor());
+  const [ours, bare] = [await daemon.connect(), await floor.connect()];
+  starting.defer(() => {
+    for (const socket of [ours, bare]) socket.close();
+  });
+  const started = starting.move();
+  return { daemon, floor, ours, bare, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

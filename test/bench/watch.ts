@@ -5,7 +5,7 @@ import { quantile } from "./figures.ts";
 import { makeHome, repositoryFile, repositoryId } from "./homes.ts";
 import type { Server } from "./machine.ts";
 import type { Row, Section } from "./section.ts";
-import { ask, prepare } from "./sockets.ts";
+import { ask, prepare, startPair } from "./sockets.ts";
 
 /** From the sending of a set to the event, at each of many watchers. */
 export const watch: Section = {
@@ -13,10 +13,9 @@ export const watch: Section = {
   title: "From a set to its event, 99 of 100 (all watchers are in one process)",
   run: async machine => {
     const home = await makeHome(machine, 1);
-    await using daemon = await machine.daemon(home);
-    await using floor = await machine.floor();
+    await using pair = await startPair(machine, home);
+    const { daemon, floor, ours, bare } = pair;
     const repo = repositoryId(0);
-    const [ours, bare] = [await daemon.connect(), await floor.connect()];
     const { event, reply } = await exampleOf(ours, repo);
     const write = { folder: await machine.newFolder("floor"), text: (await repositoryFile(home, repo)).text };
     const replies = { "config/set": reply };
@@ -62,8 +61,6 @@ export const watch: Section = {
       for (const { sockets } of watchers.splice(0)) for (const socket of sockets) socket.close();
       await new Promise(resolve => setTimeout(resolve, 200));
     }
-    ours.close();
-    bare.close();
     return rows;
   },
 };

@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     takenOut: "the wait for the journal before the file is replaced",
     file: "main/files/json-document.ts",
-    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced }",
+    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced }",
     replace: "{ lastLook: () => this.#assertUntouched() }",
     test: "test/promises/r3-power-loss.test.ts",
   },

@@ -28,8 +28,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R6",
     takenOut: "the look at the file right before the rename",
     file: "main/files/json-document.ts",
-    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced }",
-    replace: "{ ready: recorded, replaced }",
+    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced }",
+    replace: "{ ready: recorded, replaced: onReplaced }",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {

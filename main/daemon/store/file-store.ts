@@ -186,7 +186,7 @@ export class FileStore implements RepositoryStore {
   }
 
   revision(id: string): number {
-    return this.#repositories.summary(id)?.revision ?? 0;
+    return this.#repositories.head(id)?.revision ?? 0;
   }
 
   oldest(id: string): number {
@@ -606,10 +606,10 @@ export class FileStore implements RepositoryStore {
     }
     const real = await realpath(folder);
     for (const other of this.#repositories.ids()) {
-      const state = this.#repositories.summary(other);
-      if (state === undefined || other === id || !state.inTree || state.path === undefined) continue;
-      if ((await realpath(state.path).catch(() => state.path)) !== real) continue;
-      const message = `The in-tree file of ${folder} belongs to the repository ${state.id} already.`;
+      const { path, inTree } = this.#repositories.head(other) ?? {};
+      if (other === id || !inTree || path === undefined) continue;
+      if ((await realpath(path).catch(() => path)) !== real) continue;
+      const message = `The in-tree file of ${folder} belongs to the repository ${other} already.`;
       throw new RepoconfError(1111, message, { repo: id });
     }
   }

@@ -265,7 +265,7 @@ export class Mirror {
       const told = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
       await this.#appendTail(false, moment, told);
     };
-    await document.write({ ...document.value, config: wanted }, record, onReplaced);
+    await document.write({ ...document.value, config: wanted }, { record, onReplaced });
     this.#isTextUntold = false;
     this.#said = wanted;
     this.#dropToldEdits();

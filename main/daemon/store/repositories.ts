@@ -90,6 +90,12 @@ export class Repositories {
     }
   }
 
+  /** As `summary`, but nothing has to be counted for it. */
+  head(id: string): Pick<RepositorySummary, "path" | "inTree" | "revision"> | undefined {
+    if (!this.has(id)) return undefined;
+    return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
+  }
+
   /** What is known of it without opening it. */
   summary(id: string): RepositorySummary | undefined {
     if (!this.has(id)) return undefined;
