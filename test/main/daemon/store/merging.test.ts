@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { until } from "../../../helpers/daemon.ts";
 import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts";
 import { type Shop, shopText, startShop } from "../../../helpers/shop.ts";
+import { TestClock } from "../../../helpers/test-clock.ts";
 
 /** The calls of one set, up to the last look at the file before the rename. */
 const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
@@ -175,6 +176,8 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
     await shop.value("refresh_day"),
     await shop.value("domain"),
   ];
+  /** How long an editor that had the replaced file open may still write to it. */
+  const moment = 1_000;
 
   test("between the last look and the rename is kept with the set, and no value of it is lost", async () => {
     const fileSystem = watchFileSystem();
@@ -196,21 +199,25 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
   });
 
   test("into the file that was open and is replaced (an editor that writes in place) is kept too", async () => {
-    await using shop = await startShop();
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
     await using open = await openFile(shop.file, "r+");
     expect((await shop.set({ "svc.timeout": 31 })).errors).toEqual([]);
     await open.truncate(0);
     await open.writeFile(edited);
+    clock.advance(moment);
     await until(async () => (await shop.value("domain")) === "hand.test", "the edit");
     expect(await values(shop)).toEqual([31, 3, "hand.test"]);
     expect(await shop.read()).toContain('"domain": "hand.test"');
   });
 
   test("that is no JSON is kept beside what was removed, and the log tells where", async () => {
-    await using shop = await startShop();
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
     await using open = await openFile(shop.file, "r+");
     await shop.set({ "svc.timeout": 31 });
     await open.writeFile("{ broken");
+    clock.advance(moment);
     const removed = join(shop.t.homeFolder, "removed");
     await until(async () => (await readdir(removed)).length > 0, "the text");
     const [name = ""] = await readdir(removed);
@@ -220,10 +227,14 @@ describe.concurrent("an edit in the very moment in which the file is replaced", 
   });
 
   test("is not waited for longer than a moment: then nothing of the old file is left", async () => {
-    await using shop = await startShop();
+    const clock = new TestClock();
+    await using shop = await startShop(undefined, { clock });
     await shop.set({ "svc.timeout": 31 });
     const left = async () =>
       (await readdir(join(shop.t.homeFolder, "tmp"))).filter(name => name.startsWith("shop.json"));
+    clock.advance(moment - 1);
+    expect((await left()).length).toBe(1);
+    clock.advance(1);
     await until(async () => (await left()).length === 0, "the old file to go");
   });
 });
