@@ -41,7 +41,6 @@ function parsePort(text: string): number {
 async function runDaemon(options: DaemonCommandOptions, version: string): Promise<void> {
   const background = options.background === true;
   if (background) closeInheritedDescriptors();
-  collectGarbageEarly();
   const [{ createDaemon, HomeInUseError }, { homeAt, homeFolder }, { RotatingLog }, { pino }] = await Promise.all([
     import("../daemon/daemon.ts"),
     import("../home.ts"),
@@ -67,6 +66,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
     throw error;
   });
+  collectGarbageEarly();
   try {
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);

@@ -351,6 +351,7 @@ async function startDaemon(
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
   upkeep.start();
+  store.watchFiles();
   state = "running";
   watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");

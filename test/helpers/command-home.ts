@@ -34,7 +34,8 @@ export async function makeCommandHome(): Promise<CommandHome> {
     endpoint: async () => JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
     [Symbol.asyncDispose]: async () => {
       await run(["stop"]);
-      await rm(folder, { recursive: true, force: true });
+      // A daemon that a command started beside one that was there may be coming up just now.
+      await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -41,6 +41,8 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
   await writeFile(file, text);
   // What is seen is seen by the watch alone, unless a test asks for sweeps.
   const t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000, ...options });
+  // Answered when the history has what the file said.
+  await t.owner.call("file/read", { repo: "shop" });
   await t.owner.call("config/watch", { repo: "shop" });
   return {
     t,

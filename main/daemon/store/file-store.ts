@@ -133,7 +133,7 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Reads the index and the folders' listings, and no repository's file or journal: those that differ are read right after. */
+  /** Reads the index and the folders' listings, and no repository's file or journal: `watchFiles` reads those that differ. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
     const { folders, clock, onProblem, fileSystem = realFileSystem, assertHeld } = options;
     const { log, entries, lost, isCopy } = await FileLog.open({
@@ -157,9 +157,13 @@ export class FileStore implements RepositoryStore {
     }
     for (const id of there) if (!store.has(id)) store.#repositories.add(id);
     await store.#recover(entries, lost, isCopy);
-    store.#handEdits.start();
     store.#isStarted = true;
     return store;
+  }
+
+  /** Begins to notice edits by hand, those made before first. For a daemon that is ready: of each file the stamp is read. */
+  watchFiles(): void {
+    this.#handEdits.start();
   }
 
   has(id: string): boolean {

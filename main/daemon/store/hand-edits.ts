@@ -42,7 +42,8 @@ export class HandEdits {
   readonly #identities = new Map<string, string>();
   /** What calls each delayed look off, by the repository's id. */
   readonly #delayed = new Map<string, () => void>();
-  #firstSweep: Promise<void> = Promise.resolve();
+  /** Settled once what changed before the start has been looked at, or no longer will be. */
+  readonly #firstSweep = Promise.withResolvers<void>();
   #callOffSweep: (() => void) | undefined;
   #started = false;
   #closed = false;
@@ -59,16 +60,17 @@ export class HandEdits {
     this.#started = true;
     const { folder, onProblem } = this.#options;
     void this.#watcher.add(folder, name => this.#hint(name));
-    this.#firstSweep = this.#watcher
+    void this.#watcher
       .ready()
       .then(() => this.#sweep())
-      .catch(error => onProblem("the folder cannot be compared with the index", { error: String(error) }));
+      .catch(error => onProblem("the folder cannot be compared with the index", { error: String(error) }))
+      .then(this.#firstSweep.resolve);
     this.#scheduleSweep();
   }
 
   /** Resolves when what changed before the start has been looked at. */
   get reconciled(): Promise<void> {
-    return this.#firstSweep;
+    return this.#firstSweep.promise;
   }
 
   /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
@@ -108,7 +110,7 @@ export class HandEdits {
     this.#callOffSweep?.();
     for (const callOff of this.#delayed.values()) callOff();
     await this.#watcher.close();
-    await this.#firstSweep;
+    if (this.#started) await this.#firstSweep.promise;
   }
 
   /** Something happened to an entry of the repositories' folder. */
@@ -161,7 +163,7 @@ export class HandEdits {
 
   async #sweepNow(): Promise<void> {
     try {
-      await this.#firstSweep;
+      await this.#firstSweep.promise;
       await this.#sweep();
     } catch (error) {
       if (this.#closed) return;

@@ -22,7 +22,6 @@ const stamp = {
   properties: { size: { type: "number" }, mtimeMs: { type: "number" }, ino: { type: "number" } },
   required: ["size", "mtimeMs", "ino"],
 };
-const id = { pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" };
 const count = { type: "integer", minimum: 0 };
 
 /** Every member that is used; a file that is of another form is as good as none. */
@@ -32,7 +31,6 @@ export const indexSchema = {
     format: { enum: [2, homeFormat] },
     repositories: {
       type: "object",
-      propertyNames: id,
       additionalProperties: {
         type: "object",
         properties: {
@@ -106,8 +104,10 @@ function parseIndex(value: unknown): IndexData {
   if (isJsonObject(value) && value["format"] === 1) return empty;
   const validate = ajvForOwnSchemas().compile<IndexData>(indexSchema);
   if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
-  for (const [key, { id: named, path }] of Object.entries(value.repositories)) {
-    const usable = key === named && isRepositoryId(key) && (path === undefined || isAbsolute(path));
+  const { repositories } = value;
+  for (const id in repositories) {
+    const { id: named, path } = repositories[id] ?? {};
+    const usable = id === named && isRepositoryId(id) && (path === undefined || isAbsolute(path));
     if (!usable) throw new SyntaxError("one of its entries cannot be used");
   }
   return value;

@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
 import { appendFile, readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import type { Config } from "../../../../shared/config.ts";
 import { type Clock, timeText } from "../../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
@@ -66,12 +66,14 @@ const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)
 /** The journal's segments in a folder, by repository. */
 export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
   const byRepository = new Map<string, Segment[]>();
+  // `join` looks at every character, of every repository at each start.
+  const inFolder = join(folder, sep);
   for (const name of await readdir(folder)) {
     const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
     if (id === undefined) continue;
     const segments = byRepository.get(id) ?? [];
     byRepository.set(id, segments);
-    segments.push({ path: join(folder, name), generation: Number(generation), revision: Number(revision) });
+    segments.push({ path: `${inFolder}${name}`, generation: Number(generation), revision: Number(revision) });
   }
   for (const segments of byRepository.values())
     segments.sort((one, other) => one.generation - other.generation || one.revision - other.revision);
