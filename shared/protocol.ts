@@ -346,6 +346,9 @@ export interface ClientToServerEvents {
   svc: (...message: OperationMessage) => void;
 }
 
+/** The first packet for a client that proved its key: the daemon's own proof ("The handshake" in docs/protocol.md). */
+export type ProofMessage = [resource: "session", proof: string];
+
 export interface ServerToClientEvents {
-  svc: (...message: EventMessage | ProgressMessage) => void;
+  svc: (...message: EventMessage | ProgressMessage | ProofMessage) => void;
 }

@@ -1,5 +1,6 @@
 /** `repoconf/client` in a browser: the same client, told where the daemon is, as a page can read no home. */
 import { RepoconfClient } from "../../shared/client/client.ts";
+import { webKeyCredentials } from "../../shared/client/web-credentials.ts";
 
 export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
 export type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "../../shared/client/fields.ts";
@@ -15,10 +16,11 @@ export interface ConnectOptions {
   readonly timeout?: number;
 }
 
-/** Connects to the daemon at the URL. Throws RepoconfError 1200 if nothing answers there, 1100 if the key is not good. */
+/** Connects to the daemon at the URL; both prove the key, and it is not sent. Throws RepoconfError 1200 if no daemon that knows the key answers there, 1100 if the key is not good. */
 export async function connect({ url, apiKey, timeout }: ConnectOptions): Promise<RepoconfClient> {
+  const credentials = await webKeyCredentials(apiKey);
   const client = new RepoconfClient({
-    locate: async () => ({ url, apiKey }),
+    locate: async () => ({ url: new URL(url).origin, credentials }),
     ...(timeout !== undefined && { timeout }),
   });
   await client.connect();

@@ -4,6 +4,7 @@ import { get } from "node:http";
 import type { Address } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
+import { keyCredentials, sign } from "../credentials.ts";
 import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
 import { type Home, homeAt, homeFolder } from "../home.ts";
 import { identityProof } from "../identity.ts";
@@ -18,18 +19,26 @@ export interface LocateOptions {
 
 const identityTimeout = 2_000;
 
-/** Finds the running daemon of a home and its key. Throws RepoconfError 1200 if none runs, 1100 if there is no key. */
+/**
+ * Where a home says that its daemon is, and the key. That it is the daemon is proven as the client connects. Throws
+ * RepoconfError 1200 if none runs, 1100 if there is no key.
+ */
 export async function locateDaemon(options: LocateOptions): Promise<Address & { readonly endpoint: Endpoint }> {
   const home = homeAt(homeFolder(options.home));
-  const endpoint = await findDaemon(home);
-  if (endpoint === undefined) {
+  const endpoint = await readEndpoint(home);
+  if (endpoint === undefined || !isLoopback(endpoint.url)) {
     throw new RepoconfError(1200, `No daemon runs on the home ${home.folder}. Start one with: repoconf daemon`);
   }
   if (endpoint.protocol !== protocolVersion) {
     const message = `The daemon speaks protocol ${endpoint.protocol}, and this is protocol ${protocolVersion}. Run: repoconf restart`;
     throw new RepoconfError(1200, message, { details: { protocol: endpoint.protocol } });
   }
-  return { url: endpoint.url, apiKey: await findKey(home, options), endpoint };
+  return {
+    url: endpoint.url,
+    credentials: keyCredentials(await findKey(home, options)),
+    signAsDaemon: text => sign(endpoint.instanceSecret, text),
+    endpoint,
+  };
 }
 
 /** The endpoint of the home's daemon, if what answers at its URL proves to be that daemon; undefined if none does. */

@@ -1,7 +1,17 @@
+import type { IncomingMessage } from "node:http";
 import type { Server as Engine } from "engine.io";
 import { Server, type Socket } from "socket.io";
 import { errorNames, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import type { Grants } from "../../shared/grants.ts";
+import {
+  type ClientProof,
+  clientText,
+  type Handshake,
+  nonceForm,
+  refusalText,
+  serverText,
+} from "../../shared/handshake.ts";
+import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type {
   ClientToServerEvents,
@@ -16,12 +26,15 @@ import type { ConfigService } from "./config-service.ts";
 import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
 import { bearerOf } from "./keys/key-text.ts";
+import type { Proven } from "./keys/keys.ts";
 import { replyParser } from "./prepared-replies.ts";
 import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
 
 interface SocketData {
   caller?: Caller;
+  /** The daemon's own, for a client that proved its key. */
+  proof?: string;
 }
 type ServerSocket = Socket<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
 
@@ -32,6 +45,12 @@ export interface ConnectionsOptions {
   readonly store: RepositoryStore;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
+  /** As `authenticate`, by a proof of the key. */
+  authenticateProof(proof: ClientProof, text: string): Proven;
+  /** What is signed of the connection that the request began. */
+  connectionOf(request: IncomingMessage): Omit<Handshake, "nonce">;
+  /** By the secret in daemon.json: HMAC-SHA256 of a text, hexadecimal. */
+  signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
   /** How many clients there are, whenever that changes. */
@@ -198,8 +217,10 @@ export class Connections {
   }
 
   #admit(socket: ServerSocket, next: (error?: Error) => void): void {
+    const clientProof = proofOf(socket);
+    const handshake = clientProof && { ...this.#options.connectionOf(socket.request), nonce: clientProof.nonce };
     try {
-      const caller = this.#options.authenticate(keyOf(socket));
+      const { caller, proof } = this.#authenticate(socket, clientProof, handshake);
       // Only those with a key count: others are gone in a moment, and must not keep anyone out.
       if (this.#connections.size >= limits.sockets) {
         throw new RepoconfError(
@@ -207,7 +228,7 @@ export class Connections {
           `Too many connections: the limit is ${limits.sockets}. Close some and try again.`,
         );
       }
-      socket.data.caller = caller;
+      socket.data = { caller, ...(proof !== undefined && { proof }) };
       next();
     } catch (thrown) {
       const error = toRepoconfError(thrown);
@@ -215,10 +236,25 @@ export class Connections {
       const { code } = error;
       next(
         Object.assign(new Error(code === 1100 ? errorNames[1100] : error.message), {
-          data: { code, name: errorNames[code] },
+          data: {
+            code,
+            name: errorNames[code],
+            ...(handshake && { proof: this.#options.signAsDaemon(refusalText(handshake, code)) }),
+          },
         }),
       );
     }
+  }
+
+  #authenticate(
+    socket: ServerSocket,
+    clientProof: ClientProof | undefined,
+    handshake: Handshake | undefined,
+  ): { readonly caller: Caller; readonly proof?: string } {
+    const { authenticate, authenticateProof } = this.#options;
+    if (clientProof === undefined || handshake === undefined) return { caller: authenticate(keyOf(socket)) };
+    const { caller, sign } = authenticateProof(clientProof, clientText(handshake));
+    return { caller, proof: sign(serverText(handshake)) };
   }
 
   #socketOf(socket: ServerSocket): ConnectionSocket {
@@ -247,11 +283,13 @@ export class Connections {
   }
 
   #accept(socket: ServerSocket): void {
-    const { caller } = socket.data;
+    const { caller, proof } = socket.data;
     if (caller === undefined) {
       socket.disconnect(true);
       return;
     }
+    // First of all: until then the client sends nothing and believes nothing.
+    if (proof !== undefined) socket.emit("svc", "session", proof);
     const connection = new Connection(caller, this.#socketOf(socket), (...catching) => this.#catchUp(...catching));
     this.#connections.add(connection);
     this.#options.onCount(this.#connections.size);
@@ -290,6 +328,14 @@ function countWaiting({ conn }: ServerSocket): () => number {
     bytes = 0;
   });
   return () => bytes;
+}
+
+/** What a client sent to prove its key; undefined if it showed the key itself, or nothing. */
+function proofOf({ handshake: { auth } }: ServerSocket): ClientProof | undefined {
+  if (!isJsonObject(auth)) return undefined;
+  const { keyId, nonce, proof } = auth;
+  if (typeof keyId !== "string" || typeof nonce !== "string" || typeof proof !== "string") return undefined;
+  return nonceForm.test(nonce) ? { keyId, nonce, proof } : undefined;
 }
 
 /** The key a client showed: `auth.apiKey`, else the header `Authorization: Bearer KEY`; "" for none. */

@@ -4,6 +4,7 @@ import { errorNames, RepoconfError } from "../../shared/errors.ts";
 import { allowsInScope } from "../../shared/grants.ts";
 import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { sign } from "../credentials.ts";
 import { readEndpoint } from "../endpoint-file.ts";
 import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home.ts";
@@ -239,6 +240,9 @@ async function startDaemon(
     service,
     store,
     authenticate: key => keys.authenticate(key),
+    authenticateProof: (proof, text) => keys.authenticateProof(proof, text),
+    connectionOf: request => door.connectionOf(request),
+    signAsDaemon: text => sign(endpoint.instanceSecret, text),
     isValid: caller => keys.isValid(caller),
     onCount: count => watchIdleness(count),
     onRefusal: error => {

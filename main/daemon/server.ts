@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -31,6 +32,8 @@ export interface Door {
   /** Whether [::1] answers too. */
   readonly ipv6: boolean;
   readonly engine: Engine;
+  /** What client and daemon sign of the connection that this request began. */
+  connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
   close(): Promise<void>;
 }
 
@@ -63,6 +66,13 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     transports: ["polling", "websocket"],
     allowEIO3: false,
   });
+  const engineIds = new WeakMap<IncomingMessage, string>();
+  engine.generateId = request => {
+    // What a client signs names it, so nobody may guess it.
+    const id = randomBytes(32).toString("base64url");
+    engineIds.set(request, id);
+    return id;
+  };
   engine.on("headers", (headers: { [name: string]: string }) => {
     headers["X-Content-Type-Options"] = "nosniff";
   });
@@ -104,7 +114,12 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     await closed;
     callOff();
   };
-  return { port, ipv6: ipv6Too, engine, close };
+  const connectionOf = (request: IncomingMessage) => ({
+    // By the name that the client called it by; the guard has let it in.
+    url: `http://${request.headers.host}`,
+    engineId: engineIds.get(request) ?? "",
+  });
+  return { port, ipv6: ipv6Too, engine, connectionOf, close };
 }
 
 /** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */

@@ -1,5 +1,6 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
+import { webKeyCredentials } from "../../shared/client/web-credentials.ts";
 import { applyConfigEdits, configValue, countConfigFields } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
@@ -23,7 +24,8 @@ export function daemon(): RepoconfClient {
 
 /** Connects with the session's key, loads what there is, and keeps it true from then on. Ends with the session. */
 export async function connect(apiKey: string): Promise<void> {
-  client = new RepoconfClient({ locate: async () => ({ url: location.origin, apiKey }) });
+  const credentials = await webKeyCredentials(apiKey);
+  client = new RepoconfClient({ locate: async () => ({ url: location.origin, credentials }) });
   const { setState } = screenStore;
   for (let first = true; ; first = false) {
     try {

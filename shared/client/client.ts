@@ -12,23 +12,36 @@ import type {
   OperationName,
   OperationResults,
   ProgressMessage,
+  ProofMessage,
   Reply,
   RepositoryEntry,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
+import { Proofs } from "./proofs.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
-/** Where the daemon is, and the key to show it. */
+/** Whose key it is, and how to prove it. The key itself is never sent. */
+export interface Credentials {
+  /** The id in the key's text. */
+  readonly keyId: string;
+  /** HMAC-SHA256 of a text by the key's SHA-256, hexadecimal. */
+  sign(text: string): string | Promise<string>;
+}
+
+/** Where the daemon is, and the key that both know. */
 export interface Address {
+  /** Without a path. */
   readonly url: string;
-  readonly apiKey: string;
+  readonly credentials: Credentials;
+  /**
+   * HMAC-SHA256 of a text by the daemon's secret, hexadecimal, where that is known: then a refusal is believed only if the
+   * daemon signed it.
+   */
+  signAsDaemon?(text: string): string;
 }
 
 export interface ClientOptions {
-  /**
-   * Finds the daemon and makes sure that it is the right one. Asked before every connect and reconnect, as a daemon may
-   * come back on another port and a stranger may sit on the old one. Throws RepoconfError 1200.
-   */
+  /** Finds the daemon. Asked before every connect and reconnect, as a daemon may come back on another port. Throws RepoconfError 1200. */
   locate(): Promise<Address>;
   /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
   readonly timeout?: number;
@@ -355,22 +368,29 @@ export class RepoconfClient {
   }
 
   async #connectOnce(): Promise<Socket> {
-    const { url, apiKey } = await this.#locate();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const address = await this.#locate();
+    const { url } = address;
+    const proofs = new Proofs(address);
     const socket = io(url, {
-      auth: { apiKey },
+      // Called when the Engine.IO connection is open and has its id.
+      auth: send => {
+        proofs.prove(socket.io.engine.id).then(send, reject);
+      },
       transports: ["websocket"],
       // Reconnecting is done here, for each time the daemon has to be located and proven anew.
       reconnection: false,
       forceNew: true,
       timeout: this.#timeout,
     });
-    socket.on("svc", (...message: EventMessage | ProgressMessage) => {
+    socket.on("svc", (...message: EventMessage | ProgressMessage | ProofMessage) => {
+      if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));
+      // Until it has proven who it is, nothing that it says counts.
+      if (this.#socket !== socket) return reject(stranger(url));
       for (const watch of [...this.#watches]) watch.take(message);
     });
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
-    socket.once("connect", resolve);
-    socket.once("connect_error", error => reject(connectFailure(error)));
+    socket.once("connect_error", error => reject(proofs.mayBeRefusal(error) ? connectFailure(error) : stranger(url)));
     // Of a connection that is lost before the handshake begins, socket.io-client itself would say nothing. Where the daemon
     // refuses, it closes first and then tells why.
     socket.io.engine.once("close", reason =>
@@ -436,6 +456,11 @@ function codeOf(error: Error): ErrorCode | undefined {
   return Object.keys(errorNames)
     .map(Number)
     .find((code): code is ErrorCode => code === data.code);
+}
+
+function stranger(url: string): RepoconfError {
+  const message = `What answers at ${url} is not the daemon: it does not know this key, or is another program. Nothing was sent to it.`;
+  return new RepoconfError(1200, message);
 }
 
 function closedError(): RepoconfError {

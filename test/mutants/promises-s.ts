@@ -10,6 +10,10 @@ const s10 = { promise: "S10", test: "test/promises/s10-hostile-packets.test.ts" 
 const s11 = { promise: "S11", test: "test/promises/s11-desktop-shell.test.ts" };
 const s13 = { promise: "S13", test: "test/promises/s13-journal-damage.test.ts" };
 
+/** In shared/handshake.ts. */
+const textSigned = ["repoconf $", "{kind} 1\\n$", "{url}\\n$", "{engineId}\\n$", "{nonce}"].join("");
+const s14 = { promise: "S14", test: "test/main/client/proven-daemon.test.ts" };
+
 export const mutants: readonly Mutant[] = [
   {
     promise: "S1",
@@ -413,5 +417,55 @@ export const mutants: readonly Mutant[] = [
     replace: "if (changes.length >= 0) {",
     test: "test/main/daemon/store/hand-edits.test.ts",
     name: "an edit of comments alone is taken up and is no change",
+  },
+  {
+    ...s14,
+    takenOut: "the client's comparison of the daemon's proof",
+    file: "shared/client/proofs.ts",
+    find: "this.#expected !== undefined && proof === this.#expected",
+    replace: "this.#expected !== undefined && proof !== undefined",
+  },
+  {
+    ...s14,
+    takenOut: "the client's wait for the daemon's proof",
+    file: "shared/client/client.ts",
+    find: `    socket.once("connect_error", error =>`,
+    replace: `    socket.once("connect", resolve);
+    socket.once("connect_error", error =>`,
+  },
+  {
+    ...s14,
+    takenOut: "the check of who signed a refusal",
+    file: "shared/client/proofs.ts",
+    find: "if (signAsDaemon === undefined) return true;",
+    replace: "if (signAsDaemon === undefined || signAsDaemon !== undefined) return true;",
+  },
+  {
+    ...s14,
+    takenOut: "the connection's id in what is signed",
+    file: "shared/handshake.ts",
+    find: textSigned,
+    replace: textSigned.replace("engineId", "engineId.slice(43)"),
+  },
+  {
+    ...s14,
+    takenOut: "the address in what is signed",
+    file: "shared/handshake.ts",
+    find: textSigned,
+    replace: textSigned.replace("url", "url.slice(0, 4)"),
+  },
+  {
+    ...s14,
+    takenOut: "who speaks in what is signed: the client's proof would do for the daemon's",
+    file: "shared/handshake.ts",
+    find: textSigned,
+    replace: textSigned.replace("kind", "kind.slice(20)"),
+  },
+  {
+    ...s14,
+    takenOut: "the daemon's comparison of the client's proof",
+    file: "main/daemon/keys/keys.ts",
+    find: "if (!sameHash(sign(secret, text), proof)) throw unauthorized();",
+    replace: "if (proof.length !== sign(secret, text).length) throw unauthorized();",
   },
 ];

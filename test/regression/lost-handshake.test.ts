@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
+import { keyCredentials } from "../../main/credentials.ts";
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { startTestDaemon } from "../helpers/daemon.ts";
 
@@ -33,9 +34,11 @@ async function startDyingServer() {
 // Longer than a test may take: none of these waits for it to run out.
 const timeout = 3_600_000;
 
+const anybody = { keyId: "", sign: () => "" };
+
 test("a first connect that is lost in the handshake fails at once", async () => {
   using dying = await startDyingServer();
-  using client = new RepoconfClient({ timeout, locate: async () => ({ url: dying.url, apiKey: "any" }) });
+  using client = new RepoconfClient({ timeout, locate: async () => ({ url: dying.url, credentials: anybody }) });
   await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
 });
 
@@ -44,7 +47,7 @@ test("a reconnect that is lost in the handshake is made again at once", async ()
   using dying = await startDyingServer();
   const repo = await t.addRepository();
   const urls = [t.url, dying.url, dying.url];
-  const locate = async () => ({ url: urls.shift() ?? t.url, apiKey: t.ownerKey });
+  const locate = async () => ({ url: urls.shift() ?? t.url, credentials: keyCredentials(t.ownerKey) });
   using client = new RepoconfClient({ timeout, locate });
   await client.connect();
   await t.restart();

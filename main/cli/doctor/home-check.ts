@@ -1,9 +1,9 @@
 import type { Stats } from "node:fs";
 import { lstat, readFile } from "node:fs/promises";
+import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { homeFormat } from "../../daemon/home.ts";
-import { keyIdOf } from "../../daemon/keys/key-text.ts";
 import { isRestoreUnderway } from "../../daemon/restore.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";

@@ -1,16 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** An API key's text: `repoconf_` + id + `_` + 43 random characters (256 bits). */
-const keyText = /^repoconf_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;
-
+/** A new key, of the form that shared/api-key.ts knows. */
 export function newKeyText(): { readonly id: string; readonly key: string } {
   const id = randomBytes(6).toString("hex");
   return { id, key: `repoconf_${id}_${randomBytes(32).toString("base64url")}` };
-}
-
-/** The id in a key's text; undefined if this is no key. */
-export function keyIdOf(key: string): string | undefined {
-  return keyText.exec(key)?.[1];
 }
 
 /** Only this is stored. The key is random, so one fast hash is enough. */

@@ -1,9 +1,12 @@
 import { Low } from "lowdb";
 import pLimit from "p-limit";
+import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { type Grants, ownerGrants } from "../../../shared/grants.ts";
+import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { type Clock, timeText } from "../../clock.ts";
+import { sign } from "../../credentials.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import type { Home } from "../../home.ts";
@@ -11,7 +14,7 @@ import { grantsSchema } from "../argument-schemas.ts";
 import type { Caller } from "../caller.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
-import { hashKey, keyIdOf, newKeyText, sameHash } from "./key-text.ts";
+import { hashKey, newKeyText, sameHash } from "./key-text.ts";
 import { lookForOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
 
 export interface StoredKey {
@@ -47,6 +50,13 @@ const unauthorized = () =>
     1100,
     "Unauthorized: this needs an API key that is known, not revoked and not expired. See owner.key in the home, or ask the owner for one.",
   );
+
+/** Who has proven a key, and what the daemon proves in return. */
+export interface Proven {
+  readonly caller: Caller;
+  /** HMAC-SHA256 of a text, hexadecimal. */
+  sign(text: string): string;
+}
 
 /** The owner's key and the named keys: who may come in, and with which grants. */
 export class Keys {
@@ -127,6 +137,16 @@ export class Keys {
     if (known === undefined || !sameHash(hash, known.hash)) throw unauthorized();
     this.assertValid(known.caller);
     return known.caller;
+  }
+
+  /** Whose signature of a text this is, and how the daemon signs with the same key. Throws RepoconfError 1100. */
+  authenticateProof({ keyId, proof }: ClientProof, text: string): Proven {
+    const { hash, caller } = keyId === this.#owner.id ? this.#owner : (this.#callers.get(keyId) ?? {});
+    if (hash === undefined || caller === undefined) throw unauthorized();
+    const secret = Buffer.from(hash, "hex");
+    if (!sameHash(sign(secret, text), proof)) throw unauthorized();
+    this.assertValid(caller);
+    return { caller, sign: answer => sign(secret, answer) };
   }
 
   /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */

@@ -1,10 +1,11 @@
+import { keyIdOf } from "../../../shared/api-key.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import type { Caller } from "../caller.ts";
 import { HomeError, privateFile, readSettled } from "../home.ts";
-import { hashKey, keyIdOf, newKeyText } from "./key-text.ts";
+import { hashKey, newKeyText } from "./key-text.ts";
 
 /** Who has the owner's key. */
 export interface Owner {

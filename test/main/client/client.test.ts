@@ -118,10 +118,13 @@ describe("the typed client", () => {
 
   test("no reply in time is 1201, and says that it is not known whether it was done", async () => {
     const silent = new Server(0);
+    // It proves the key, and then says nothing more.
+    const credentials = { keyId: "", sign: () => "proven" };
+    silent.on("connection", socket => socket.emit("svc", "session", "proven"));
     const address = silent.httpServer.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
     const url = `http://127.0.0.1:${port}`;
-    using client = new RepoconfClient({ locate: async () => ({ url, apiKey: "" }), timeout: 200 });
+    using client = new RepoconfClient({ locate: async () => ({ url, credentials }), timeout: 200 });
     await expect(client.run("repo/list", {})).rejects.toMatchObject({
       code: 1201,
       message: expect.stringContaining("not known"),

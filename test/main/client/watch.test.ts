@@ -147,7 +147,8 @@ test("a server that ends the connection before the handshake is done is 1200, an
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
-  using client = new RepoconfClient({ locate: async () => ({ url, apiKey: "" }), timeout: 2_000 });
+  const anybody = { keyId: "", sign: () => "" };
+  using client = new RepoconfClient({ locate: async () => ({ url, credentials: anybody }), timeout: 2_000 });
   await expect(client.connect()).rejects.toMatchObject({ code: 1200 });
   server.close();
 });

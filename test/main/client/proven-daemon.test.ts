@@ -1,0 +1,171 @@
+import { createHash, createHmac } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { io } from "socket.io-client";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import { keyCredentials } from "../../../main/credentials.ts";
+import { RepoconfClient } from "../../../shared/client/client.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startRelay, startSquatter } from "../../helpers/squatter.ts";
+
+/** The home says that the daemon is there. */
+async function pointTo(t: TestDaemon, url: string): Promise<void> {
+  const file = join(t.homeFolder, "daemon.json");
+  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), url }));
+}
+
+const secretPart = (key: string) => key.split("_").slice(2).join("_");
+
+describe("who sits on the daemon's port", () => {
+  test.each(["welcome", "lie", "refuse"] as const)(
+    "and answers with %s gets no key and no value, and nothing that it says is believed",
+    async answer => {
+      await using t = await startTestDaemon();
+      await using squatter = await startSquatter({ answer });
+      await pointTo(t, squatter.url);
+      await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({
+        code: 1200,
+        message: expect.stringContaining("is not the daemon"),
+      });
+      expect(squatter.connections()).toBe(1);
+      expect(squatter.received()).not.toContain(secretPart(t.ownerKey));
+      expect(squatter.received()).not.toContain("config");
+    },
+  );
+
+  test("takes no watch over: the client looks again until the daemon itself is back", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository("shop");
+    using client = await connect({ home: t.homeFolder });
+    const taken: unknown[] = [];
+    const watching = (async () => {
+      for await (const { changes } of client.watch({ repo })) taken.push(changes);
+    })();
+    await client.list(repo);
+    const port = Number(new URL(t.url).port);
+    const endpoint = await readFile(join(t.homeFolder, "daemon.json"), "utf8");
+    await t.daemon.close();
+    await using squatter = await startSquatter({ port, answer: "refuse" });
+    // As a crash leaves it.
+    await writeFile(join(t.homeFolder, "daemon.json"), endpoint);
+    await until(() => squatter.connections() >= 2, "the client to come to the squatter, and again");
+    await t.restart();
+    await t.owner.call("config/set", { repo, "svc.timeout": 31 });
+    await until(() => taken.length > 0, "the change of the real one");
+    expect(taken).toEqual([{ svc: { timeout: expect.objectContaining({ value: 31 }) } }]);
+    expect(squatter.received()).not.toContain(secretPart(t.ownerKey));
+    client.close();
+    await watching;
+  });
+
+  test("and hands all on to the real daemon is found out: what was signed names another address", async () => {
+    await using t = await startTestDaemon();
+    await using relay = await startRelay(Number(new URL(t.url).port));
+    const credentials = keyCredentials(t.ownerKey);
+    const plain = io(relay.url, { auth: { apiKey: t.ownerKey }, transports: ["websocket"], forceNew: true });
+    await new Promise(resolve => plain.once("connect", () => resolve(undefined)));
+    plain.close();
+    using client = new RepoconfClient({ locate: async () => ({ url: relay.url, credentials }) });
+    await expect(client.connect()).rejects.toMatchObject({ code: 1100 });
+    await pointTo(t, relay.url);
+    // It knows the daemon's secret, and so that the refusal is of another address too.
+    await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({ code: 1200 });
+  });
+});
+
+describe("the daemon", () => {
+  /** What it answers to these proofs, signed of what the connection is unless something else is given. */
+  async function knock(
+    t: TestDaemon,
+    change: {
+      readonly keyId?: unknown;
+      readonly nonce?: unknown;
+      readonly proof?: unknown;
+      readonly url?: string;
+      readonly engineId?: string;
+      readonly kind?: string;
+      readonly secret?: Buffer;
+      readonly transport?: "polling";
+    } = {},
+  ) {
+    const key = t.ownerKey;
+    const secret = change.secret ?? createHash("sha256").update(key).digest();
+    const nonce = "ab".repeat(32);
+    let sent: { readonly [member: string]: unknown } = {};
+    let text = "";
+    const socket = io(t.url, {
+      forceNew: true,
+      reconnection: false,
+      transports: [change.transport ?? "websocket"],
+      auth: send => {
+        text = `1\n${change.url ?? t.url}\n${change.engineId ?? socket.io.engine.id}\n${nonce}`;
+        const proof = createHmac("sha256", secret)
+          .update(`repoconf ${change.kind ?? "client"} ${text}`)
+          .digest("hex");
+        sent = { keyId: key.split("_")[1], nonce, proof, ...change };
+        send(sent);
+      },
+    });
+    try {
+      return await new Promise<{ readonly told?: unknown; readonly expected?: string; readonly sent: object }>(
+        resolve => {
+          socket.once("svc", (...told) => {
+            const expected = createHmac("sha256", secret).update(`repoconf server ${text}`).digest("hex");
+            resolve({ told, expected, sent });
+          });
+          socket.once("connect_error", error => resolve({ told: "data" in error && error.data, sent }));
+        },
+      );
+    } finally {
+      socket.close();
+    }
+  }
+
+  test.each([undefined, "polling"] as const)(
+    "answers a proof with its own, as the protocol page says (%s)",
+    async transport => {
+      await using t = await startTestDaemon();
+      const { told, expected } = await knock(t, { ...(transport && { transport }) });
+      expect(told).toEqual(["session", expected]);
+    },
+  );
+
+  test("refuses every other proof with 1100", async () => {
+    await using t = await startTestDaemon();
+    const first = await knock(t);
+    const other = await t.owner.call("key/create", { name: "tool", grants: [] });
+    const wrong: readonly [title: string, change: Parameters<typeof knock>[1]][] = [
+      ["a proof of another connection", { proof: Reflect.get(first.sent, "proof") }],
+      ["signed for another connection", { engineId: "another" }],
+      ["signed for another address", { url: "http://127.0.0.1:1" }],
+      ["the text that the daemon signs", { kind: "server" }],
+      ["by another key", { secret: createHash("sha256").update(other.result.key).digest() }],
+      ["by the text of the hash", { secret: Buffer.from(createHash("sha256").update(t.ownerKey).digest("hex")) }],
+      ["by nothing", { secret: Buffer.alloc(0) }],
+      ["another key's id", { keyId: other.result.id }],
+      ["an unknown id", { keyId: "000000000000" }],
+      ["what every object inherits", { keyId: "constructor" }],
+      ["no id", { keyId: undefined }],
+      ["no nonce", { nonce: undefined }],
+      ["an empty nonce", { nonce: "" }],
+      ["a nonce with a line end", { nonce: `${"ab".repeat(31)}\n` }],
+      ["no proof", { proof: undefined }],
+      ["an empty proof", { proof: "" }],
+      ["a proof that is no text", { proof: 5 }],
+    ];
+    for (const [title, change] of wrong)
+      expect((await knock(t, change)).told, title).toMatchObject({ code: 1100, name: "Unauthorized" });
+  });
+
+  test("draws an id of 256 bits for each connection", async () => {
+    await using t = await startTestDaemon();
+    const ids = new Set<string>();
+    for (let count = 0; count < 5; count++) {
+      const client = await t.connect();
+      ids.add(client.socket.io.engine.id ?? "");
+    }
+    expect(ids.size).toBe(5);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  });
+});
