@@ -46,6 +46,16 @@ export default defineConfig({
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
       { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
+      {
+        extends: true,
+        // Once more by the port, where commands have no Unix socket.
+        test: {
+          name: "e2e-port",
+          include: ["test/e2e/{cli-*,export-import,status}.test.ts"],
+          env: { REPOCONF_TEST_CHANNEL: "port" },
+          maxConcurrency: 3,
+        },
+      },
     ],
   },
 });

@@ -10,6 +10,8 @@ export interface Endpoint {
   /** RFC 3339, UTC. */
   readonly startedAt: string;
   readonly url: string;
+  /** The path of the Unix socket, which nobody else can take; absent where there is none. */
+  readonly socket?: string;
   readonly instanceId: string;
   /** Proves to who can read this file that the URL is this daemon's (`/identity`). */
   readonly instanceSecret: string;
@@ -31,6 +33,7 @@ function isEndpoint(value: unknown): value is Endpoint {
     isJsonObject(value) &&
     typeof value["protocol"] === "number" &&
     typeof value["pid"] === "number" &&
+    (value["socket"] === undefined || typeof value["socket"] === "string") &&
     ["version", "startedAt", "url", "instanceId", "instanceSecret"].every(member => typeof value[member] === "string")
   );
 }

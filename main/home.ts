@@ -22,6 +22,8 @@ export interface Home {
   readonly removed: string;
   readonly scopes: string;
   readonly temporary: string;
+  /** Of the daemon's Unix socket. */
+  readonly socket: string;
 }
 
 /** The home's folder: what was asked for, else REPOCONF_HOME, else the platform's data folder. */
@@ -54,5 +56,6 @@ export function homeAt(folder: string): Home {
     removed: at("removed"),
     scopes: at("scopes"),
     temporary: at("tmp"),
+    socket: at("socket"),
   };
 }

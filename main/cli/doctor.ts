@@ -56,6 +56,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const keys = await homeCheck.checkKeys(home, daemon.endpoint?.pid);
   const settings = await fileCheck.checkSettings(home);
   const port = await daemonCheck.checkPort(daemon.endpoint, settings.port);
+  const socket = await daemonCheck.checkSocket(home, daemon.endpoint);
   const { findings: scopeFindings, scopes } = await fileCheck.checkScopes(home);
   // Without a key that opens the daemon the index has to do.
   const served =
@@ -77,7 +78,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
   const watching = await checkWatching(home, treeFolders);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
-  const own = [finding, ...rights, ...keys, daemon.finding, port, ...refusals, settings.finding];
+  const own = [finding, ...rights, ...keys, daemon.finding, port, ...socket, ...refusals, settings.finding];
   return [...own, ...scopeFindings, ...findings, ...merges, ...journals, watching];
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { get } from "node:http";
+import { lstat, readFile } from "node:fs/promises";
+import { Agent, get } from "node:http";
+import { connect, type Socket } from "node:net";
 import type { Address } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { protocolVersion } from "../../shared/protocol.ts";
@@ -33,8 +34,9 @@ export async function locateDaemon(options: LocateOptions): Promise<Address & { 
     const message = `The daemon speaks protocol ${endpoint.protocol}, and this is protocol ${protocolVersion}. Run: repoconf restart`;
     throw new RepoconfError(1200, message, { details: { protocol: endpoint.protocol } });
   }
+  const socket = await usableSocket(endpoint);
   return {
-    url: endpoint.url,
+    ...(socket === undefined ? { url: endpoint.url } : { url: socketUrl, agent: new SocketAgent(socket) }),
     credentials: keyCredentials(await findKey(home, options)),
     signAsDaemon: text => sign(endpoint.instanceSecret, text),
     endpoint,
@@ -47,7 +49,11 @@ export async function findDaemon(home: Home): Promise<Endpoint | undefined> {
   if (endpoint === undefined || !isLoopback(endpoint.url)) return undefined;
   const nonce = randomBytes(32).toString("hex");
   const expected = identityProof(endpoint, nonce);
-  const answer = await fetchText(`${endpoint.url}/identity?nonce=${nonce}`);
+  const socket = await usableSocket(endpoint);
+  const answer = await fetchText(
+    `${socket === undefined ? endpoint.url : socketUrl}/identity?nonce=${nonce}`,
+    socket === undefined ? false : new SocketAgent(socket),
+  );
   if (expected === undefined || answer === undefined) return undefined;
   const [one, other] = [Buffer.from(expected), Buffer.from(answer.trim())];
   return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;
@@ -76,11 +82,35 @@ function isLoopback(url: string): boolean {
   return parsed?.protocol === "http:" && parsed.hostname === "127.0.0.1";
 }
 
+/** What requests over the Unix socket are addressed to: the name does not matter there, and every client signs the same. */
+const socketUrl = "http://localhost";
+
+/** Connects to a Unix socket, whatever the address. */
+class SocketAgent extends Agent {
+  readonly #path: string;
+
+  constructor(path: string) {
+    super();
+    this.#path = path;
+  }
+
+  override createConnection(): Socket {
+    return connect(this.#path);
+  }
+}
+
+/** The path of the daemon's Unix socket; undefined if it has none, or somebody removed it. */
+async function usableSocket({ socket }: Endpoint): Promise<string | undefined> {
+  if (socket === undefined) return undefined;
+  const stats = await lstat(socket).catch(() => undefined);
+  return stats?.isSocket() ? socket : undefined;
+}
+
 /** Undefined if nobody answers in time. */
-function fetchText(url: string): Promise<string | undefined> {
+function fetchText(url: string, agent: Agent | false): Promise<string | undefined> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(identityTimeout);
-    const request = get(url, { signal, agent: false }, response => {
+    const request = get(url, { signal, agent }, response => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {

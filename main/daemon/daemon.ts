@@ -21,6 +21,7 @@ import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
 import { SessionCodes } from "./keys/session-codes.ts";
+import { localSocketPath } from "./local-socket.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { logStoreEvent } from "./log-store-event.ts";
 import { Metrics } from "./metrics.ts";
@@ -170,9 +171,15 @@ async function startDaemon(
     repositories: () => [...store.ids()].length,
     refusals: () => refusals,
   });
+  const onSocketFailure = (error: unknown) => {
+    problem("there is no Unix socket; tools connect by the port", { error: String(error) });
+    return undefined;
+  };
   const door = await openDoor({
     port: options.port ?? settings.values.port ?? preferredPort,
     insist: options.port !== undefined,
+    socketPath: await localSocketPath(home.socket).catch(onSocketFailure),
+    onSocketFailure,
     clock,
     allowedOrigins: () => settings.values.origins ?? [],
     onRequest: createRoutes({
@@ -200,7 +207,11 @@ async function startDaemon(
   });
   resources.defer(() => door.close());
   const linkOf = (code: string) => `http://127.0.0.1:${door.port}/#code=${code}`;
-  const endpoint = newEndpoint(`http://127.0.0.1:${door.port}`, version, startedAt);
+  const endpoint = newEndpoint(
+    { url: `http://127.0.0.1:${door.port}`, ...(door.socket !== undefined && { socket: door.socket }) },
+    version,
+    startedAt,
+  );
 
   let state: "starting" | "running" | "stopping" = "starting";
   const running = new Set<Promise<void>>();

@@ -8,13 +8,18 @@ import { type FileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 import { HomeError, privateFile, readSettled } from "./home.ts";
 
-export function newEndpoint(url: string, version: string, startedAt: Date): Endpoint {
+export function newEndpoint(
+  { url, socket }: Pick<Endpoint, "url" | "socket">,
+  version: string,
+  startedAt: Date,
+): Endpoint {
   return {
     protocol: protocolVersion,
     version,
     pid: process.pid,
     startedAt: startedAt.toISOString(),
     url,
+    ...(socket !== undefined && { socket }),
     instanceId: randomBytes(12).toString("hex"),
     instanceSecret: randomBytes(32).toString("hex"),
   };

@@ -47,6 +47,12 @@ export function createGuard({
   };
 }
 
+/** The guard of the Unix socket: no name leads there, and no page of a browser. */
+export function guardLocally(request: IncomingMessage): Refusal | undefined {
+  if (request.headersDistinct["origin"] === undefined) return undefined;
+  return { cause: "origin", message: "Refused: no web page is served over the Unix socket." };
+}
+
 /**
  * What a page loads as a script or an image bears no Origin, but browsers say that it comes from another site. Following
  * a link to here is fine.

@@ -5,11 +5,12 @@ import type { Duplex } from "node:stream";
 import { Server as Engine, type Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
-import { createGuard, type Refusal } from "./guard.ts";
+import { createGuard, guardLocally, type Refusal } from "./guard.ts";
 
 /*
  * The daemon's door. Security posture:
- * - It listens on the loopback addresses only, and never on another.
+ * - It listens on the loopback addresses only, and never on another; beside them on a Unix socket in a folder of the
+ *   owner's, which nobody else can take and no browser reaches.
  * - The guard (guard.ts) sees every request and every upgrade before any route does. Socket.IO's own `cors` option would
  *   not: it does not apply to websockets.
  * - What is answered without a key says nothing about anyone's configuration: health and the identity proof.
@@ -20,6 +21,10 @@ export interface DoorOptions {
   /** The port to try first, and whether another will do. 0 asks for any. */
   readonly port: number;
   readonly insist: boolean;
+  /** The path of the Unix socket; undefined: there is to be none. */
+  readonly socketPath: string | undefined;
+  /** There is no Unix socket, although there was to be one. */
+  onSocketFailure(error: unknown): void;
   readonly clock: Clock;
   allowedOrigins(): readonly string[];
   /** Answers what is not Socket.IO's; the guard has let it in. */
@@ -31,6 +36,8 @@ export interface Door {
   readonly port: number;
   /** Whether [::1] answers too. */
   readonly ipv6: boolean;
+  /** The path of the Unix socket, if there is one. */
+  readonly socket: string | undefined;
   readonly engine: Engine;
   /** What client and daemon sign of the connection that this request began. */
   connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
@@ -48,8 +55,8 @@ const socketPath = "/socket.io/";
 
 /** Opens the daemon's port on 127.0.0.1, and on ::1 where the same can be had. Throws PortTakenError. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const [ipv4, ipv6] = [createServer(), createServer()];
-  const sockets = trackSockets([ipv4, ipv6]);
+  const [ipv4, ipv6, local] = [createServer(), createServer(), createServer()];
+  const sockets = trackSockets([ipv4, ipv6, local]);
   await listenSomewhere(ipv4, options.port, options.insist);
   const { port } = ipv4.address() as AddressInfo;
   const servers = (await listen(ipv6, "::1", port).then(
@@ -77,9 +84,12 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     headers["X-Content-Type-Options"] = "nosniff";
   });
   engine.on("connection", oneWriteForEachFlush);
-  const ipv6Too = servers.length > 1;
-  const guard = createGuard({ port, ipv6: ipv6Too, allowedOrigins: options.allowedOrigins });
+  const ipv6Too = servers.includes(ipv6);
+  const guardByName = createGuard({ port, ipv6: ipv6Too, allowedOrigins: options.allowedOrigins });
+  const socket = await listenLocally(local, options);
+  if (socket !== undefined) servers.push(local);
   for (const server of servers) {
+    const guard = server === local ? guardLocally : guardByName;
     server.on("request", (request, response) => {
       const refusal = guard(request);
       if (refusal !== undefined) {
@@ -119,7 +129,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     url: `http://${request.headers.host}`,
     engineId: engineIds.get(request) ?? "",
   });
-  return { port, ipv6: ipv6Too, engine, connectionOf, close };
+  return { port, ipv6: ipv6Too, socket, engine, connectionOf, close };
 }
 
 /** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */
@@ -150,6 +160,28 @@ function listen(server: HttpServer, host: string, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+/** The Unix socket's path once it listens; undefined if there is none. */
+async function listenLocally(
+  server: HttpServer,
+  { socketPath, onSocketFailure }: DoorOptions,
+): Promise<string | undefined> {
+  if (socketPath === undefined) return undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(socketPath, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+    return socketPath;
+  } catch (error) {
+    // Some file systems have none. Everything works without it.
+    onSocketFailure(error);
+    return undefined;
+  }
 }
 
 /** The open sockets, also those that were upgraded, which no server counts as its own. */

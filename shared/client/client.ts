@@ -32,6 +32,8 @@ export interface Credentials {
 export interface Address {
   /** Without a path. */
   readonly url: string;
+  /** Under Node: a `node:http` agent that leads to the daemon's Unix socket. */
+  readonly agent?: object;
   readonly credentials: Credentials;
   /**
    * HMAC-SHA256 of a text by the daemon's secret, hexadecimal, where that is known: then a refusal is believed only if the
@@ -370,7 +372,7 @@ export class RepoconfClient {
   async #connectOnce(): Promise<Socket> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const address = await this.#locate();
-    const { url } = address;
+    const { url, agent } = address;
     const proofs = new Proofs(address);
     const socket = io(url, {
       // Called when the Engine.IO connection is open and has its id.
@@ -382,6 +384,8 @@ export class RepoconfClient {
       reconnection: false,
       forceNew: true,
       timeout: this.#timeout,
+      // The types know no agent but a name; engine.io-client under Node takes one of `node:http`.
+      ...(agent !== undefined && { agent: agent as unknown as string }),
     });
     socket.on("svc", (...message: EventMessage | ProgressMessage | ProofMessage) => {
       if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));

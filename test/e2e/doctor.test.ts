@@ -230,6 +230,23 @@ describe.concurrent("repoconf doctor", () => {
     );
   });
 
+  test.skipIf(process.platform === "win32")("tells why tools do not reach the daemon over a Unix socket", async () => {
+    await using home = await makeCommandHome();
+    const long = join(home.workFolder, "h".repeat(120));
+    const inLong = { environment: { REPOCONF_HOME: long } };
+    await home.run(["repo", "list"], inLong);
+    const { output } = await home.run(["doctor", "--json"], inLong);
+    await home.run(["stop"], inLong);
+    const finding = { check: "socket", result: "note", message: expect.stringMatching(/would have \d+ bytes/) };
+    expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
+
+    await home.succeed(["repo", "list", "--json"]);
+    await rm(join(home.homeFolder, "socket"), { recursive: true });
+    expect((await examine(home)).findings).toContainEqual(
+      expect.objectContaining({ check: "socket", result: "note", message: expect.stringContaining("removed it") }),
+    );
+  });
+
   test("tells broken settings and each broken scope file with its reason", async () => {
     await using home = await makeStoppedHome();
     await writeFile(join(home.homeFolder, "settings.json"), `{\n  "port": 80,\n}\n`);

@@ -16,9 +16,12 @@ export interface CommandHome extends AsyncDisposable {
   endpoint(): Promise<{ readonly url: string; readonly pid: number }>;
 }
 
+/** A home whose path is too long for a Unix socket is reached by the port: the same tests run on such a one too. */
+const homeName = process.env["REPOCONF_TEST_CHANNEL"] === "port" ? `home-${"h".repeat(100)}` : "home";
+
 export async function makeCommandHome(): Promise<CommandHome> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-cli-")));
-  const homeFolder = join(folder, "home");
+  const homeFolder = join(folder, homeName);
   const run = (args: readonly string[], options: RunOptions = {}) =>
     runRepoconf(args, { folder, ...options, environment: { REPOCONF_HOME: homeFolder, ...options.environment } });
   return {

@@ -13,7 +13,7 @@ const server = createServer((request, response) => {
 });
 await new Promise<void>(listening => server.listen(0, "127.0.0.1", listening));
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-const endpoint = { ...newEndpoint(url, "0.0.1", new Date()), protocol: 0 };
+const endpoint = { ...newEndpoint({ url }, "0.0.1", new Date()), protocol: 0 };
 writeFileSync(file, JSON.stringify(endpoint), { mode: 0o600 });
 process.once("SIGTERM", () => {
   unlinkSync(file);

@@ -468,4 +468,28 @@ export const mutants: readonly Mutant[] = [
     find: "if (!sameHash(sign(secret, text), proof)) throw unauthorized();",
     replace: "if (proof.length !== sign(secret, text).length) throw unauthorized();",
   },
+  {
+    promise: "S14",
+    takenOut: "the refusal of an Origin on the Unix socket",
+    file: "main/daemon/guard.ts",
+    find: `if (request.headersDistinct["origin"] === undefined) return undefined;`,
+    replace: "if (request.headersDistinct !== undefined) return undefined;",
+    test: "test/main/daemon/local-socket.test.ts",
+  },
+  {
+    promise: "S14",
+    takenOut: "the look at whose folder the Unix socket is in",
+    file: "main/daemon/local-socket.ts",
+    find: "if (!stats.isDirectory() || stats.uid !== process.getuid?.())",
+    replace: "if (stats.uid !== process.getuid?.())",
+    test: "test/main/daemon/local-socket.test.ts",
+  },
+  {
+    promise: "S14",
+    takenOut: "the client's preference for the Unix socket",
+    file: "main/client/locate.ts",
+    find: "return stats?.isSocket() ? socket : undefined;",
+    replace: "return stats?.isFile() ? socket : undefined;",
+    test: "test/main/daemon/local-socket.test.ts",
+  },
 ];

@@ -106,6 +106,31 @@ export async function checkPort(endpoint: Endpoint | undefined, preferred: numbe
   return note(check, message, action);
 }
 
+/** Whether tools reach the daemon over its Unix socket, which nobody else can take. Nothing to tell where none is expected. */
+export async function checkSocket(home: Home, endpoint: Endpoint | undefined): Promise<Finding[]> {
+  if (endpoint === undefined || process.platform === "win32") return [];
+  const check = "socket";
+  if (endpoint.socket !== undefined) {
+    const isThere = (await stat(endpoint.socket).catch(() => undefined))?.isSocket() === true;
+    if (isThere) return [good(check, endpoint.socket)];
+    return [
+      note(check, "somebody removed it, so tools connect by the port", "Run: repoconf restart", {
+        file: endpoint.socket,
+      }),
+    ];
+  }
+  const { longestSocketPath, socketNameLength } = await import("../../daemon/local-socket.ts");
+  const length = Buffer.byteLength(home.socket) + socketNameLength;
+  const tooLong = length > longestSocketPath;
+  const message = tooLong
+    ? `there is none, as its path would have ${length} bytes and may have ${longestSocketPath}: tools connect by the port`
+    : "there is none: tools connect by the port";
+  const action = tooLong
+    ? "Nothing: both sides prove who they are there too. To have one, use a home with a shorter path."
+    : "Nothing: both sides prove who they are there too. The daemon's log says why there is none.";
+  return [note(check, message, action, { file: home.socket })];
+}
+
 function isTaken(port: number): Promise<boolean> {
   const timeout = 1_000;
   return new Promise(resolve => {

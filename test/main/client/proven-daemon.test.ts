@@ -1,18 +1,20 @@
 import { createHash, createHmac } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { io } from "socket.io-client";
 import { describe, expect, test } from "vitest";
-import { connect } from "../../../main/client/client.ts";
+import { locateDaemon } from "../../../main/client/locate.ts";
 import { keyCredentials } from "../../../main/credentials.ts";
 import { RepoconfClient } from "../../../shared/client/client.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { startRelay, startSquatter } from "../../helpers/squatter.ts";
 
-/** The home says that the daemon is there. */
-async function pointTo(t: TestDaemon, url: string): Promise<void> {
-  const file = join(t.homeFolder, "daemon.json");
-  await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, "utf8")), url }));
+/** A client of the home that takes this URL for the daemon's. */
+function clientAt(t: TestDaemon, url: string): RepoconfClient {
+  return new RepoconfClient({
+    locate: async () => {
+      const { credentials, signAsDaemon } = await locateDaemon({ home: t.homeFolder });
+      return { url, credentials, ...(signAsDaemon && { signAsDaemon }) };
+    },
+  });
 }
 
 const secretPart = (key: string) => key.split("_").slice(2).join("_");
@@ -23,8 +25,8 @@ describe("who sits on the daemon's port", () => {
     async answer => {
       await using t = await startTestDaemon();
       await using squatter = await startSquatter({ answer });
-      await pointTo(t, squatter.url);
-      await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({
+      using client = clientAt(t, squatter.url);
+      await expect(client.connect()).rejects.toMatchObject({
         code: 1200,
         message: expect.stringContaining("is not the daemon"),
       });
@@ -37,18 +39,20 @@ describe("who sits on the daemon's port", () => {
   test("takes no watch over: the client looks again until the daemon itself is back", async () => {
     await using t = await startTestDaemon();
     const repo = await t.addRepository("shop");
-    using client = await connect({ home: t.homeFolder });
+    const port = Number(new URL(t.url).port);
+    const home = { home: t.homeFolder };
+    const { credentials, signAsDaemon } = await locateDaemon(home);
+    const last = { url: t.url, credentials, ...(signAsDaemon && { signAsDaemon }) };
+    // Where no daemon runs it looks where the last one was, as after a crash.
+    using client = new RepoconfClient({ locate: () => locateDaemon(home).catch(() => last) });
+    await client.connect();
     const taken: unknown[] = [];
     const watching = (async () => {
       for await (const { changes } of client.watch({ repo })) taken.push(changes);
     })();
     await client.list(repo);
-    const port = Number(new URL(t.url).port);
-    const endpoint = await readFile(join(t.homeFolder, "daemon.json"), "utf8");
     await t.daemon.close();
     await using squatter = await startSquatter({ port, answer: "refuse" });
-    // As a crash leaves it.
-    await writeFile(join(t.homeFolder, "daemon.json"), endpoint);
     await until(() => squatter.connections() >= 2, "the client to come to the squatter, and again");
     await t.restart();
     await t.owner.call("config/set", { repo, "svc.timeout": 31 });
@@ -68,9 +72,9 @@ describe("who sits on the daemon's port", () => {
     plain.close();
     using client = new RepoconfClient({ locate: async () => ({ url: relay.url, credentials }) });
     await expect(client.connect()).rejects.toMatchObject({ code: 1100 });
-    await pointTo(t, relay.url);
     // It knows the daemon's secret, and so that the refusal is of another address too.
-    await expect(connect({ home: t.homeFolder })).rejects.toMatchObject({ code: 1200 });
+    using ofHome = clientAt(t, relay.url);
+    await expect(ofHome.connect()).rejects.toMatchObject({ code: 1200 });
   });
 });
 

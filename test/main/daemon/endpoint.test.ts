@@ -52,6 +52,7 @@ describe("daemon.json", () => {
       url: daemon.url,
       instanceId: expect.stringMatching(/^\S{16,}$/),
       instanceSecret: expect.stringMatching(/^\S{43,}$/),
+      ...(process.platform !== "win32" && { socket: expect.stringContaining(join(home, "socket")) }),
     });
     expect(endpoint["url"]).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect((await fetch(`${daemon.url}/readyz`)).status).toBe(200);

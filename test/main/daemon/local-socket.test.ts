@@ -1,0 +1,129 @@
+import { chmod, lstat, mkdir, readdir, readFile, rm, stat, symlink, unlink, writeFile } from "node:fs/promises";
+import { Agent, get, request } from "node:http";
+import { connect as connectSocket } from "node:net";
+import { join } from "node:path";
+import { io } from "socket.io-client";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import { locateDaemon } from "../../../main/client/locate.ts";
+import { longestSocketPath } from "../../../main/daemon/local-socket.ts";
+import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+interface Told {
+  readonly url: string;
+  readonly socket?: string;
+}
+
+const endpointOf = async (t: TestDaemon): Promise<Told> =>
+  JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8"));
+
+async function socketOf(t: TestDaemon): Promise<string> {
+  const { socket } = await endpointOf(t);
+  if (socket === undefined) throw new Error("there is no Unix socket");
+  return socket;
+}
+
+describe.skipIf(process.platform === "win32")("the Unix socket", () => {
+  test("is in a folder that only the owner can enter, has another name at each start, and goes with the daemon", async () => {
+    await using t = await startTestDaemon();
+    const first = await socketOf(t);
+    expect((await lstat(first)).isSocket()).toBe(true);
+    expect((await stat(join(t.homeFolder, "socket"))).mode & 0o777).toBe(0o700);
+    await t.restart();
+    expect(await socketOf(t)).not.toBe(first);
+    expect(await readdir(join(t.homeFolder, "socket"))).toHaveLength(1);
+    await t.daemon.close();
+    expect(await readdir(join(t.homeFolder, "socket"))).toEqual([]);
+  });
+
+  test("is what the client takes", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository("shop");
+    expect(await locateDaemon({ home: t.homeFolder })).toMatchObject({
+      url: "http://localhost",
+      agent: expect.any(Agent),
+    });
+    using client = await connect({ home: t.homeFolder });
+    await client.set(repo, { "svc.timeout": 31 });
+    expect(await client.get(repo, "svc.timeout")).toBe(31);
+  });
+
+  test("that somebody removed is no reason to fail: the client takes the port", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository("shop");
+    await unlink(await socketOf(t));
+    using client = await connect({ home: t.homeFolder });
+    expect(await client.get(repo, "svc.timeout")).toBe(900);
+  });
+
+  test("answers a plain client too, by polling and websocket", async () => {
+    await using t = await startTestDaemon();
+    const path = await socketOf(t);
+    const agent = Object.assign(new Agent(), { createConnection: () => connectSocket(path) });
+    for (const transport of ["websocket", "polling"]) {
+      const socket = io("http://localhost", {
+        agent: agent as unknown as string,
+        transports: [transport],
+        auth: { apiKey: t.ownerKey },
+        forceNew: true,
+      });
+      const { result } = await socket.emitWithAck("svc", "key", "self", {});
+      expect(result).toMatchObject({ name: "owner" });
+      socket.close();
+    }
+  });
+
+  test("refuses whatever bears an Origin, requests and upgrades, and counts it", async () => {
+    await using t = await startTestDaemon();
+    const socketPath = await socketOf(t);
+    const headers = { Origin: "http://localhost" };
+    const status = await new Promise(resolve =>
+      get({ socketPath, path: "/livez", headers }, response => resolve(response.resume().statusCode)),
+    );
+    expect(status).toBe(403);
+    const upgrade = { Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Key": "x".repeat(22), ...headers };
+    const refused = await new Promise(resolve =>
+      request({ socketPath, path: "/socket.io/?EIO=4&transport=websocket", headers: upgrade })
+        .on("response", response => resolve(response.resume().statusCode))
+        .on("upgrade", () => resolve("let in"))
+        .end(),
+    );
+    expect(refused).toBe(403);
+    expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ origin: 2 });
+  });
+
+  test("what earlier daemons left behind is removed", async () => {
+    await using home = await temporaryFolder();
+    await mkdir(join(home.path, "socket"), { mode: 0o755 });
+    await writeFile(join(home.path, "socket/old"), "");
+    await chmod(join(home.path, "socket"), 0o755);
+    await using t = await startTestDaemon({ home: home.path });
+    const path = await socketOf(t);
+    expect(await readdir(join(home.path, "socket"))).toEqual([path.split("/").at(-1)]);
+    expect((await stat(join(home.path, "socket"))).mode & 0o777).toBe(0o700);
+  });
+
+  test("whose folder is a link is not made: the port serves, and the log tells", async () => {
+    await using home = await temporaryFolder();
+    await using other = await temporaryFolder();
+    await writeFile(join(other.path, "kept"), "");
+    await symlink(other.path, join(home.path, "socket"));
+    await using t = await startTestDaemon({ home: home.path });
+    expect((await endpointOf(t)).socket).toBeUndefined();
+    expect(t.log.join("\n")).toContain("there is no Unix socket");
+    expect(await readdir(other.path)).toEqual(["kept"]);
+    using client = await connect({ home: home.path });
+    expect(await client.repositories()).toEqual([]);
+    await rm(join(home.path, "socket"));
+  });
+
+  test("whose path would be too long is not made: the port serves", async () => {
+    await using folder = await temporaryFolder();
+    const home = join(folder.path, "h".repeat(longestSocketPath - folder.path.length));
+    await using t = await startTestDaemon({ home });
+    expect((await endpointOf(t)).socket).toBeUndefined();
+    using client = await connect({ home });
+    expect(await client.repositories()).toEqual([]);
+  });
+});
