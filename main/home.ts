@@ -11,6 +11,7 @@ export interface Home {
   readonly reserveFile: string;
   readonly ownerKeyFile: string;
   readonly keysFile: string;
+  readonly trustFile: string;
   readonly settingsFile: string;
   readonly indexFile: string;
   readonly logFile: string;
@@ -45,6 +46,7 @@ export function homeAt(folder: string): Home {
     reserveFile: at("reserve"),
     ownerKeyFile: at("owner.key"),
     keysFile: at("keys.json"),
+    trustFile: at("trust.json"),
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
     logFile: at("daemon.log"),

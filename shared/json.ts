@@ -24,3 +24,18 @@ export function sameJson(one: unknown, other: unknown): boolean {
   const others = new Map(Object.entries(other));
   return members.every(([name, value]) => others.has(name) && sameJson(value, others.get(name)));
 }
+
+/** The one text of a value: JSON without blanks, members sorted. Two values have the same exactly if they are `sameJson`. */
+export function canonicalJson(value: JsonValue): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(",")}}`;
+}
+
+/** A value as indented JSON in which nothing hides: what no eye sees, or what turns the direction of a line, is escaped. */
+export function exactText(value: JsonValue): string {
+  const escape = (text: string) =>
+    [...Array(text.length).keys()].map(at => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  return JSON.stringify(value, null, 2).replace(/(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu, escape);
+}

@@ -84,6 +84,13 @@ export interface OperationArgumentsByName {
     readonly expected: string | null;
   };
   "file/restore": { readonly repo?: string | null };
+  "trust/list": { readonly repo?: string | null };
+  "trust/accept": {
+    readonly repo?: string | null;
+    readonly field?: string | null;
+    /** As `trust/list` told it of the value that a person was shown. */
+    readonly hash: string;
+  };
   "session/create": { readonly label: string };
   "session/link": object;
   "key/self": object;
@@ -143,8 +150,11 @@ export interface Explanation {
 
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
 export interface HealthProblem {
-  /** 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are in service. */
-  readonly code: 1011 | 1103 | 1104 | 1106 | 1108;
+  /**
+   * 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are in service.
+   * 1114: the value runs as a command, came with a work tree's file, and waits until a person trusts it.
+   */
+  readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114;
   readonly message: string;
   readonly field?: string;
   readonly line?: number;
@@ -198,6 +208,19 @@ export interface FileText {
   readonly text: string | null;
 }
 
+/** A value of a work tree's file that runs as a command and that nobody has trusted. */
+export interface UntrustedValue {
+  readonly repo: string;
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** What the file says. */
+  readonly value: JsonValue;
+  /** Of that value, for `trust/accept`: SHA-256, hexadecimal. */
+  readonly hash: string;
+  /** What serves until it is trusted. */
+  readonly serving: JsonValue;
+}
+
 export interface DaemonStatus {
   readonly version: string;
   readonly protocol: number;
@@ -243,6 +266,9 @@ export interface OperationResults {
   "file/write": Record<string, never>;
   /** Where the text that was replaced is kept; absent: there was none. */
   "file/restore": { readonly movedTo?: string };
+  "trust/list": readonly UntrustedValue[];
+  /** The revision by which the value is in service. */
+  "trust/accept": { readonly revision: number };
   "session/create": { readonly id: string; readonly key: string };
   "session/link": { readonly url: string; readonly code: string };
   "key/self": KeyEntry;

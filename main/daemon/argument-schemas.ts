@@ -170,6 +170,12 @@ export const argumentSchemas = {
     required: ["text", "expected"],
   },
   "file/restore": { type: "object", properties: { repo: optionalString } },
+  "trust/list": { type: "object", properties: { repo: optionalString } },
+  "trust/accept": {
+    type: "object",
+    properties: { repo: optionalString, field: optionalString, hash: { type: "string" } },
+    required: ["hash"],
+  },
   "session/create": {
     type: "object",
     properties: {

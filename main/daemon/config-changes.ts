@@ -170,7 +170,7 @@ export class ConfigChanges {
     const errors: RepoconfError[] = [];
     const edits: ConfigEdit[] = [];
     for (const [path, value] of request.values) {
-      const edit = this.#judgeField(caller, state.id, path, value);
+      const edit = this.#judgeField(caller, state, path, value, request.source);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
@@ -180,13 +180,24 @@ export class ConfigChanges {
     return { errors, accepted, changes };
   }
 
-  #judgeField(caller: Caller, repo: string, path: string, value: JsonValue | undefined): ConfigEdit | RepoconfError {
+  #judgeField(
+    caller: Caller,
+    { id: repo, stored = {} }: RepositoryState,
+    path: string,
+    value: JsonValue | undefined,
+    source: ConfigChangeRequest["source"],
+  ): ConfigEdit | RepoconfError {
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
     if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
       return noSuchField(path, repo);
     const problem = value === undefined ? undefined : field.validate(value);
-    if (problem === undefined) return { ...split, value };
+    if (problem === undefined) {
+      const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
+      // Nobody looks at what a restore brings back as at what he sets: it gives no trust.
+      const isFree = source !== "restore" || !field.isCommand || isServed;
+      return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
+    }
     const { message, path: pointer, rule, given } = problem;
     return new RepoconfError(1103, `${path} ${message}.`, {
       repo,
@@ -292,6 +303,11 @@ function noSuchField(field: string, repo?: string): RepoconfError {
 function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
   const message = `The value that ${field} had at revision ${revision} has been made to be forgotten.`;
   return new RepoconfError(1110, message, { repo, field });
+}
+
+function untrustedValue(field: string, repo: string): RepoconfError {
+  const message = `The value of then of ${field} runs as a command, and nobody has trusted it in this repository. Look at it, and set it if it is good.`;
+  return new RepoconfError(1114, message, { repo, field });
 }
 
 /** A repository removed between the check and the change is one that is not there (1007). */

@@ -16,7 +16,7 @@ import { createDispatch, type Dispatch } from "./dispatch.ts";
 import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import { HeldHome } from "./held-home.ts";
-import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome } from "./home.ts";
+import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, privateFile } from "./home.ts";
 import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { Keys } from "./keys/keys.ts";
@@ -33,6 +33,7 @@ import { keyOperations } from "./operations/key.ts";
 import { repositoryOperations } from "./operations/repo.ts";
 import { scopeOperations } from "./operations/scope.ts";
 import { sessionOperations } from "./operations/session.ts";
+import { trustOperations } from "./operations/trust.ts";
 import { completeRestore } from "./restore.ts";
 import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
@@ -41,6 +42,7 @@ import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
 import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
+import { TrustedValues } from "./store/trusted-values.ts";
 
 export const preferredPort = 7420;
 
@@ -135,7 +137,11 @@ async function startDaemon(
   const settings = await Settings.open(home, problem);
   const keys = await Keys.open(home, clock, held.guard(realFileSystem));
   resources.defer(() => keys.idle());
+  const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
+    problem(message, { error: String(error) }),
+  );
   const store = await FileStore.open({
+    trust,
     folders: home,
     indexPath: home.indexFile,
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
@@ -224,6 +230,7 @@ async function startDaemon(
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
         ...scopeOperations(scopes),
+        ...trustOperations(store, scopes),
         ...sessionOperations(keys, codes, linkOf, () => connections.publishKeys()),
         ...keyOperations(
           keys,

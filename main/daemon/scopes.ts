@@ -27,6 +27,8 @@ export interface BrokenReference {
 
 interface Field {
   readonly schema: FieldSchema;
+  /** Its value runs as a command (`x-command`). */
+  readonly isCommand: boolean;
   validate(value: JsonValue): ValueProblem | undefined;
 }
 
@@ -80,6 +82,11 @@ export class Scopes {
 
   field(scope: string, field: string): Field | undefined {
     return this.#scopes.get(scope)?.fields.get(field);
+  }
+
+  /** Whether a field's value runs as a command. */
+  isCommand(scope: string, field: string): boolean {
+    return this.field(scope, field)?.isCommand === true;
   }
 
   /** `<scope>.<field>` of every field there is. */
@@ -218,8 +225,11 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
     if (compiled(value)) return undefined;
     return refusalOf(value, compiled.errors?.[0]);
   };
+  const isCommand = schema["x-command"] ?? false;
+  // A slip of the pen must not open what it was to close.
+  if (typeof isCommand !== "boolean") throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
   // What is a part of the program is right, and is compiled when it is first needed: each start would wait for it.
-  if (isOwn) return { schema, validate };
+  if (isOwn) return { schema, isCommand, validate };
   try {
     const problem = validate(schema.default);
     if (problem !== undefined)
@@ -228,7 +238,7 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
     if (error instanceof ScopeSchemaError) throw error;
     throw new ScopeSchemaError(`the field "${name}": ${messageOf(error)}`);
   }
-  return { schema, validate };
+  return { schema, isCommand, validate };
 }
 
 /** Whether a schema needs what stands around it. Where none does, Ajv need not compile a scope of thousands of fields in one piece. */

@@ -9,6 +9,8 @@ export interface ValueSchema {
   readonly "x-keyOf"?: string;
   /** Ours: screens and tables hide the value until asked for it. */
   readonly "x-masked"?: boolean;
+  /** Ours, of a field as a whole: the value runs as a command, so one that a work tree's file brings waits until a person trusts it. */
+  readonly "x-command"?: boolean;
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */

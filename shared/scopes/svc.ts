@@ -60,6 +60,7 @@ export const svcSchema = {
         additionalProperties: false,
       },
       propertyNames: { type: "string", minLength: 1, maxLength: 128 },
+      "x-command": true,
       default: {},
     },
     envvars: {
@@ -82,6 +83,7 @@ export const svcSchema = {
       },
       uniqueItemProperties: ["name"],
       "x-masked": true,
+      "x-command": true,
       default: [],
     },
     default_port: {

@@ -20,6 +20,7 @@ export const protocolCodes: Readonly<Record<number, string>> = {
   1111: "Already Exists",
   1112: "Not Found",
   1113: "Shutting Down",
+  1114: "Untrusted Value",
   1500: "Internal Error",
 };
 
@@ -44,6 +45,8 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "file/read": null,
   "file/write": null,
   "file/restore": null,
+  "trust/list": null,
+  "trust/accept": null,
   "session/create": null,
   "session/link": null,
   "key/self": null,

@@ -56,6 +56,8 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "file/read": { repo: "cellar" },
   "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
   "file/restore": { repo: "cellar" },
+  "trust/list": {},
+  "trust/accept": { repo: "shop", field: "svc.services", hash: "0" },
   "session/create": { label: "desktop" },
   "session/link": {},
   "key/self": {},

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import pLimit from "p-limit";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import { systemClock } from "../../clock.ts";
+import { privateFile } from "../../daemon/home.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
 import type { IndexedRepository } from "../../daemon/store/repository.ts";
 import { sameStamps } from "../../daemon/store/repository-files.ts";
 import { RepositoryIndex } from "../../daemon/store/repository-index.ts";
+import { TrustedValues } from "../../daemon/store/trusted-values.ts";
 import { realFileSystem, systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, note, problem } from "./finding.ts";
@@ -36,12 +38,16 @@ export async function checkRepositories(
     if (isRepositoryId(id)) ids.push(id);
     else strangers.push(describeStranger(join(home.repositories, name)));
   }
+  const trust = await TrustedValues.open(privateFile(home, home.trustFile), message => {
+    const action = "Nothing: the daemon makes it anew, and asks again for what waits.";
+    strangers.push(note(check, message, action, { file: home.trustFile }));
+  });
   let done = 0;
   const limit = pLimit(width);
   const checked = await Promise.all(
     ids.map(id =>
       limit(async () => {
-        const result = await checkRepository(id, home, options.scopes);
+        const result = await checkRepository(id, home, options.scopes, trust);
         done += 1;
         options.onProgress(done, ids.length);
         return result;

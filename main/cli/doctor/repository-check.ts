@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
 import { systemClock } from "../../clock.ts";
 import type { Scopes } from "../../daemon/scopes.ts";
-import { interpretConfig } from "../../daemon/store/interpret.ts";
+import { interpretConfig, type Rules } from "../../daemon/store/interpret.ts";
 import {
   type FileStamps,
   type RepositoryContent,
@@ -10,6 +10,7 @@ import {
   type RepositoryHead,
   type StoreFolders,
 } from "../../daemon/store/repository-files.ts";
+import type { TrustedValues } from "../../daemon/store/trusted-values.ts";
 import { findOtherPointers, inTreeFileName } from "../../daemon/store/work-tree.ts";
 import { realFileSystem } from "../../files/file-system.ts";
 import type { JsonDocument } from "../../files/json-document.ts";
@@ -29,7 +30,12 @@ export interface CheckedRepository {
 }
 
 /** Reads a repository's files as the daemon does at its start, and changes nothing. */
-export async function checkRepository(id: string, folders: StoreFolders, scopes: Scopes): Promise<CheckedRepository> {
+export async function checkRepository(
+  id: string,
+  folders: StoreFolders,
+  scopes: Scopes,
+  trust: TrustedValues,
+): Promise<CheckedRepository> {
   const { home, tree, content } = await readFiles(id, folders);
   const values = tree ?? home;
   const stamps = { home: home.stamp, tree: tree?.stamp };
@@ -45,11 +51,15 @@ export async function checkRepository(id: string, folders: StoreFolders, scopes:
     return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
   }
   const { head, config } = content;
-  const { health } = interpretConfig(config, undefined, scopes, path => locate(values, ["config", ...path]));
+  // Without the file of trust the daemon has not asked yet.
+  const isFree = !head.inTree || trust.isNew;
+  const rules: Rules = { scopes, isTrusted: (path, value) => isFree || trust.has(id, path, value) };
+  const { health } = interpretConfig(config, undefined, rules, path => locate(values, ["config", ...path]));
   const findings = health.map(({ code, message, line, column }) => {
     const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
     // Which value serves instead, only the daemon can tell.
     const reason = message.replace(/; its (default|last good value) is used\.$/, ".");
+    if (code === 1114) return problem(check, reason, `Look at it, and trust it: repoconf trust --repo ${id}`, place);
     return code === 1011
       ? note(check, reason, "Nothing if its scope comes back or another version knows it, else take it out.", place)
       : problem(check, reason, "Mend it in an editor, or with repoconf set or unset.", place);

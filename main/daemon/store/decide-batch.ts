@@ -1,8 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs, differencesAt, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { Scopes } from "../scopes.ts";
-import { areServed, interpretConfig } from "./interpret.ts";
+import { areServed, interpretConfig, type Rules } from "./interpret.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
 /** A change in the queue, and how its caller is told what became of it. */
@@ -38,7 +37,7 @@ export function decideBatch(
   batch: readonly WaitingChange[],
   initialState: RepositoryState,
   initialConfig: Config,
-  scopes: Scopes,
+  rules: Rules,
 ): { readonly decided: readonly Decided[]; readonly config: Config } {
   let config = initialConfig;
   let state = initialState;
@@ -48,11 +47,11 @@ export function decideBatch(
     let changes: readonly StoredDifference[] = [];
     try {
       const { edits, answer } = waiting.request.decide(before);
-      const needed = (edits ?? []).filter(edit => isNeeded(config, edit));
+      const needed = (edits ?? []).filter(edit => isNeeded(config, edit) || isAwaited(before, edit, rules));
       if (needed.length > 0) {
         const wasWhole = before.stored === config;
         config = applyConfigEdits(config, needed);
-        ({ state, changes } = outcomeOf(before, config, wasWhole ? needed : undefined, scopes));
+        ({ state, changes } = outcomeOf(before, config, needed, wasWhole, rules));
       }
       decided.push({
         waiting,
@@ -81,20 +80,24 @@ export function decideBatch(
   return { decided, config };
 }
 
-/** `edits`: from what was in service as a whole to `config`, so that only they need be judged. */
+/** `config` has the edits. `wasWhole`: without them it was in service as a whole, so that only they need be judged. */
 function outcomeOf(
   before: RepositoryState,
   config: Config,
-  edits: readonly ConfigEdit[] | undefined,
-  scopes: Scopes,
+  edits: readonly ConfigEdit[],
+  wasWhole: boolean,
+  rules: Rules,
 ): { readonly state: RepositoryState; readonly changes: readonly StoredDifference[] } {
-  if (edits !== undefined && areServed(edits, config, scopes)) {
+  if (wasWhole && areServed(edits, config, rules.scopes)) {
     const changes = differencesAt(edits, before.stored ?? {}, config);
     const state = { ...before, health: [], stored: config };
     return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
   }
   // Where problems stand in the new text is known once there is one.
-  const { stored, health } = interpretConfig(config, before.stored, scopes, () => undefined, true);
+  // Whoever sets a value may: that is trust in it.
+  const isTrusted: Rules["isTrusted"] = (path, value) =>
+    edits.some(({ scope, field }) => scope === path.scope && field === path.field) || rules.isTrusted(path, value);
+  const { stored, health } = interpretConfig(config, before.stored, { ...rules, isTrusted }, () => undefined, true);
   const changes = diffConfigs(before.stored ?? {}, stored);
   const changed = before.stored === undefined || changes.length > 0;
   return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
@@ -102,4 +105,9 @@ function outcomeOf(
 
 function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean {
   return !sameJson(configValue(config, scope, field), value);
+}
+
+/** Whether a set asks for the very value that the file has and that waits to be trusted. */
+function isAwaited({ stored = {} }: RepositoryState, { scope, field, value }: ConfigEdit, { scopes }: Rules): boolean {
+  return scopes.isCommand(scope, field) && !sameJson(configValue(stored, scope, field), value);
 }

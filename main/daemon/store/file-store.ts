@@ -1,9 +1,10 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
+import { configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { JsonObject } from "../../../shared/json.ts";
+import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import type { FileText } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
@@ -44,12 +45,15 @@ import type {
   RepositorySummary,
   StoreEvent,
   ValueSource,
+  WaitingValue,
 } from "./store.ts";
+import type { TrustedValues } from "./trusted-values.ts";
 
 export interface FileStoreOptions {
   readonly folders: StoreFolders;
   readonly indexPath: string;
   readonly scopes: Scopes;
+  readonly trust: TrustedValues;
   /** What `$schema` in a new repository's file says. */
   readonly schemaReference: string;
   /** How much of each repository's history is kept. */
@@ -156,6 +160,7 @@ export class FileStore implements RepositoryStore {
       store.#handEdits.follow(entry);
     }
     for (const id of there) if (!store.has(id)) store.#repositories.add(id);
+    if (options.trust.isNew) await options.trust.begin(there.filter(id => !store.#segments.has(id)));
     await store.#recover(entries, lost, isCopy);
     store.#isStarted = true;
     return store;
@@ -316,6 +321,23 @@ export class FileStore implements RepositoryStore {
     } catch (error) {
       throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
     }
+    // A hash can tell a short value.
+    const { scope, field } = entry;
+    this.#options.trust.keepOnly(id, { scope, field }, configValue(recorded, scope, field));
+    await this.#options.trust.saved();
+  }
+
+  async waiting(id: string): Promise<readonly WaitingValue[]> {
+    return this.#repositories.require(id).waiting();
+  }
+
+  async accept(id: string, path: ConfigPath, hash: string): Promise<number> {
+    const repository = await this.#loaded(id);
+    return repository.exclusive(() => repository.accept(path, hash));
+  }
+
+  isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean {
+    return this.#repositories.head(id)?.inTree !== true || this.#options.trust.has(id, path, value);
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -385,6 +407,8 @@ export class FileStore implements RepositoryStore {
       const head: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
         : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
+      // Of an earlier repository of this id.
+      this.#options.trust.drop(id);
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.look();
       if (files.home.status.kind !== "gone") {
@@ -442,6 +466,7 @@ export class FileStore implements RepositoryStore {
     }
     repository.markRemoved();
     this.#repositories.delete(id);
+    this.#options.trust.drop(id);
     this.#segments.set(id, repository.journal.segments);
     this.#handEdits.follow(repository.state, true);
     this.#mirrors.drop(repository);
@@ -483,6 +508,7 @@ export class FileStore implements RepositoryStore {
     }
     await this.#log.close();
     await this.#saveIndex();
+    await this.#options.trust.saved();
   }
 
   async #loaded(id: string): Promise<Repository> {
@@ -525,13 +551,14 @@ export class FileStore implements RepositoryStore {
       readonly indexed?: IndexedRepository | undefined;
     },
   ): Repository {
-    const { scopes, folders, clock, onProblem } = this.#options;
+    const { scopes, trust, folders, clock, onProblem } = this.#options;
     return new Repository({
       id,
       files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock, this.#isStarted),
       journal: () => this.#openJournal(id),
       log: this.#log,
       scopes,
+      trust,
       clock,
       indexed,
       unmirrored: this.#unmirrored.get(id) ?? [],

@@ -1,10 +1,17 @@
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
-import type { JsonValue } from "../../../shared/json.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import type { Scopes } from "../scopes.ts";
 
 export type Locate = (path: readonly string[]) => { readonly line: number; readonly column: number } | undefined;
+
+/** What values are judged by. */
+export interface Rules {
+  readonly scopes: Scopes;
+  /** Whether a value that runs as a command may come into service. */
+  isTrusted(path: ConfigPath, value: JsonValue): boolean;
+}
 
 export interface Interpretation {
   /** The stored values in service; the very object that was given if those are all of it. */
@@ -15,17 +22,19 @@ export interface Interpretation {
 
 /**
  * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
- * so does a reference to a key that is not there, unless the last good one is broken too: then the default serves.
+ * so does one that runs as a command and is not trusted, and a reference to a key that is not there, unless the last good
+ * one is broken too: then the default serves.
  * Unknown scopes and fields are told and left alone. `locate` finds a value's place for the report. `isJudged`: the
  * last good values were judged by these very rules, so what is still one of them is not judged again.
  */
 export function interpretConfig(
   raw: Config,
   lastGood: Config | undefined,
-  scopes: Scopes,
+  rules: Rules,
   locate: Locate,
   isJudged = false,
 ): Interpretation {
+  const { scopes } = rules;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const health: HealthProblem[] = [];
   for (const [scopeName, fields] of Object.entries(raw)) {
@@ -45,22 +54,30 @@ export function interpretConfig(
         continue;
       }
       const isStillGood = isJudged && lastGood !== undefined && configValue(lastGood, scopeName, name) === value;
-      const problem = isStillGood ? undefined : field.validate(value);
-      if (problem === undefined) {
+      const previous = lastGood && configValue(lastGood, scopeName, name);
+      const refused = isStillGood ? undefined : field.validate(value);
+      // What is in service was trusted when it came there.
+      const isFree = isStillGood || !field.isCommand || (previous !== undefined && sameJson(previous, value));
+      const waits = refused === undefined && !isFree && !rules.isTrusted({ scope: scopeName, field: name }, value);
+      if (refused === undefined && !waits) {
         good[name] = value;
         continue;
       }
-      const previous = lastGood && configValue(lastGood, scopeName, name);
       const serves = previous !== undefined && field.validate(previous) === undefined;
       if (serves) good[name] = previous;
-      const message = `${path} ${problem.message}; ${serves ? "its last good value" : "its default"} is used.`;
-      health.push({ code: 1103, message, field: path, ...locate([scopeName, name]) });
+      const used = `${serves ? "its last good value" : "its default"} is used.`;
+      const place = { field: path, ...locate([scopeName, name]) };
+      if (refused === undefined) health.push({ code: 1114, message: `${path} ${untrusted}; ${used}`, ...place });
+      else health.push({ code: 1103, message: `${path} ${refused.message}; ${used}`, ...place });
     }
     stored[scopeName] = good;
   }
   settleReferences(stored, lastGood, scopes, locate, health);
   return { stored: health.length === 0 ? raw : stored, health };
 }
+
+const untrusted =
+  "runs as a command and came with the work tree's file, so it waits until a person trusts it: type repoconf trust in that folder, or use the screen";
 
 /** Whether these edits of a configuration that was in service as a whole leave it so. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {

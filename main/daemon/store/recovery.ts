@@ -253,6 +253,8 @@ function recordedInFile(mirror: Mirror, { scopes, locate }: RecoveryOptions): Co
   const text = journal.head?.text;
   const tellsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
   if (content.kind === "broken" || !tellsAll) return undefined;
-  const { stored, health } = interpretConfig(content.config, undefined, scopes, locate);
+  // What was written as a whole was in service as a whole.
+  const rules = { scopes, isTrusted: () => true };
+  const { stored, health } = interpretConfig(content.config, undefined, rules, locate);
   return health.length === 0 ? stored : undefined;
 }

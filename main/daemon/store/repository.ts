@@ -1,6 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { type Config, type ConfigEdit, countConfigFields, filterConfig } from "../../../shared/config.ts";
+import {
+  applyConfigEdits,
+  type Config,
+  type ConfigEdit,
+  configEntries,
+  configValue,
+  countConfigFields,
+  filterConfig,
+} from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
 import { sameJson } from "../../../shared/json.ts";
@@ -11,7 +20,7 @@ import { formatJsonText } from "../../files/json-text.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { documentCommit, editsOf } from "./document-commits.ts";
-import { interpretConfig } from "./interpret.ts";
+import { type Interpretation, interpretConfig, type Locate, type Rules } from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord } from "./journal/record.ts";
 import { type Commit, type CommitLog, type Committed, formatPosition, type LogNumber } from "./log/commit-log.ts";
@@ -28,7 +37,9 @@ import type {
   RepositorySummary,
   StoreEvent,
   ValueSource,
+  WaitingValue,
 } from "./store.ts";
+import { hashOfValue, type TrustedValues } from "./trusted-values.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 
@@ -46,6 +57,7 @@ export interface RepositoryOptions {
   journal(): Journal;
   readonly log: CommitLog;
   readonly scopes: Scopes;
+  readonly trust: TrustedValues;
   readonly clock: Clock;
   readonly indexed: IndexedRepository | undefined;
   /** What the log has of it that its history may lack. */
@@ -297,9 +309,8 @@ export class Repository {
       }
       try {
         const isBehind = this.mirror.isFileBehind;
-        const { scopes } = this.#options;
         await this.mirror.write(
-          config => interpretConfig(config, this.#state.stored, scopes, () => undefined).health.length === 0,
+          config => this.#interpret(config, this.#state.stored, () => undefined).health.length === 0,
           onReplaced,
         );
         if (isBehind) this.#endReplacedLater();
@@ -341,12 +352,58 @@ export class Repository {
    */
   async followInTree(): Promise<void> {
     if (!this.#state.inTree) return;
+    const trusted = this.#options.trust.saved();
     const end = this.#options.clock.monotonic() + foreignEditTime;
     const seen = () => {
       const { promise: replaced, resolve } = Promise.withResolvers<Mirrored>();
       return Promise.race([replaced, this.follow({ onReplaced: () => resolve(true) })]);
     };
     while ((await seen()) === beingChanged && this.#options.clock.monotonic() < end) await this.#look();
+    await trusted;
+  }
+
+  /** The values of the work tree's file that wait until they are trusted, as the file has them now. */
+  async waiting(): Promise<readonly WaitingValue[]> {
+    await this.look();
+    return this.#waiting;
+  }
+
+  get #waiting(): readonly WaitingValue[] {
+    const { stored, health, broken } = this.#state;
+    if (broken !== undefined) return [];
+    const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
+    return [...configEntries(this.mirror.wanted)]
+      .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
+      .map(({ scope, field, value }) => {
+        const serving = configValue(stored ?? {}, scope, field);
+        return { scope, field, value, hash: hashOfValue(value), ...(serving !== undefined && { serving }) };
+      });
+  }
+
+  /**
+   * Inside `exclusive`: a person trusts the value that waits in a field, known by its hash, and it comes into service. The
+   * revision by which it is. Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
+   */
+  async accept(path: ConfigPath, hash: string): Promise<number> {
+    await this.#bringUpToDate();
+    const refusal = this.#refusal;
+    if (refusal !== undefined) throw refusal;
+    const { trust } = this.#options;
+    const waiting = this.#waiting.find(({ scope, field }) => scope === path.scope && field === path.field);
+    if (waiting?.hash !== hash) {
+      const value = configValue(this.mirror.wanted, path.scope, path.field);
+      // Somebody else was faster.
+      if (waiting === undefined && value !== undefined && hashOfValue(value) === hash) return this.#state.revision;
+      throw anotherValue(this.id, path);
+    }
+    try {
+      await trust.accept(this.id, path, waiting.value);
+    } catch (error) {
+      throw storageFailure(this.id, error);
+    }
+    await this.mirror.inTurn(() => this.#absorb(this.mirror.wanted, "file"));
+    if (this.#unrecorded !== undefined) throw storageFailure(this.id, this.#unrecorded);
+    return this.#state.revision;
   }
 
   /** The end of a change: a text that was made ready for it, and is not in the file, will not be. */
@@ -581,7 +638,11 @@ export class Repository {
       this.#unmirrored = [];
       this.mirror.begin(point, this.#lineage);
       this.#unrecorded = undefined;
-      const stored = point.newest === 0 ? undefined : this.#known(point.recorded);
+      // What an earlier repository of this id held is no good value of this one.
+      const hasNone = point.newest === 0 || this.#options.addedBy !== undefined;
+      const stored = hasNone ? undefined : this.#known(point.recorded);
+      // In service before values had to be trusted, and the history does not have it.
+      if (this.#options.trust.takeUnread(this.id) && point.newest === 0) this.#trustCommands(point.wanted);
       this.#state = { ...this.#state, revision: point.newest, position: point.position, stored };
       await this.#absorb(point.wanted, point.merged ? "merge" : "file");
     } catch (error) {
@@ -625,7 +686,9 @@ export class Repository {
       this.#publishDifferences(before, this.#state, first);
       return;
     }
-    const { stored, health } = interpretConfig(wanted, before.stored, this.#options.scopes, this.#locate);
+    // Another branch may take it out of service, and bring it back.
+    if (before.stored !== undefined) this.#trustCommands(before.stored);
+    const { stored, health } = this.#interpret(wanted, before.stored, this.#locate);
     const changes = diffConfigs(this.#known(this.#recorded), stored);
     const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
@@ -777,7 +840,7 @@ export class Repository {
   }
 
   #decide(batch: readonly WaitingChange[]): PreparedChanges {
-    const { decided, config } = decideBatch(batch, this.#state, this.mirror.wanted, this.#options.scopes);
+    const { decided, config } = decideBatch(batch, this.#state, this.mirror.wanted, this.#rules);
     const time = timeText(this.#options.clock);
     const made = decided
       .filter(({ edits }) => edits.length > 0)
@@ -799,6 +862,7 @@ export class Repository {
       const last = { ...(decided.at(-1)?.after ?? before), position };
       // Not before: until here nobody may see the new values, not even as those of the past.
       for (const { one } of made) {
+        this.#trustCommands(applyConfigEdits({}, one.edits));
         const isAll = this.#recorded === one.before.stored && one.after.stored !== undefined;
         this.#recorded = isAll ? one.after.stored : applyChanges(this.#recorded, one.changes);
       }
@@ -862,7 +926,27 @@ export class Repository {
   /** The health of a state, with the places of its problems in the text as it is now. */
   #healthOf(state: RepositoryState): readonly HealthProblem[] {
     if (state.health.length === 0 || this.files.content.kind === "broken") return state.health;
-    return interpretConfig(this.mirror.wanted, state.stored, this.#options.scopes, this.#locate).health;
+    return this.#interpret(this.mirror.wanted, state.stored, this.#locate).health;
+  }
+
+  #interpret(config: Config, lastGood: Config | undefined, locate: Locate): Interpretation {
+    return interpretConfig(config, lastGood, this.#rules, locate);
+  }
+
+  get #rules(): Rules {
+    const { scopes, trust } = this.#options;
+    return { scopes, isTrusted: (path, value) => !this.#isOfWorkTree || trust.has(this.id, path, value) };
+  }
+
+  /** Whether git may change the values. A file of the home is the person's own. */
+  get #isOfWorkTree(): boolean {
+    return this.files.tree !== undefined;
+  }
+
+  /** They are or were in service, or somebody sets them who may. */
+  #trustCommands(config: Config): void {
+    const { scopes, trust } = this.#options;
+    if (this.#isOfWorkTree) trust.addAll(this.id, config, (scope, field) => scopes.isCommand(scope, field));
   }
 
   /** The file was written: its problems may stand elsewhere. */
@@ -908,6 +992,12 @@ export class Repository {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(["config", ...path]) : undefined;
   };
+}
+
+function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
+  const path = joinConfigPath(scope, field);
+  const message = `The value of ${path} that you were shown does not wait to be trusted any more. Look at trust/list again.`;
+  return new RepoconfError(1104, message, { repo, field: path });
 }
 
 function mergeMessage(record: ChangeRecord | undefined): string {

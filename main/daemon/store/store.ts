@@ -1,6 +1,7 @@
 import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
+import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
 import type { Position } from "./log/commit-log.ts";
 
@@ -62,6 +63,15 @@ export interface RepositoryStore {
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
   /** Takes the repository out of use and keeps its file, if there is one, aside; returns where. Throws RepoconfError 1102 or 1108. */
   remove(id: string): Promise<string | undefined>;
+  /** What waits in a repository until it is trusted, as its file is now. Throws RepoconfError 1102. */
+  waiting(id: string): Promise<readonly WaitingValue[]>;
+  /**
+   * Trusts the value that waits in a field, and is known by its hash; returns the revision by which it is in service. Throws
+   * RepoconfError 1102, 1104 if that value does not wait there any more, 1106 or 1108.
+   */
+  accept(id: string, path: ConfigPath, hash: string): Promise<number>;
+  /** Whether a value that runs as a command may come into service in a repository again: it is not in-tree, or trusted. */
+  isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean;
   /** Every change, after it is durable and visible, in the order of the log. */
   subscribe(listener: (event: StoreEvent) => void): void;
   /** The rules for values changed: what is stored is judged anew. */
@@ -73,6 +83,15 @@ export interface RepositoryStore {
 /** A field that a revision changed. With `forgotten` the value before is not known, nor that after if it is absent. */
 export interface RecordedDifference extends StoredDifference {
   readonly forgotten?: true;
+}
+
+/** A value that runs as a command, came with a work tree's file, and is not in service until a person trusts it. */
+export interface WaitingValue extends ConfigPath {
+  readonly value: JsonValue;
+  /** SHA-256 of its canonical JSON, hexadecimal. */
+  readonly hash: string;
+  /** The stored value that serves meanwhile; absent: the default does. */
+  readonly serving?: JsonValue;
 }
 
 export interface ValueSource {

@@ -83,6 +83,7 @@ const members = {
   text,
   expected: text,
   label: text,
+  hash: text,
   grants: fc.array(grant, { maxLength: 2 }),
   expires: fc.oneof(fc.constantFrom("2999-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"), text),
 };
@@ -114,6 +115,8 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "file/read": [["repo"]],
   "file/write": [["repo", "text", "expected"]],
   "file/restore": [["repo"]],
+  "trust/list": [[], ["repo"]],
+  "trust/accept": [["repo", "field", "hash"]],
   "session/create": [["label"]],
   "session/link": [[]],
   "key/self": [[]],

@@ -158,6 +158,11 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo: notText, text: [...notText, null], expected: notText },
   ],
   "file/restore": [{ repo }, { repo: notText }],
+  "trust/list": [{}, { repo: notText }],
+  "trust/accept": [
+    { repo, field: "svc.services", hash: "" },
+    { repo: notText, field: notText, hash: [...notText, null, undefined] },
+  ],
   "session/create": [{ label: "browser" }, { label: [...notText, null, "", "A", "a)", "x".repeat(32)] }],
   "session/link": [{}, {}],
   "key/self": [{}, {}],

@@ -14,8 +14,10 @@ function waiting(edits: readonly ConfigEdit[]): WaitingChange {
   return { kind: "change", request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
 }
 
+const rulesOf = (scopes: Scopes) => ({ scopes, isTrusted: () => true });
+
 function stateOf(config: Config, scopes: Scopes): RepositoryState {
-  const { stored, health } = interpretConfig(config, undefined, scopes, () => undefined);
+  const { stored, health } = interpretConfig(config, undefined, rulesOf(scopes), () => undefined);
   return { id: "shop", name: "shop", inTree: false, revision: 1, position: undefined, stored, health };
 }
 
@@ -49,9 +51,9 @@ test("what only edits are judged of comes to the same as what is judged as a who
     const state = stateOf(config, scopes);
     expect(state.stored).toBe(config);
     const changes = batch.map(waiting);
-    const edited = decideBatch(changes, state, config, scopes);
+    const edited = decideBatch(changes, state, config, rulesOf(scopes));
     // Another object with the same values: nobody knows that all of it is in service.
-    const whole = decideBatch(changes, { ...state, stored: structuredClone(config) }, config, scopes);
+    const whole = decideBatch(changes, { ...state, stored: structuredClone(config) }, config, rulesOf(scopes));
     expect(edited.config).toEqual(whole.config);
     for (const [index, one] of edited.decided.entries()) {
       const other = whole.decided[index];
@@ -80,7 +82,7 @@ test("a set among thousands of fields reads each of them once at most, to copy i
   const config: Config = { wide: fields };
   const state = stateOf(config, scopes);
   reads = 0;
-  const { decided } = decideBatch([waiting([{ scope: "wide", field: "field_7", value: 70 }])], state, config, scopes);
+  const { decided } = decideBatch([waiting([{ scope: "wide", field: "field_7", value: 70 }])], state, config, rulesOf(scopes));
   expect(decided[0]?.changes).toEqual([{ scope: "wide", field: "field_7", before: 7, after: 70 }]);
   expect(decided[0]?.after.stored).toBe(decided[0]?.after.stored);
   expect(reads).toBeLessThan(names.length + 20);

@@ -1,0 +1,50 @@
+import { configValue } from "../../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { UntrustedValue } from "../../../shared/protocol.ts";
+import type { Operations } from "../dispatch.ts";
+import type { Scopes } from "../scopes.ts";
+import type { RepositoryStore } from "../store/store.ts";
+import { noField } from "./config.ts";
+import { existing, requireOwner } from "./repo.ts";
+
+/** `trust/*`: what a work tree's file brings that runs as a command, and waits for the owner. */
+export function trustOperations(
+  store: RepositoryStore,
+  scopes: Scopes,
+): Pick<Operations, "trust/list" | "trust/accept"> {
+  const valuesOf = async (repo: string): Promise<UntrustedValue[]> =>
+    (await store.waiting(repo)).map(({ scope, field, value, hash, serving }) => ({
+      repo,
+      field: joinConfigPath(scope, field),
+      value,
+      hash,
+      serving: serving ?? configValue(scopes.defaults, scope, field) ?? null,
+    }));
+  return {
+    "trust/list": async ({ repo }, { caller }) => {
+      requireOwner(caller);
+      if (repo) return { result: await valuesOf(existing(store, repo)) };
+      const waiting = (await store.summaries()).filter(({ health }) => health.some(({ code }) => code === 1114));
+      const ids = waiting.map(({ id }) => id).sort();
+      // One that is removed meanwhile has nothing that waits.
+      const values = await Promise.all(ids.map(id => valuesOf(id).catch(ignoreRemoved)));
+      return { result: values.flat() };
+    },
+
+    "trust/accept": async ({ repo, field, hash }, { caller }) => {
+      requireOwner(caller);
+      const id = existing(store, repo);
+      if (!field) throw noField("Name the <scope>.<field> whose value is to be trusted as field.");
+      const path = splitConfigPath(field);
+      if (path === undefined || scopes.field(path.scope, path.field) === undefined)
+        throw new RepoconfError(1011, `There is no field "${field}". scope/list names the fields there are.`, { field });
+      return { result: { revision: await store.accept(id, path, hash) } };
+    },
+  };
+}
+
+function ignoreRemoved(error: unknown): UntrustedValue[] {
+  if (error instanceof RepoconfError && error.code === 1102) return [];
+  throw error;
+}
