@@ -41,6 +41,7 @@ export function exitCodeOf(error: unknown): ExitCode {
     case 1107:
     case 1110:
     case 1112:
+    case 1114:
       return exitCodes.refused;
     case 1100:
     case 1105:

@@ -18,6 +18,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   diff: async () => (await import("./diff.ts")).addDiffCommand,
   undo: async () => (await import("./undo.ts")).addUndoCommand,
   restore: async () => (await import("./restore.ts")).addRestoreCommand,
+  trust: async () => (await import("./trust.ts")).addTrustCommand,
   watch: async () => (await import("./watch.ts")).addWatchCommand,
   export: async () => (await import("./export.ts")).addExportCommand,
   import: async () => (await import("./import.ts")).addImportCommand,

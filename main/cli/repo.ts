@@ -58,8 +58,9 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     const known = (await client.repositories()).find(entry => entry.path === path);
     if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
     const entry = await addOne(client, path, options);
-    if (options.json) printJson(entry);
-    else print(`Added ${entry.name} (${entry.id}): ${path}`);
+    if (options.json) return printJson(entry);
+    print(`Added ${entry.name} (${entry.id}): ${path}`);
+    await askForTrust(client, entry);
   });
 }
 
@@ -111,6 +112,15 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   for (const path of found) entries.push(await addOne(client, path, { ...options, name: basename(path) }));
   if (options.json) printJson(entries);
   else for (const entry of entries) print(`Added ${entry.name} (${entry.id}): ${entry.path}`);
+  if (!options.json) for (const entry of entries) await askForTrust(client, entry);
+}
+
+/** What the folder's file brings that runs as a command is not in service yet. */
+async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
+  if (!health.some(({ code }) => code === 1114)) return;
+  const { showAndAsk } = await import("./trust.ts");
+  print("Its file brings values that run as commands:");
+  await showAndAsk(client, await client.run("trust/list", { repo: id }));
 }
 
 /** One line that is written over, for people who wait. */
@@ -127,7 +137,8 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
     const rows = entries.map(({ id, name, path, modified, health }) => {
       const problems = problemsIn(health).length;
       const well = problems === 0 ? "good" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
-      return [id, name, `${modified}`, well, path ?? ""];
+      const waits = health.some(({ code }) => code === 1114) ? ", waits for trust" : "";
+      return [id, name, `${modified}`, `${well}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
   });

@@ -8,6 +8,7 @@ import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
 import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { showJson } from "./show-json.ts";
+import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
   readonly repo: string;
@@ -103,6 +104,7 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
         </p>
       )}
       {health !== undefined && <p className="problem">{health.message}</p>}
+      {health?.code === 1114 && <WaitingValue repo={repo} field={path} />}
       <p className="field-foot">
         <span>
           Default: <code>{showJson(schema.default, schema)}</code>

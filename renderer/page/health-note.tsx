@@ -4,6 +4,7 @@ import { daemon } from "../state/connection.ts";
 import { show } from "../state/navigation.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
+import { WaitingValue } from "./waiting-value.tsx";
 
 /** What is wrong with a repository's file, and the ways out. */
 export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
@@ -27,7 +28,12 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
       {broken && <p className="health-lead">The file cannot be used; its last good values are in service.</p>}
       <ul>
         {entry.health.map(problem => (
-          <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>{describeProblem(problem)}</li>
+          <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>
+            {describeProblem(problem)}
+            {problem.code === 1114 && problem.field !== undefined && (
+              <WaitingValue repo={entry.id} field={problem.field} />
+            )}
+          </li>
         ))}
       </ul>
       <p className="health-tools">

@@ -996,7 +996,7 @@ export class Repository {
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
   const path = joinConfigPath(scope, field);
-  const message = `The value of ${path} that you were shown does not wait to be trusted any more. Look at trust/list again.`;
+  const message = `The value of ${path} that was shown does not wait to be trusted any more: the file may have another one. Look again.`;
   return new RepoconfError(1104, message, { repo, field: path });
 }
 

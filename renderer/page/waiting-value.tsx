@@ -1,0 +1,63 @@
+import { useState } from "react";
+import { exactText } from "../../shared/json.ts";
+import type { UntrustedValue } from "../../shared/protocol.ts";
+import { Button } from "../button.tsx";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf } from "../state/saving.ts";
+
+/** A value that waits to be trusted: shown beside what serves now, and only then to be trusted. */
+export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {
+  const [shown, setShown] = useState<UntrustedValue>();
+  const [pending, setPending] = useState<"Reading…" | "Trusting…">();
+  const during = async (what: "Reading…" | "Trusting…", task: () => Promise<void>) => {
+    setPending(what);
+    try {
+      await task();
+    } catch (error) {
+      notify("problem", messageOf(error));
+      // What was shown may not be what waits.
+      setShown(undefined);
+    }
+    setPending(undefined);
+  };
+  const show = () =>
+    during("Reading…", async () => {
+      const waiting = await daemon().run("trust/list", { repo });
+      setShown(waiting.find(one => one.field === field));
+    });
+  const accept = ({ hash }: UntrustedValue) =>
+    during("Trusting…", async () => {
+      await daemon().run("trust/accept", { repo, field, hash });
+      notify("done", `${field} is trusted and in service.`);
+    });
+  return (
+    <div className="waiting-value">
+      {shown !== undefined && (
+        <div className="waiting-values">
+          <figure>
+            <figcaption>In service</figcaption>
+            <pre>{exactText(shown.serving)}</pre>
+          </figure>
+          <figure>
+            <figcaption>In the file</figcaption>
+            <pre>{exactText(shown.value)}</pre>
+          </figure>
+        </div>
+      )}
+      <p className="health-tools">
+        <Button className="button" pending={pending === "Reading…" && pending} onClick={() => void show()}>
+          Show<span className="visually-hidden">: {field}</span>
+        </Button>
+        <Button
+          className="button"
+          unavailable={shown === undefined}
+          pending={pending === "Trusting…" && pending}
+          onClick={() => shown && void accept(shown)}
+        >
+          Trust this value<span className="visually-hidden">: {field}</span>
+        </Button>
+      </p>
+    </div>
+  );
+}
