@@ -35,7 +35,7 @@ export function canonicalJson(value: JsonValue): string {
 
 /** A value as indented JSON in which nothing hides: what no eye sees, or what turns the direction of a line, is escaped. */
 export function exactText(value: JsonValue): string {
-  const escape = (text: string) =>
+  const written = (text: string) =>
     [...Array(text.length).keys()].map(at => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
-  return JSON.stringify(value, null, 2).replace(/(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu, escape);
+  return JSON.stringify(value, null, 2).replace(/(?![\n ])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu, written);
 }

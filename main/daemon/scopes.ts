@@ -227,7 +227,8 @@ function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: bo
   };
   const isCommand = schema["x-command"] ?? false;
   // A slip of the pen must not open what it was to close.
-  if (typeof isCommand !== "boolean") throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
+  if (typeof isCommand !== "boolean")
+    throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
   // What is a part of the program is right, and is compiled when it is first needed: each start would wait for it.
   if (isOwn) return { schema, isCommand, validate };
   try {

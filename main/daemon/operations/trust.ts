@@ -38,7 +38,9 @@ export function trustOperations(
       if (!field) throw noField("Name the <scope>.<field> whose value is to be trusted as field.");
       const path = splitConfigPath(field);
       if (path === undefined || scopes.field(path.scope, path.field) === undefined)
-        throw new RepoconfError(1011, `There is no field "${field}". scope/list names the fields there are.`, { field });
+        throw new RepoconfError(1011, `There is no field "${field}". scope/list names the fields there are.`, {
+          field,
+        });
       return { result: { revision: await store.accept(id, path, hash) } };
     },
   };

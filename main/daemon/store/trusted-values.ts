@@ -56,11 +56,11 @@ export class TrustedValues {
     let isDamaged = false;
     try {
       await low.read();
-      await file.makePrivate();
     } catch (error) {
       isDamaged = true;
       onProblem("trust.json cannot be used: values that wait are asked for again", error);
     }
+    await file.makePrivate().catch(error => onProblem("trust.json cannot be closed to others", error));
     const isNew = low.data === null && !isDamaged;
     low.data ??= none;
     return new TrustedValues(low as Low<TrustData>, isNew, onProblem);

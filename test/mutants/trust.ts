@@ -1,0 +1,108 @@
+import type { Mutant } from "./mutant.ts";
+
+const s17 = { promise: "S17", test: "test/main/daemon/trust.test.ts" };
+
+export const mutants: readonly Mutant[] = [
+  {
+    ...s17,
+    takenOut: "the value from what is trusted: one of a field is enough for all of them",
+    file: "main/daemon/store/trusted-values.ts",
+    find: "return this.#at(repo, path).includes(hashOfValue(value));",
+    replace: "return this.#at(repo, path).length > 0;",
+    name: "is asked for once",
+  },
+  {
+    ...s17,
+    takenOut: "the repository from what is trusted",
+    file: "main/daemon/store/trusted-values.ts",
+    find: "return `${repo} ${joinConfigPath(scope, field)}`;",
+    replace: "return ` ${joinConfigPath(scope, field)}`;",
+    name: "in its own field and repository alone",
+  },
+  {
+    ...s17,
+    takenOut: "the order of members from the canonical form",
+    file: "shared/json.ts",
+    find: ".sort(([one], [other]) => (one < other ? -1 : 1))",
+    replace: "",
+    name: "is asked for once",
+  },
+  {
+    ...s17,
+    takenOut: "the look at trust when a repository is first read",
+    file: "main/daemon/store/repository.ts",
+    find: "!this.#isOfWorkTree || trust.has(",
+    replace: "!this.#loaded || !this.#isOfWorkTree || trust.has(",
+    name: "waits from the first on",
+  },
+  {
+    ...s17,
+    takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was in service",
+    file: "main/daemon/store/repository.ts",
+    find: "config => this.#interpret(config, this.#state.stored, () => undefined).health.length === 0,",
+    replace:
+      "config => interpretConfig(config, {}, { ...this.#rules, isTrusted: () => true }, () => undefined).health.length === 0,",
+    name: "the last good one serves",
+  },
+  {
+    ...s17,
+    takenOut: "the comparison of the hash that was shown",
+    file: "main/daemon/store/repository.ts",
+    find: "if (waiting?.hash !== hash) {",
+    replace: "if (waiting === undefined) {",
+    name: "is accepted by the hash that was shown",
+  },
+  {
+    ...s17,
+    takenOut: "that an undo or restore gives no trust",
+    file: "main/daemon/config-changes.ts",
+    find: `source !== "restore" || !field.isCommand`,
+    replace: `source !== "none" || !field.isCommand`,
+    name: "undo and restore give no trust",
+  },
+  {
+    ...s17,
+    takenOut: "that a set of the very value that waits is a change",
+    file: "main/daemon/store/decide-batch.ts",
+    find: "isNeeded(config, edit) || isAwaited(before, edit, rules)",
+    replace: "isNeeded(config, edit)",
+    name: "a set of the very value trusts it",
+  },
+  {
+    ...s17,
+    takenOut: "that an earlier repository of the same id is another one",
+    edits: [
+      {
+        file: "main/daemon/store/repository.ts",
+        find: "point.newest === 0 || this.#options.addedBy !== undefined;",
+        replace: "point.newest === 0;",
+      },
+    ],
+    name: "of an earlier repository with the same id",
+  },
+  {
+    ...s17,
+    takenOut: "that what was in service before there was trust stays so",
+    file: "main/daemon/store/repository.ts",
+    find: "if (this.#options.trust.takeUnread(this.id) && point.newest === 0)",
+    replace: "if (this.#options.trust.takeUnread(this.id) && point.newest < 0)",
+    name: "what was in service before values had to be trusted",
+  },
+  {
+    ...s17,
+    takenOut: "that only the owner accepts",
+    file: "main/daemon/operations/trust.ts",
+    find: `"trust/accept": async ({ repo, field, hash }, { caller }) => {
+      requireOwner(caller);`,
+    replace: `"trust/accept": async ({ repo, field, hash }) => {`,
+    name: "is the owner's alone",
+  },
+  {
+    promise: "S17",
+    takenOut: "the escapes for what no eye sees in a value that is shown",
+    file: "main/cli/trust.ts",
+    find: '[exactText(serving).split("\\n"), exactText(value).split("\\n")]',
+    replace: '[JSON.stringify(serving, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
+    test: "test/e2e/cli-trust.test.ts",
+  },
+];

@@ -1,0 +1,298 @@
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { canonicalJson, type JsonValue } from "../../shared/json.ts";
+import { bundle } from "../helpers/bundled.ts";
+import type { TestClient } from "../helpers/daemon.ts";
+import { DaemonProcess } from "../helpers/daemon-process.ts";
+import { amount, reportPromise, seed } from "../helpers/promise.ts";
+import { type Random, randomNumbers } from "../helpers/random.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/** The fields that run as commands, their defaults, and a few values of each. */
+const commands: { readonly [field: string]: { readonly none: JsonValue; make(number: number): JsonValue } } = {
+  "svc.services": { none: {}, make: number => ({ web: { image: "node:24", ready: `run ${number}` } }) },
+  "svc.envvars": { none: [], make: number => [{ name: "LD_PRELOAD", value: `${number}.so` }] },
+  "tasks.run": { none: "", make: number => `make ${number}` },
+};
+const fields = Object.keys(commands);
+const tasksSchema = {
+  type: "object",
+  properties: { run: { type: "string", "x-command": true, default: "" } },
+};
+
+interface Config {
+  [scope: string]: { [field: string]: JsonValue };
+}
+
+/** What a person knows: which values of which fields may be in service, and which of them must be once the file says them. */
+class Model {
+  readonly allowed = new Map(fields.map(field => [field, new Set<string>()]));
+  readonly sure = new Map(fields.map(field => [field, new Set<string>()]));
+
+  allow(field: string, value: JsonValue, isSure: boolean): void {
+    this.allowed.get(field)?.add(canonicalJson(value));
+    if (isSure) this.sure.get(field)?.add(canonicalJson(value));
+  }
+
+  allows(field: string, value: JsonValue): boolean {
+    const text = canonicalJson(value);
+    return text === canonicalJson(commands[field]?.none ?? null) || this.allowed.get(field)?.has(text) === true;
+  }
+
+  isSure(field: string, value: JsonValue): boolean {
+    return this.sure.get(field)?.has(canonicalJson(value)) === true;
+  }
+
+  /** trust.json is gone: only what is in service counts. */
+  forgetAllBut(served: ReadonlyMap<string, JsonValue>): void {
+    for (const field of fields) {
+      const text = canonicalJson(served.get(field) ?? null);
+      this.allowed.set(field, new Set([text]));
+      this.sure.set(field, new Set([text]));
+    }
+  }
+}
+
+/** One in-tree repository, `site`, of a daemon that is a process of its own. */
+class World {
+  readonly model = new Model();
+  readonly wrong: string[] = [];
+  readonly counts = new Map<string, number>();
+  readonly #random: Random;
+  readonly #program: string;
+  readonly #home: string;
+  readonly #file: string;
+  readonly #texts: string[] = [];
+  #daemon: DaemonProcess;
+  #client: TestClient;
+  #told = 0;
+  /** As it was listed last. */
+  #served = new Map<string, JsonValue>();
+
+  private constructor(random: Random, program: string, folder: string, daemon: DaemonProcess, client: TestClient) {
+    this.#random = random;
+    this.#program = program;
+    this.#home = join(folder, "home");
+    this.#file = join(folder, "site/.repoconf.json");
+    this.#daemon = daemon;
+    this.#client = client;
+  }
+
+  static async start(random: Random, program: string, folder: string): Promise<World> {
+    const [home, site] = [join(folder, "home"), join(folder, "site")];
+    await mkdir(join(home, "scopes"), { recursive: true });
+    await mkdir(site);
+    await writeFile(join(home, "scopes/tasks.schema.json"), JSON.stringify(tasksSchema));
+    const daemon = await DaemonProcess.start(home, program);
+    const client = await daemon.connect();
+    const world = new World(random, program, folder, daemon, client);
+    await writeFile(world.#file, world.#anyText());
+    const { errors } = await client.call("repo/add", { id: "site", name: "site", path: site, inTree: true });
+    expect(errors).toEqual([]);
+    await client.call("config/watch", { repo: "site" });
+    return world;
+  }
+
+  async step(): Promise<void> {
+    const steps: readonly (readonly [weight: number, name: string, run: () => Promise<void>])[] = [
+      [5, "pull", () => this.#write(this.#anyText())],
+      [4, "switch", () => this.#write(this.#texts[this.#random(this.#texts.length)] ?? "{}")],
+      [2, "edit in place", () => writeFile(this.#file, this.#anyText())],
+      [3, "set", () => this.#set()],
+      [3, "set beside", async () => void (await this.#call("config/set", { "svc.timeout": this.#random(1_000) }))],
+      [4, "accept", () => this.#accept(async () => {})],
+      [2, "accept late", () => this.#accept(() => this.#write(this.#anyText()))],
+      [3, "undo", () => this.#restore(1)],
+      [2, "restore", () => this.#restore(1 + this.#random(12))],
+      [3, "late edit", () => this.#editLate()],
+      [1, "restart", () => this.#restart(() => this.#call("config/set", { "svc.timeout": 1 }))],
+      [2, "kill", () => this.#restart(() => this.#dieInSet())],
+      [1, "no trust.json", () => this.#loseTrust()],
+    ];
+    const all = steps.flatMap(([weight, ...one]) => Array.from({ length: weight }, () => one));
+    const [name = "", run] = all[this.#random(all.length)] ?? [];
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+    await run?.();
+    await this.#check(name);
+  }
+
+  async end(): Promise<void> {
+    this.#client.socket.close();
+    await this.#daemon.kill();
+  }
+
+  #anyText(): string {
+    const config: Config = { svc: { timeout: this.#random(1_000) } };
+    for (const field of fields) {
+      const [scope = "", name = ""] = field.split(".");
+      if (this.#random(4) > 0) config[scope] = { ...config[scope], [name]: this.#anyValue(field) };
+    }
+    const text = `${JSON.stringify({ config }, null, this.#random(3))}\n`;
+    this.#texts.push(text);
+    return text;
+  }
+
+  #anyValue(field: string): JsonValue {
+    return commands[field]?.make(this.#random(5)) ?? null;
+  }
+
+  /** As git does. */
+  async #write(text: string): Promise<void> {
+    await writeFile(`${this.#file}.new`, text);
+    await rename(`${this.#file}.new`, this.#file);
+  }
+
+  #call(operation: "config/set" | "history/restore" | "trust/accept", args: object) {
+    return this.#client.call(operation, { repo: "site", ...args });
+  }
+
+  async #set(): Promise<void> {
+    const field = fields[this.#random(fields.length)] ?? "";
+    const value = this.#anyValue(field);
+    const { errors } = await this.#call("config/set", { [field]: value, "svc.timeout": this.#random(1_000) });
+    if (errors.length === 0) this.model.allow(field, value, true);
+    else this.wrong.push(`a set was refused: ${JSON.stringify(errors)}`);
+  }
+
+  /** Accepts what was shown, `meanwhile` later. */
+  async #accept(meanwhile: () => Promise<void>): Promise<void> {
+    const { result } = await this.#client.call("trust/list", { repo: "site" });
+    const shown = result[this.#random(result.length)];
+    if (shown === undefined) return;
+    await meanwhile();
+    const { errors } = await this.#call("trust/accept", { field: shown.field, hash: shown.hash });
+    if (errors.length === 0) this.model.allow(shown.field, shown.value, true);
+    else if (errors[0]?.code !== 1104) this.wrong.push(`accept was refused: ${JSON.stringify(errors)}`);
+  }
+
+  async #restore(back: number): Promise<void> {
+    const { revision = 0 } = await this.#client.call("config/list", { repo: "site" });
+    if (revision > back) await this.#call("history/restore", { to: revision - back });
+  }
+
+  /** An editor that had the file open writes to it after a set has replaced it. */
+  async #editLate(): Promise<void> {
+    await using editor = await open(this.#file, "r+");
+    await this.#call("config/set", { "svc.timeout": this.#random(1_000) });
+    const text = this.#anyText();
+    await editor.truncate();
+    await editor.write(text, 0);
+  }
+
+  async #dieInSet(): Promise<void> {
+    const field = fields[this.#random(fields.length)] ?? "";
+    const value = this.#anyValue(field);
+    // It may be in service without an answer: whoever sets it may.
+    this.model.allow(field, value, false);
+    await this.#daemon.arm({ call: 1 + this.#random(30), when: "before" });
+    const reply = this.#call("config/set", { [field]: value }).catch(() => undefined);
+    const ended = (async () => {
+      for (let tries = 0; tries < 200 && !this.#daemon.isDead; tries++) await new Promise(next => setTimeout(next, 5));
+    })();
+    await Promise.race([reply, ended]);
+  }
+
+  async #restart(before: () => Promise<unknown>, between = async () => {}): Promise<void> {
+    await before();
+    this.#client.socket.close();
+    await this.#daemon.kill();
+    await between();
+    if (this.#random(2) === 0) await this.#write(this.#anyText());
+    this.#daemon = await DaemonProcess.start(this.#home, this.#program);
+    this.#client = await this.#daemon.connect();
+    this.#told = 0;
+    await this.#client.call("config/watch", { repo: "site" });
+  }
+
+  /** As by an upgrade: the history has values that nobody was asked about. */
+  async #loseTrust(): Promise<void> {
+    await this.#restart(
+      async () => {
+        // Until here all is known.
+        await this.#check("before trust.json goes");
+        this.model.forgetAllBut(this.#served);
+      },
+      () => rm(join(this.#home, "trust.json")),
+    );
+  }
+
+  async #check(step: string): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const text = async () => (await this.#client.call("file/read", { repo: "site" })).result.text ?? "{}";
+      const before = await text();
+      const { result } = await this.#client.call("config/list", { repo: "site" });
+      const waiting = (await this.#client.call("trust/list", { repo: "site" })).result;
+      this.#hear(step);
+      for (const field of fields) this.#see(step, field, valueAt(result, field));
+      // An edit that came late is found a moment later.
+      const isSettled = before === (await text()) && before === (await readFile(this.#file, "utf8"));
+      if (!isSettled && tries < 100) continue;
+      this.#served = new Map(fields.map(field => [field, valueAt(result, field) ?? null]));
+      const { config = {} } = JSON.parse(before) as { config?: Config };
+      for (const field of fields) {
+        const told = waiting.find(one => one.field === field);
+        const problem = this.#judge(field, valueAt(config, field), told?.value);
+        if (problem !== undefined) this.wrong.push(`${step}: ${field} ${problem}`);
+      }
+      return;
+    }
+  }
+
+  /** Whether what serves and what waits fits what the file says. */
+  #judge(field: string, said: JsonValue | undefined, waiting: JsonValue | undefined): string | undefined {
+    const served = this.#served.get(field) ?? null;
+    const isServed = canonicalJson(served) === canonicalJson(said ?? commands[field]?.none ?? null);
+    if (isServed !== (waiting === undefined)) return `serves ${canonicalJson(served)}, and trust/list differs`;
+    if (said === undefined || isServed) return undefined;
+    if (this.model.isSure(field, said)) return `${canonicalJson(said)} is trusted and not in service`;
+    return canonicalJson(waiting ?? null) === canonicalJson(said) ? undefined : "another value is told than the file's";
+  }
+
+  /** What watchers were told. */
+  #hear(step: string): void {
+    const { events } = this.#client;
+    for (; this.#told < events.length; this.#told++) {
+      const event = events[this.#told];
+      if (event?.[0] !== "config" || event[1] !== "changed") continue;
+      for (const field of fields) {
+        const [scope = "", name = ""] = field.split(".");
+        this.#see(`${step}, an event`, field, event[2].changes[scope]?.[name]?.value);
+      }
+    }
+  }
+
+  #see(step: string, field: string, value: JsonValue | undefined): void {
+    if (value === undefined || this.model.allows(field, value)) return;
+    this.wrong.push(`${step}: ${field} = ${canonicalJson(value)} is in service, and nobody trusted it`);
+  }
+}
+
+function valueAt(config: Config | { readonly [scope: string]: unknown }, field: string): JsonValue | undefined {
+  const [scope = "", name = ""] = field.split(".");
+  return (config as Config)[scope]?.[name];
+}
+
+test("S17 a command that a pull brings is never in service before a person trusted that very value", {
+  timeout: amount(600_000, 3_600_000),
+}, async () => {
+  await using programFolder = await temporaryFolder();
+  const program = await bundle("dying-daemon.ts", programFolder.path);
+  const [histories, length] = [amount(1, 20), amount(60, 250)];
+  const wrong: string[] = [];
+  const counts = new Map<string, number>();
+  for (let history = 0; history < histories; history++) {
+    await using folder = await temporaryFolder();
+    const world = await World.start(randomNumbers(seed + history), program, folder.path);
+    try {
+      for (let step = 0; step < length && world.wrong.length === 0; step++) await world.step();
+    } finally {
+      await world.end();
+    }
+    wrong.push(...world.wrong);
+    for (const [name, count] of world.counts) counts.set(name, (counts.get(name) ?? 0) + count);
+  }
+  const note = [...counts].map(([name, count]) => `${count} ${name}`).join(", ");
+  reportPromise({ row: "S17", tried: histories * length, failed: wrong.length, note });
+  expect(wrong).toEqual([]);
+});

