@@ -140,6 +140,7 @@ function limitsOf(schema: FieldSchema): string {
   if (isJsonObject(values) && isJsonObject(values["properties"]))
     parts.push(`name to \`{ ${Object.keys(values["properties"]).join(", ")} }\`, all required`);
   if (schema["x-masked"]) parts.push("masked");
+  if (schema["x-command"]) parts.push("[a command](#trust)");
   return parts.join("; ");
 }
 

@@ -15,8 +15,8 @@ export const mutants: readonly Mutant[] = [
     ...s17,
     takenOut: "the repository from what is trusted",
     file: "main/daemon/store/trusted-values.ts",
-    find: "return `${repo} ${joinConfigPath(scope, field)}`;",
-    replace: "return ` ${joinConfigPath(scope, field)}`;",
+    find: "function placeOf(repo: string, { scope, field }: ConfigPath): string {",
+    replace: `function placeOf(repo: string, { scope, field }: ConfigPath): string {\n  repo = "";`,
     name: "in its own field and repository alone",
   },
   {

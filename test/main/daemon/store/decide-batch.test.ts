@@ -82,7 +82,12 @@ test("a set among thousands of fields reads each of them once at most, to copy i
   const config: Config = { wide: fields };
   const state = stateOf(config, scopes);
   reads = 0;
-  const { decided } = decideBatch([waiting([{ scope: "wide", field: "field_7", value: 70 }])], state, config, rulesOf(scopes));
+  const { decided } = decideBatch(
+    [waiting([{ scope: "wide", field: "field_7", value: 70 }])],
+    state,
+    config,
+    rulesOf(scopes),
+  );
   expect(decided[0]?.changes).toEqual([{ scope: "wide", field: "field_7", before: 7, after: 70 }]);
   expect(decided[0]?.after.stored).toBe(decided[0]?.after.stored);
   expect(reads).toBeLessThan(names.length + 20);
