@@ -2,6 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { argumentSchemas } from "../../main/daemon/argument-schemas.ts";
+import { hashOfValue } from "../../main/daemon/store/trusted-values.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
@@ -57,7 +58,8 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
   "file/restore": { repo: "cellar" },
   "trust/list": {},
-  "trust/accept": { repo: "shop", field: "svc.services", hash: "0" },
+  // In service already, which is a success.
+  "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
   "session/create": { label: "desktop" },
   "session/link": {},
   "key/self": {},
@@ -73,7 +75,10 @@ const names = Object.keys(operations) as OperationName[];
 /** A home of its own for each daemon: what the operations are to find there. */
 async function prepareHome(folder: string): Promise<void> {
   await mkdir(join(folder, "repos"));
-  await writeFile(join(folder, "repos/shop.json"), `{ "name": "shop", "config": { "svc": { "timeout": 5 } } }`);
+  await writeFile(
+    join(folder, "repos/shop.json"),
+    `{ "name": "shop", "config": { "svc": { "timeout": 5, "provider": "here" } } }`,
+  );
   await writeFile(join(folder, "repos/cellar.json"), cellarText);
   const victim = {
     id: victimId,

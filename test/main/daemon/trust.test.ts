@@ -137,7 +137,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     await tree.pull({ services: good });
     expect(await tree.served()).toEqual(good);
     await tree.pull({ services: other });
-    expect(await tree.served()).toEqual({});
+    expect(await tree.served()).toEqual(good);
   });
 
   test("is trusted in its own field and repository alone", async () => {
