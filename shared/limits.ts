@@ -16,8 +16,26 @@ export const limits = {
   valueBytes: 256 * 1024,
   repositoryFileBytes: 4 * 1024 * 1024,
   sockets: 1_000,
+  /** Of `sockets`, so many are for the owner's key and sessions alone. */
+  socketsKeptForOwner: 100,
+  /** The rest of the limits for a key hold for every key but the owner's. */
+  socketsPerKey: 64,
+  /** Requests of one key that run at once; more of them wait. */
+  requestsPerKey: 128,
+  /** Requests of one key that wait; beyond it they are refused, and from half of it on its connections are not read for a while. */
+  waitingRequestsPerKey: 1_000,
+  /** Bytes of arguments of one key that run or wait; from half of it on likewise. */
+  requestBytesPerKey: 16_000_000,
+  /** Bytes that may wait for all clients of one key which do not read; beyond it those that have the most are disconnected. */
+  waitingBytesPerKey: 64 * 1024 * 1024,
   /** Entries of one page of a long list. */
   pageLength: 1_000,
+  /** Bytes of a page's entries as JSON; the entry that reaches it is the last one. */
+  pageBytes: 1_000_000,
+  /** Different words of a search. */
+  searchWords: 20,
+  /** Characters of one of them. */
+  searchWordLength: 256,
   /** Bytes of events that may wait for a client which does not read; beyond it the client is disconnected. */
   waitingEventBytes: 16 * 1024 * 1024,
 } as const;

@@ -2,10 +2,12 @@ import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
 import type { CatchUp, Connection } from "./connection.ts";
 import type { RepositoryStore } from "./store/store.ts";
+import type { Yielding } from "./yielding.ts";
 
 export interface CatchUpOptions {
   readonly store: RepositoryStore;
   readonly service: ConfigService;
+  readonly yielding: Yielding;
   isValid(caller: Caller): boolean;
 }
 
@@ -51,10 +53,10 @@ async function sendChanges(
   run: CatchUp,
   options: CatchUpOptions,
 ): Promise<boolean> {
-  const { store, service, isValid } = options;
+  const { store, service, yielding, isValid } = options;
   const { caller, socket } = connection;
   let { at } = run;
-  for await (const change of store.changes(repo, at)) {
+  for await (const change of store.changes(repo, at, yielding.begin(caller.keyId))) {
     // Set back by another watch while the journal was read or the client was waited for.
     if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.

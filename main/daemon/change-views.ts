@@ -64,7 +64,8 @@ export function viewRecord(
   return entry;
 }
 
-function actorName(caller: Caller, actor: Actor): string {
+/** Who changed something, as the caller may know it. */
+export function actorName(caller: Caller, actor: Actor): string {
   if (actor.kind === "file") return "file";
   if (caller.owner) return actor.name;
   // Which of the owner's windows it was is the owner's business.

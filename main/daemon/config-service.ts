@@ -13,7 +13,7 @@ import type {
   RepositoryEntry,
 } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
-import { viewChange, viewRecord } from "./change-views.ts";
+import { actorName, viewChange, viewRecord } from "./change-views.ts";
 import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
 import type {
@@ -24,6 +24,7 @@ import type {
   RepositorySummary,
   StoreEvent,
 } from "./store/store.ts";
+import type { Turn, Yielding } from "./yielding.ts";
 
 export interface ListRequest {
   readonly repo: string;
@@ -38,11 +39,13 @@ export class ConfigService {
   readonly #store: RepositoryStore;
   readonly #scopes: Scopes;
   readonly #views: ConfigViews;
+  readonly #yielding: Yielding;
 
-  constructor(store: RepositoryStore, scopes: Scopes) {
+  constructor(store: RepositoryStore, scopes: Scopes, yielding: Yielding) {
     this.#store = store;
     this.#scopes = scopes;
     this.#views = new ConfigViews(scopes);
+    this.#yielding = yielding;
   }
 
   /** Spec 4.1; `isShared`: the configuration is the same object for all who see the same. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
@@ -71,7 +74,7 @@ export class ConfigService {
 
   /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
-    const past = await this.#store.configAt(repo, revision);
+    const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
     const known = filterConfig(past.config, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
       stored ? known : this.#scopes.effective(known),
@@ -112,10 +115,8 @@ export class ConfigService {
     path: string,
   ): Promise<Pick<Explanation, "revision" | "time" | "actor" | "source" | "reason"> | undefined> {
     try {
-      for await (const entry of this.history(caller, repo, this.#store.revision(repo), path)) {
-        const { revision, time, actor, source, reason } = entry;
-        if (source !== "forget") return { revision, time, actor, source, ...(reason !== undefined && { reason }) };
-      }
+      const change = await this.#store.lastChange(repo, path, this.#yielding.begin(caller.keyId));
+      return change && { ...change, actor: actorName(caller, change.actor) };
     } catch (error) {
       // A damaged journal has been told of, and the rest of the answer stands.
       if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
@@ -123,12 +124,22 @@ export class ConfigService {
     return undefined;
   }
 
-  /** The repositories in which the caller may read something, by id; of one alone if `repo` is given. */
-  async repositories(caller: Caller, repo?: string): Promise<RepositoryEntry[]> {
+  /**
+   * The repositories in which the caller may read something, by id: those after `after`, or `repo` alone. Counts of what a limited
+   * key may read need the values, so no more of them is looked at than is asked for.
+   */
+  async *repositories(
+    caller: Caller,
+    { repo, after }: { readonly repo?: string | undefined; readonly after?: string | undefined },
+    turn: Turn = this.#yielding.begin(caller.keyId),
+  ): AsyncGenerator<RepositoryEntry> {
     const summaries = await this.#store.summaries();
-    const wanted = repo === undefined ? summaries : summaries.filter(({ id }) => id === repo);
-    const entries = await Promise.all(wanted.map(summary => this.#entry(caller, summary)));
-    return entries.filter(entry => entry !== undefined).sort((one, other) => (one.id < other.id ? -1 : 1));
+    const wanted = summaries.filter(({ id }) => (repo === undefined || id === repo) && !(after && id <= after));
+    for (const summary of wanted.sort((one, other) => (one.id < other.id ? -1 : 1))) {
+      if (turn.isOver) await turn.pass();
+      const entry = await this.#entry(caller, summary);
+      if (entry !== undefined) yield entry;
+    }
   }
 
   /** Whether the caller may read anything in the repository; what may not be read does not exist to it. */
@@ -173,7 +184,7 @@ export class ConfigService {
   /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */
   async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
     await this.#assertReadable(caller, repo, path);
-    for await (const record of this.#store.history(repo, from)) {
+    for await (const record of this.#store.history(repo, from, this.#yielding.begin(caller.keyId))) {
       const entry = viewRecord(caller, repo, record, path, this.#scopes.defaults);
       if (entry !== undefined) yield entry;
     }

@@ -25,18 +25,16 @@ export class Connection {
   readonly #repositories = new Set<string>();
   /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
   readonly #catchingUp = new Map<string, CatchUp>();
-  readonly #onCatchUp: (connection: Connection, begun: ReadonlyMap<string, CatchUp>) => void;
+  readonly #onCatchUp: (connection: Connection) => void;
+  #isTellingPast = false;
+  #hasEnded = false;
   /** Changes of repositories that came since it was last told of one, and of which it sees nothing. */
   readonly #unseen = new Map<string, number>();
   #everything = false;
   #progress = false;
   #byPosition = false;
 
-  constructor(
-    caller: Caller,
-    socket: ConnectionSocket,
-    onCatchUp: (connection: Connection, begun: ReadonlyMap<string, CatchUp>) => void,
-  ) {
+  constructor(caller: Caller, socket: ConnectionSocket, onCatchUp: (connection: Connection) => void) {
     this.caller = caller;
     this.socket = socket;
     this.#onCatchUp = onCatchUp;
@@ -56,7 +54,6 @@ export class Connection {
     this.#byPosition ||= byPosition;
     if (ids === undefined) this.#everything = true;
     else for (const id of ids) this.#repositories.add(id);
-    const begun = new Map<string, CatchUp>();
     for (const [id, revision] of since) {
       const running = this.#catchingUp.get(id);
       if (running !== undefined) {
@@ -64,11 +61,21 @@ export class Connection {
         running.at = Math.min(running.at, revision);
         continue;
       }
-      const run = { at: revision };
-      this.#catchingUp.set(id, run);
-      begun.set(id, run);
+      this.#catchingUp.set(id, { at: revision });
     }
-    this.#onCatchUp(this, begun);
+    if (this.#isTellingPast) return;
+    this.#isTellingPast = true;
+    this.#onCatchUp(this);
+  }
+
+  /** What of the past is still to be told. */
+  get catchUps(): readonly (readonly [repo: string, run: CatchUp])[] {
+    return [...this.#catchingUp];
+  }
+
+  /** Nobody tells it of the past any more, until it asks again. */
+  restCatchingUp(): void {
+    this.#isTellingPast = false;
   }
 
   /** No ids: whatever was watched. */
@@ -134,8 +141,14 @@ export class Connection {
     this.#catchingUp.delete(repo);
   }
 
+  /** Whether it is gone: nobody waits for what it has asked. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
   /** It is gone. */
   end(): void {
+    this.#hasEnded = true;
     this.unwatch(undefined);
   }
 }

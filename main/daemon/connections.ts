@@ -23,18 +23,22 @@ import type {
 import type { Caller } from "./caller.ts";
 import { catchUp, isProgressDue } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
-import { type CatchUp, Connection, type ConnectionSocket } from "./connection.ts";
+import { Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
+import type { KeyBudget, Seat } from "./key-budget.ts";
 import { bearerOf } from "./keys/key-text.ts";
 import type { Proven } from "./keys/keys.ts";
 import { replyParser } from "./prepared-replies.ts";
 import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
+import { countWaiting, readingOf } from "./transport-bytes.ts";
+import type { Yielding } from "./yielding.ts";
 
 interface SocketData {
   caller?: Caller;
   /** The daemon's own, for a client that proved its key. */
   proof?: string;
+  seat?: Seat;
 }
 type ServerSocket = Socket<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
 
@@ -43,6 +47,8 @@ export interface ConnectionsOptions {
   readonly dispatch: Dispatch;
   readonly service: ConfigService;
   readonly store: RepositoryStore;
+  readonly budget: KeyBudget;
+  readonly yielding: Yielding;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
   /** As `authenticate`, by a proof of the key. */
@@ -180,17 +186,22 @@ export class Connections {
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
   }
 
-  #catchUp(connection: Connection, begun: ReadonlyMap<string, CatchUp>): void {
-    const begin = async () => {
-      for (const [repo, run] of begun) await catchUp(connection, repo, run, this.#options);
+  /** Tells what a connection asked for of the past, one repository after the other. */
+  #catchUp(connection: Connection): void {
+    const goOn = async () => {
+      for (let next = connection.catchUps; next.length > 0; next = connection.catchUps) {
+        for (const [repo, run] of next) await catchUp(connection, repo, run, this.#options);
+        // A watch that came meanwhile gets its reply first.
+        await new Promise(setImmediate);
+      }
+      connection.restCatchingUp();
       // Until now it could not be told with the events: what is still to come may stand before them in the log.
       const position = sealPosition(this.#options.store.position);
-      if (connection.isCaughtUp && connection.goesByPosition)
-        connection.socket.send(["config", "position", { position }]);
+      if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
     };
     // After the reply to the watch.
     setImmediate(() => {
-      begin().catch(error => {
+      goOn().catch(error => {
         // It comes back, asks for the same again, and is told what is wrong.
         this.#options.onRefusal(toRepoconfError(error));
         connection.socket.disconnect();
@@ -221,14 +232,8 @@ export class Connections {
     const handshake = clientProof && { ...this.#options.connectionOf(socket.request), nonce: clientProof.nonce };
     try {
       const { caller, proof } = this.#authenticate(socket, clientProof, handshake);
-      // Only those with a key count: others are gone in a moment, and must not keep anyone out.
-      if (this.#connections.size >= limits.sockets) {
-        throw new RepoconfError(
-          1107,
-          `Too many connections: the limit is ${limits.sockets}. Close some and try again.`,
-        );
-      }
       socket.data = { caller, ...(proof !== undefined && { proof }) };
+      this.#seat(socket, caller);
       next();
     } catch (thrown) {
       const error = toRepoconfError(thrown);
@@ -243,6 +248,8 @@ export class Connections {
           },
         }),
       );
+      // Once it has been told: one that stays would count nowhere.
+      setImmediate(() => socket.conn.close());
     }
   }
 
@@ -257,10 +264,18 @@ export class Connections {
     return { caller, proof: sign(serverText(handshake)) };
   }
 
-  #socketOf(socket: ServerSocket): ConnectionSocket {
-    const waitingBytes = countWaiting(socket);
+  /** Only those with a key count: others are gone in a moment, and must not keep anyone out. Throws RepoconfError 1107. */
+  #seat(socket: ServerSocket, caller: Caller): void {
+    const seat = this.#options.budget.enter(caller);
+    socket.data.seat = seat;
+    // Also where the connection ends before the handshake does.
+    socket.conn.once("close", () => seat.leave());
+  }
+
+  #socketOf(socket: ServerSocket, seat: Seat): ConnectionSocket {
+    const waitingBytes = countWaiting(socket.conn, bytes => seat.wait(bytes));
     const takesMore = () => {
-      if (waitingBytes() <= limits.waitingEventBytes) return true;
+      if (waitingBytes() <= limits.waitingEventBytes && !seat.isUnread) return true;
       this.#dropSlow(socket);
       return false;
     };
@@ -283,18 +298,21 @@ export class Connections {
   }
 
   #accept(socket: ServerSocket): void {
-    const { caller, proof } = socket.data;
-    if (caller === undefined) {
+    const { caller, seat, proof } = socket.data;
+    if (caller === undefined || seat === undefined) {
       socket.disconnect(true);
       return;
     }
     // First of all: until then the client sends nothing and believes nothing.
     if (proof !== undefined) socket.emit("svc", "session", proof);
-    const connection = new Connection(caller, this.#socketOf(socket), (...catching) => this.#catchUp(...catching));
+    const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
+    seat.read(readingOf(socket.conn));
+    socket.conn.on("data", ({ length }: { readonly length: number }) => seat.took(length));
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {
       this.#connections.delete(connection);
+      seat.leave();
       connection.end();
       // A client that only leaves the namespace would keep its transport for as long as it likes.
       socket.conn.close();
@@ -315,19 +333,6 @@ function rightsOf({ grants, owner }: Caller): string {
     rightsTexts.set(grants, text);
   }
   return `${text} ${owner}`;
-}
-
-/** Tells how many bytes wait in this process for the client to read. */
-function countWaiting({ conn }: ServerSocket): () => number {
-  let bytes = 0;
-  conn.on("packetCreate", ({ data }: { data?: unknown }) => {
-    if (typeof data === "string") bytes += data.length;
-  });
-  // Handed to the transport, which takes no more until that is gone.
-  conn.on("flush", () => {
-    bytes = 0;
-  });
-  return () => bytes;
 }
 
 /** What a client sent to prove its key; undefined if it showed the key itself, or nothing. */

@@ -15,10 +15,12 @@ import { Connections } from "./connections.ts";
 import { createDispatch, type Dispatch } from "./dispatch.ts";
 import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
+import { Gate } from "./gate.ts";
 import { HeldHome } from "./held-home.ts";
 import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, privateFile } from "./home.ts";
 import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
+import { KeyBudget } from "./key-budget.ts";
 import { Keys } from "./keys/keys.ts";
 import { SessionCodes } from "./keys/session-codes.ts";
 import { localSocketPath } from "./local-socket.ts";
@@ -43,6 +45,7 @@ import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
 import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
 import { TrustedValues } from "./store/trusted-values.ts";
+import { Yielding } from "./yielding.ts";
 
 export const preferredPort = 7420;
 
@@ -164,9 +167,11 @@ async function startDaemon(
     // In a home that was replaced it is another daemon's.
     if (endpointWritten && held.look()) await removeEndpoint(home);
   });
-  const service = new ConfigService(store, scopes);
+  const yielding = new Yielding(clock);
+  const service = new ConfigService(store, scopes, yielding);
   const changes = new ConfigChanges(store, scopes);
   const codes = new SessionCodes(clock);
+  const budget = new KeyBudget();
 
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
@@ -176,6 +181,7 @@ async function startDaemon(
     sockets: () => connections.count,
     repositories: () => [...store.ids()].length,
     refusals: () => refusals,
+    yields: () => yielding.yields,
   });
   const onSocketFailure = (error: unknown) => {
     problem("there is no Unix socket; tools connect by the port", { error: String(error) });
@@ -225,7 +231,7 @@ async function startDaemon(
     running,
     createDispatch({
       operations: {
-        ...configOperations(service, changes, store, scopes),
+        ...configOperations(service, changes, store, scopes, yielding),
         ...historyOperations(service, changes, store),
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
@@ -239,6 +245,8 @@ async function startDaemon(
         ),
         ...daemonOperations(status, () => setImmediate(() => options.onStop?.())),
       },
+      budget,
+      gate: new Gate(),
       authorize: caller => {
         assertRunning();
         keys.assertValid(caller);
@@ -257,6 +265,8 @@ async function startDaemon(
     dispatch,
     service,
     store,
+    budget,
+    yielding,
     authenticate: key => keys.authenticate(key),
     authenticateProof: (proof, text) => keys.authenticateProof(proof, text),
     connectionOf: request => door.connectionOf(request),

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
-import { isJsonObject } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import {
   emptyResult,
   type OperationArguments,
@@ -11,6 +11,8 @@ import {
 import { argumentSchemas } from "./argument-schemas.ts";
 import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
+import type { Gate } from "./gate.ts";
+import type { KeyBudget } from "./key-budget.ts";
 import { measureArguments } from "./measure.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
 import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
@@ -42,6 +44,8 @@ export type Operations = {
 
 export interface DispatchOptions {
   readonly operations: Operations;
+  readonly budget: KeyBudget;
+  readonly gate: Gate;
   /** Throws RepoconfError 1100 when the caller's key has ended, 1113 when the daemon is stopping. */
   authorize(caller: Caller): void;
   /** Every error that goes out, and what it was if it was a surprise. */
@@ -54,7 +58,7 @@ export type Dispatch = (message: readonly unknown[], connection: Connection) => 
  * From a message to its reply, always in the same steps: which operation, who asks, what with, run, reply. The one place
  * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
  */
-export function createDispatch({ operations, authorize, onError }: DispatchOptions): Dispatch {
+export function createDispatch({ operations, budget, gate, authorize, onError }: DispatchOptions): Dispatch {
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
@@ -70,7 +74,25 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
     const bytes = measureArguments(args, ...message.slice(4));
     checkArguments(name, args);
     const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
-    return operation(args, { caller: connection.caller, connection, bytes });
+    const { caller } = connection;
+    const goOn = () => operation(args, { caller, connection, bytes });
+    const start = async () => {
+      if (!readsMuch(name, args)) return goOn();
+      const leave = await gate.enter(caller);
+      try {
+        // The key may have ended while this waited, or whoever asked have gone.
+        authorize(caller);
+        if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
+        return await goOn();
+      } finally {
+        leave();
+      }
+    };
+    if (caller.owner) return start();
+    return budget.run(caller, { bytes, work: bytes * repositoriesIn(args) }, () => {
+      authorize(caller);
+      return start();
+    });
   }
 
   return async (message, connection) => {
@@ -91,6 +113,31 @@ export function createDispatch({ operations, authorize, onError }: DispatchOptio
       callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
     }
   };
+}
+
+/** Whether it reads a history, or looks through all repositories. */
+function readsMuch(name: OperationName, args: object): boolean {
+  const has = (member: string) => (args as JsonObject)[member] != null;
+  switch (name) {
+    case "config/explain":
+    case "config/search":
+    case "history/list":
+    case "history/restore":
+    case "repo/list":
+      return true;
+    case "config/list":
+      return has("revision");
+    case "config/watch":
+      return has("since") || has("position");
+    default:
+      return false;
+  }
+}
+
+/** How many repositories the arguments name, at least 1. */
+function repositoriesIn(args: object): number {
+  const { repo } = args as JsonObject;
+  return Array.isArray(repo) ? Math.max(1, repo.length) : 1;
 }
 
 /**

@@ -8,6 +8,8 @@ export interface MetricsOptions {
   repositories(): number;
   /** Requests turned away, by cause. */
   refusals(): ReadonlyMap<string, number>;
+  /** How often long work has let others go on. */
+  yields(): number;
 }
 
 /** Every cause there is, so that one that never came shows as 0 and an alarm on it can be made before the first. */
@@ -48,7 +50,7 @@ export class Metrics {
     const registers = [registry];
     const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);
     const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
-    const { version, startedAt, sockets, repositories } = this.#options;
+    const { version, startedAt, sockets, repositories, yields } = this.#options;
 
     new Gauge({ name: "repoconf_info", help: "The version that runs.", labelNames: ["version"], registers }).set(
       { version },
@@ -79,6 +81,7 @@ export class Metrics {
       "Changes that the disk refused (1108); nothing of them was kept.",
       this.#errors.get(1108) ?? 0,
     );
+    counter("repoconf_yields_total", "Times that long work has let other requests go on.", yields());
     const memory = process.memoryUsage();
     gauge("process_resident_memory_bytes", "Memory that the process has.", memory.rss);
     gauge("nodejs_heap_size_used_bytes", "Memory that JavaScript values take.", memory.heapUsed);

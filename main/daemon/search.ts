@@ -1,12 +1,14 @@
-import { setImmediate } from "node:timers/promises";
 import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { problemsIn } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 import type { SearchHit } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
+import { limitExceeded } from "./measure.ts";
 import type { Scopes } from "./scopes.ts";
+import type { Turn } from "./yielding.ts";
 
 interface Query {
   /** In small letters; all of them have to be found. */
@@ -17,25 +19,19 @@ interface Query {
   readonly broken: boolean;
 }
 
-/** Repositories after which others get their turn: a search of thousands must not keep anyone waiting. */
-const turn = 100;
-
 /**
  * Finds repositories by name, path or id, and fields by name, title or value, in the order of the repositories' ids. Words
  * that the repository bears need not be in the field too, but one has to be. Masked values are neither searched nor told.
- * Values of repositories that nobody has opened are read for it.
+ * Values of repositories that nobody has opened are read for it. Throws RepoconfError 1107 for too many words.
  */
 export async function* searchConfig(
   caller: Caller,
   text: string,
   after: string | undefined,
-  { service, scopes }: { readonly service: ConfigService; readonly scopes: Scopes },
+  { service, scopes, turn }: { readonly service: ConfigService; readonly scopes: Scopes; readonly turn: Turn },
 ): AsyncGenerator<SearchHit> {
   const query = parseQuery(text);
-  let looked = 0;
-  for (const entry of await service.repositories(caller)) {
-    if (++looked % turn === 0) await setImmediate();
-    if (after !== undefined && entry.id <= after) continue;
+  for await (const entry of service.repositories(caller, { after }, turn)) {
     if (query.broken && problemsIn(entry.health).length === 0) continue;
     if (query.modified && entry.modified === 0) continue;
     const repository = [entry.name, entry.path ?? "", entry.id].join("\n").toLowerCase();
@@ -45,6 +41,7 @@ export async function* searchConfig(
     // One whose file is broken from the start has no values.
     const list = await service.list(caller, { repo: entry.id, stored: query.modified }).catch(() => undefined);
     for (const { scope, field, value } of configEntries(list?.config ?? {})) {
+      if (turn.isOver) await turn.pass();
       const schema = scopes.field(scope, field)?.schema;
       const masked = schema?.["x-masked"] === true;
       const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : textsIn(value))];
@@ -67,15 +64,16 @@ function* textsIn(value: JsonValue): Generator<string> {
     }
 }
 
+/** Throws RepoconfError 1107. */
 function parseQuery(text: string): Query {
-  const words = text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter(word => word !== "");
-  const isFlag = (word: string) => word === "@modified" || word === "@broken";
-  return {
-    words: words.filter(word => !isFlag(word)),
-    modified: words.includes("@modified"),
-    broken: words.includes("@broken"),
-  };
+  const all = new Set(text.toLowerCase().split(/\s+/));
+  const modified = all.delete("@modified");
+  const broken = all.delete("@broken");
+  all.delete("");
+  if (all.size > limits.searchWords) throw limitExceeded("words in a search", all.size, limits.searchWords);
+  for (const { length } of all) {
+    if (length > limits.searchWordLength)
+      throw limitExceeded("characters in a word of a search", length, limits.searchWordLength);
+  }
+  return { words: [...all], modified, broken };
 }

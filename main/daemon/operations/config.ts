@@ -11,7 +11,8 @@ import type { Scopes } from "../scopes.ts";
 import { openPosition, sealPosition } from "../sealed-position.ts";
 import { searchConfig } from "../search.ts";
 import type { RepositoryStore } from "../store/store.ts";
-import { defaultLimit } from "./pages.ts";
+import type { Turn, Yielding } from "../yielding.ts";
+import { Page } from "./pages.ts";
 
 type ConfigOperations = Pick<Operations, Extract<keyof Operations, `config/${string}`>>;
 
@@ -23,6 +24,7 @@ export function configOperations(
   changes: ConfigChanges,
   store: RepositoryStore,
   scopes: Scopes,
+  yielding: Yielding,
 ): ConfigOperations {
   return {
     "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
@@ -66,21 +68,22 @@ export function configOperations(
     },
 
     "config/search": async ({ query, limit, after }, { caller }) => {
-      const most = limit ?? defaultLimit;
-      const hits: SearchHit[] = [];
-      for await (const hit of searchConfig(caller, query, after ?? undefined, { service, scopes })) {
-        const last = hits.at(-1);
+      const page = new Page<SearchHit>(limit);
+      const { entries } = page;
+      const turn = yielding.begin(caller.keyId);
+      for await (const hit of searchConfig(caller, query, after ?? undefined, { service, scopes, turn })) {
+        const last = entries.at(-1);
         // A page ends between two repositories, as `after` names one.
-        if (last !== undefined && hits.length >= most && hit.repo !== last.repo)
-          return { result: hits, next: last.repo };
-        hits.push(hit);
+        if (last !== undefined && page.isFull && hit.repo !== last.repo) return { result: entries, next: last.repo };
+        page.add(hit);
       }
-      return { result: hits };
+      return { result: entries };
     },
 
     "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {
       if (since && position) throw new RepoconfError(1101, "Give since or position, not both.");
       const ids = watchedRepositories(repo);
+      const turn = yielding.begin(caller.keyId);
       for (const id of ids ?? []) {
         if (!store.has(id) || !service.canSee(caller, id)) throw unknownRepository(id);
         // A revision is true only once the files have been read.
@@ -93,14 +96,14 @@ export function configOperations(
         // One that went while its watcher was away has no more changes.
         if (!store.has(id) || !service.canSee(caller, id)) continue;
         // Throws if what came after is no longer kept.
-        await store.changes(id, revision).next();
+        await assertKept(store, id, revision, turn);
         from.set(id, revision);
       }
       const seen = () => (ids ?? [...store.ids()].filter(id => service.canSee(caller, id))).filter(id => store.has(id));
       const begin = position ? openPosition(position, store.position) : undefined;
       // Again for those that come while others are read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
-        for (const id of next) if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin));
+        for (const id of next) if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
       }
       const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
@@ -127,10 +130,16 @@ export function configOperations(
 }
 
 /** The revision that a repository had at a position. Throws RepoconfError 1110 if what came after is no longer kept. */
-async function revisionBehind(store: RepositoryStore, id: string, position: string): Promise<number> {
-  const revision = await store.revisionAt(id, position);
-  if (revision !== store.revision(id)) await store.changes(id, revision).next();
+async function revisionBehind(store: RepositoryStore, id: string, position: string, turn: Turn): Promise<number> {
+  const revision = await store.revisionAt(id, position, turn);
+  if (revision !== store.revision(id)) await assertKept(store, id, revision, turn);
   return revision;
+}
+
+/** Throws RepoconfError 1110 or 1112 if what came after a revision cannot be told. */
+async function assertKept(store: RepositoryStore, id: string, revision: number, turn: Turn): Promise<void> {
+  // One is enough; then the journal's file is let go.
+  for await (const _ of store.changes(id, revision, turn)) return;
 }
 
 export function noRepository(): RepoconfError {

@@ -6,7 +6,7 @@ import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations } from "../dispatch.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import { changeOptions, noField, noRepository } from "./config.ts";
-import { defaultLimit } from "./pages.ts";
+import { Page } from "./pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, "history/list" | "history/restore" | "history/forget">;
@@ -21,15 +21,15 @@ export function historyOperations(
     "history/list": async ({ repo, field, limit, after }, { caller }) => {
       if (!repo) throw noRepository();
       const from = after ? revisionBefore(after) : Number.MAX_SAFE_INTEGER;
-      const most = limit ?? defaultLimit;
-      const entries: HistoryEntry[] = [];
+      const page = new Page<HistoryEntry>(limit);
+      const { entries } = page;
       try {
         for await (const entry of service.history(caller, repo, from, field || undefined)) {
           const last = entries.at(-1);
           // A page ends between two revisions, as `after` names one.
-          if (last !== undefined && entries.length >= most && entry.revision !== last.revision)
+          if (last !== undefined && page.isFull && entry.revision !== last.revision)
             return { result: entries, next: String(last.revision) };
-          entries.push(entry);
+          page.add(entry);
         }
       } catch (error) {
         // What is newer than the damage is told, and the damage beside it.

@@ -1,6 +1,8 @@
+import { limits } from "../../../shared/limits.ts";
 import type { Outcome } from "../dispatch.ts";
+import { jsonBytes } from "../measure.ts";
 
-export const defaultLimit = 100;
+const defaultLimit = 100;
 
 /** One page of a long list: what comes after the entry with the id `after`. The entries are in the order of their ids. */
 export function page<Entry extends { readonly id: string }>(
@@ -14,4 +16,24 @@ export function page<Entry extends { readonly id: string }>(
   const result = entries.slice(start, end);
   const last = result.at(-1);
   return { result, ...(end < entries.length && last !== undefined && { next: last.id }) };
+}
+
+/** A page that is filled entry by entry, until it has as many as were asked for, or as many bytes as a reply may have. */
+export class Page<Entry> {
+  readonly entries: Entry[] = [];
+  readonly #most: number;
+  #bytes = 0;
+
+  constructor(limit: number | null | undefined) {
+    this.#most = limit ?? defaultLimit;
+  }
+
+  get isFull(): boolean {
+    return this.entries.length >= this.#most || this.#bytes >= limits.pageBytes;
+  }
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+    this.#bytes += jsonBytes(entry);
+  }
 }

@@ -9,7 +9,7 @@ import type { Caller } from "../caller.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations } from "../dispatch.ts";
 import type { RepositoryStore } from "../store/store.ts";
-import { page } from "./pages.ts";
+import { Page } from "./pages.ts";
 
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
 
@@ -24,8 +24,19 @@ export function repositoryOperations(
 ): RepositoryOperations {
   return {
     "repo/list": async ({ repo, path, limit, after }, { caller }) => {
-      const entries = await service.repositories(caller, repo || undefined);
-      return path ? { result: await nearestAbove(entries, absolutePath(path)) } : page(entries, limit, after);
+      if (path) {
+        const folder = absolutePath(path);
+        const entries: RepositoryEntry[] = [];
+        for await (const entry of service.repositories(caller, { repo: repo || undefined })) entries.push(entry);
+        return { result: await nearestAbove(entries, folder) };
+      }
+      const page = new Page<RepositoryEntry>(limit);
+      for await (const entry of service.repositories(caller, { repo: repo || undefined, after: after || undefined })) {
+        const last = page.entries.at(-1);
+        if (page.isFull && last !== undefined) return { result: page.entries, next: last.id };
+        page.add(entry);
+      }
+      return { result: page.entries };
     },
 
     "repo/add": async ({ name, path, id, inTree }, { caller }) => {

@@ -10,11 +10,13 @@ import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import type { Scopes } from "../scopes.ts";
+import type { Turn } from "../yielding.ts";
 import { commitTogether } from "./commit-together.ts";
 import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
+import { LastChanges } from "./last-changes.ts";
 import {
   type Commit,
   type CommitLog,
@@ -37,6 +39,7 @@ import type {
   Applied,
   ChangeRequest,
   HistoryRecord,
+  LastChange,
   NewRepository,
   PastConfig,
   RecordedChange,
@@ -96,6 +99,7 @@ export class FileStore implements RepositoryStore {
   #unforgotten = Number.POSITIVE_INFINITY;
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
+  readonly #lastChanges = new LastChanges();
   readonly #index: RepositoryIndex;
   readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
@@ -125,7 +129,10 @@ export class FileStore implements RepositoryStore {
     this.#repositories = new Repositories({
       mostOpen: options.mostOpen ?? defaultMostOpen,
       open: (id, indexed) => this.#makeRepository(id, { indexed }),
-      onLetGo: ({ id, journal }) => void this.#segments.set(id, journal.segments),
+      onLetGo: ({ id, journal }) => {
+        this.#segments.set(id, journal.segments);
+        this.#lastChanges.drop(id);
+      },
     });
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
@@ -206,11 +213,11 @@ export class FileStore implements RepositoryStore {
     return formatPosition(this.#log.id, this.#log.newest);
   }
 
-  async revisionAt(id: string, position: Position): Promise<number> {
+  async revisionAt(id: string, position: Position, turn?: Turn): Promise<number> {
     const number = numberIn(this.#log.id, position);
     const { state } = this.#repositories.require(id);
     if (state.position !== undefined && numberIn(this.#log.id, state.position) <= number) return state.revision;
-    return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number);
+    return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number, turn);
   }
 
   async summaries(): Promise<readonly RepositorySummary[]> {
@@ -259,16 +266,20 @@ export class FileStore implements RepositoryStore {
     }
   }
 
-  async *changes(id: string, after: number): AsyncGenerator<RecordedChange> {
-    yield* changesAfter(await this.#loaded(id), after);
+  async *changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange> {
+    yield* changesAfter(await this.#loaded(id), after, turn);
   }
 
-  async *history(id: string, from: number): AsyncGenerator<HistoryRecord> {
-    yield* historyFrom(await this.#loaded(id), from);
+  async *history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord> {
+    yield* historyFrom(await this.#loaded(id), from, turn);
   }
 
-  async configAt(id: string, revision: number): Promise<PastConfig> {
-    return configAt(await this.#loaded(id), revision);
+  async lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined> {
+    return this.#lastChanges.of(await this.#loaded(id), path, turn);
+  }
+
+  async configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig> {
+    return configAt(await this.#loaded(id), revision, turn);
   }
 
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
@@ -467,6 +478,7 @@ export class FileStore implements RepositoryStore {
     repository.markRemoved();
     this.#repositories.delete(id);
     this.#options.trust.drop(id);
+    this.#lastChanges.drop(id);
     this.#segments.set(id, repository.journal.segments);
     this.#handEdits.follow(repository.state, true);
     this.#mirrors.drop(repository);
@@ -606,6 +618,7 @@ export class FileStore implements RepositoryStore {
   }
 
   #publish(event: StoreEvent): void {
+    if (event.kind === "changed") this.#lastChanges.note(event.state.id, event.change);
     this.#scheduleIndex();
     for (const listener of this.#listeners) {
       try {

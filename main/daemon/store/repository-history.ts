@@ -2,6 +2,7 @@ import { applyConfigEdits } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { endlessTurn, type Turn } from "../yielding.ts";
 import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
 import type { Position } from "./log/commit-log.ts";
 import type { Repository } from "./repository.ts";
@@ -14,12 +15,16 @@ import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
  */
 
 /** The changes after a revision, the oldest first. Throws RepoconfError 1108, 1110 or 1112. */
-export async function* changesAfter(repository: Repository, after: number): AsyncGenerator<RecordedChange> {
+export async function* changesAfter(
+  repository: Repository,
+  after: number,
+  turn: Turn = endlessTurn,
+): AsyncGenerator<RecordedChange> {
   assertKept(repository, after);
   const newest = repository.state.revision;
   await repository.writeHistory();
   let at = after;
-  for await (const change of telling(repository, repository.journal.forward(after, newest))) {
+  for await (const change of telling(repository, repository.journal.forward(after, newest, turn))) {
     if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
     at = change.revision;
     yield change;
@@ -31,11 +36,12 @@ export async function* changesAfter(repository: Repository, after: number): Asyn
 export async function revisionAt(
   repository: Repository,
   isReached: (position: Position | undefined) => boolean,
+  turn: Turn = endlessTurn,
 ): Promise<number> {
   const { journal, state } = repository;
   await repository.writeHistory();
   let revision = state.revision;
-  for await (const record of telling(repository, journal.backward(state.revision))) {
+  for await (const record of telling(repository, journal.backward(state.revision, turn))) {
     if (record.kind !== "change") continue;
     if (isReached(record.position)) return record.revision;
     revision = record.revision - 1;
@@ -46,18 +52,26 @@ export async function revisionAt(
 }
 
 /** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1108, or 1110 where it is damaged. */
-export async function* historyFrom(repository: Repository, from: number): AsyncGenerator<HistoryRecord> {
+export async function* historyFrom(
+  repository: Repository,
+  from: number,
+  turn: Turn = endlessTurn,
+): AsyncGenerator<HistoryRecord> {
   const { journal, state } = repository;
   await repository.writeHistory();
   const { oldest } = repository;
-  for await (const record of telling(repository, journal.backward(Math.min(from, state.revision)))) {
+  for await (const record of telling(repository, journal.backward(Math.min(from, state.revision), turn))) {
     if (record.revision <= oldest) return;
     if (record.kind === "change" || record.kind === "forget") yield record;
   }
 }
 
 /** What was stored at a revision: the present, and every change since undone. Throws RepoconfError 1108, 1110 or 1112. */
-export async function configAt(repository: Repository, revision: number): Promise<PastConfig> {
+export async function configAt(
+  repository: Repository,
+  revision: number,
+  turn: Turn = endlessTurn,
+): Promise<PastConfig> {
   assertKept(repository, revision);
   const { journal, state, recorded } = repository;
   let config = recorded;
@@ -65,7 +79,7 @@ export async function configAt(repository: Repository, revision: number): Promis
   if (revision === state.revision) return { config, forgotten };
   await repository.writeHistory();
   let reached = state.revision;
-  for await (const record of telling(repository, journal.backward(state.revision))) {
+  for await (const record of telling(repository, journal.backward(state.revision, turn))) {
     reached = record.revision;
     if (reached <= revision) break;
     if (record.kind !== "change") continue;

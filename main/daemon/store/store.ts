@@ -3,9 +3,12 @@ import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
+import type { Turn } from "../yielding.ts";
 import type { Position } from "./log/commit-log.ts";
 
 /**
+ * What reads a history takes its `turn`: left out, it lets nobody go on meanwhile.
+ *
  * The store's port. What the product can do (config-service.ts) knows this and nothing of files; a store on another
  * engine would implement it. States are immutable: a change makes a new one, so a state can key what is derived from it.
  */
@@ -32,16 +35,21 @@ export interface RepositoryStore {
    * The revision that a repository had at a position of this log. Throws RepoconfError 1102, or 1110 where what came after it
    * cannot be told.
    */
-  revisionAt(id: string, position: Position): Promise<number>;
+  revisionAt(id: string, position: Position, turn?: Turn): Promise<number>;
   /**
    * The changes after revision `after` up to the newest, the oldest first. Throws RepoconfError 1102, 1110 if they are no
    * longer kept, 1112 if there is no such revision yet.
    */
-  changes(id: string, after: number): AsyncGenerator<RecordedChange>;
+  changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange>;
   /** What is kept of the past, the newest first, from revision `from` on. Throws RepoconfError 1102 or, where it is damaged, 1110. */
-  history(id: string, from: number): AsyncGenerator<HistoryRecord>;
+  history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord>;
+  /**
+   * The revision that changed a field last, undefined if none that is kept. Throws RepoconfError 1102 or, where the history is
+   * damaged before it tells, 1110.
+   */
+  lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */
-  configAt(id: string, revision: number): Promise<PastConfig>;
+  configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig>;
   /** Blanks the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
   forget(id: string, path: ConfigPath, actor: Actor): Promise<void>;
   /**
@@ -168,6 +176,9 @@ export interface RecordedChange {
   readonly reason?: string;
   readonly changes: readonly RecordedDifference[];
 }
+
+/** A revision, without what it changed. */
+export type LastChange = Pick<RecordedChange, "revision" | "time" | "actor" | "source" | "reason">;
 
 /** What stands in a repository's history: its revisions, and what was made to be forgotten after which. */
 export type HistoryRecord =

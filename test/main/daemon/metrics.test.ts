@@ -50,6 +50,7 @@ test("/metrics counts refusals by cause, errors by code, sets, hand edits, and t
     repoconf_sets_total: (before["repoconf_sets_total"] ?? 0) + 2,
     repoconf_hand_edits_total: (before["repoconf_hand_edits_total"] ?? 0) + 1,
     repoconf_merges_total: 0,
+    repoconf_yields_total: 0,
     repoconf_write_failures_total: 0,
     repoconf_sockets: 1,
     repoconf_repositories: 1,
@@ -80,6 +81,7 @@ test("each revision is counted by how it came to be", async () => {
     sockets: () => 0,
     repositories: () => 0,
     refusals: () => new Map(),
+    yields: () => 0,
   });
   for (const source of ["set", "unset", "restore", "file", "merge"] as const) metrics.countChange(source);
   const told = read((await metrics.render()).text);

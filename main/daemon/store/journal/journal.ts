@@ -5,6 +5,7 @@ import type { Config } from "../../../../shared/config.ts";
 import { type Clock, timeText } from "../../../clock.ts";
 import { type FileStamp, sameStamp, syncFolder } from "../../../files/durable-text-file.ts";
 import { type FileSystem, syncFile, systemErrorCode, writeAll } from "../../../files/file-system.ts";
+import { endlessTurn, type Turn } from "../../yielding.ts";
 import type { Position } from "../log/commit-log.ts";
 import type { RecordedDifference } from "../store.ts";
 import {
@@ -18,7 +19,15 @@ import {
   parseLine,
   type TextRecord,
 } from "./record.ts";
-import { JournalDamageError, lineNumber, linesBackward, readSegment, readTail, SegmentGoneError } from "./segment.ts";
+import {
+  JournalDamageError,
+  lineNumber,
+  linesBackward,
+  linesForward,
+  readSegment,
+  readTail,
+  SegmentGoneError,
+} from "./segment.ts";
 
 /** How much of a repository's history is kept: whichever is reached first. */
 export interface Retention {
@@ -284,12 +293,13 @@ export class Journal {
    * Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError, or
    * SegmentGoneError if the journal is written anew meanwhile.
    */
-  async *backward(upTo: number): AsyncGenerator<JournalRecord> {
+  async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
     let expected: string | undefined;
     for (const segment of this.#segments.toReversed()) {
       const bytes = await this.#read(segment);
       if (bytes === undefined) return;
       for (const { text, start } of linesBackward(bytes)) {
+        if (turn.isOver) await turn.pass();
         const line = parseLine(text);
         if (line === undefined || (expected !== undefined && line.hash !== expected))
           throw damaged(segment.path, bytes, start);
@@ -303,23 +313,27 @@ export class Journal {
    * The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError, or SegmentGoneError if
    * compaction overtakes it or the journal is written anew meanwhile.
    */
-  async *forward(after: number, upTo: number): AsyncGenerator<ChangeRecord> {
+  async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {
     const first = Math.max(
       0,
       this.#segments.findLastIndex(({ revision }) => revision <= after),
     );
     let expected: string | undefined;
     for (const segment of this.#segments.slice(first)) {
-      const bytes = await this.#read(segment);
-      if (bytes === undefined) throw new SegmentGoneError(segment.path);
-      for (const { text, start } of [...linesBackward(bytes)].reverse()) {
-        const line = parseLine(text);
-        if (line === undefined || (expected !== undefined && line.previous !== expected))
-          throw damaged(segment.path, bytes, start);
-        expected = line.hash;
-        const { record } = line;
-        if (record.revision > upTo) return;
-        if (record.kind === "change" && record.revision > after) yield record;
+      try {
+        for await (const { text, line: number } of linesForward(segment.path)) {
+          if (turn.isOver) await turn.pass();
+          const line = parseLine(text);
+          if (line === undefined || (expected !== undefined && line.previous !== expected))
+            throw notAsWritten(segment.path, number);
+          expected = line.hash;
+          const { record } = line;
+          if (record.revision > upTo) return;
+          if (record.kind === "change" && record.revision > after) yield record;
+        }
+      } catch (error) {
+        if (error instanceof SegmentGoneError) this.#assertTaken(segment, error);
+        throw error;
       }
     }
   }
@@ -458,10 +472,15 @@ export class Journal {
       return await readSegment(segment.path);
     } catch (error) {
       if (!(error instanceof SegmentGoneError)) throw error;
-      if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
-      if (!this.#segments.includes(segment)) return undefined;
-      throw new JournalDamageError(segment.path, undefined, "it is gone");
+      this.#assertTaken(segment, error);
+      return undefined;
     }
+  }
+
+  /** A segment is gone: rightly, if compaction took it. Throws the error of the journal written anew, or JournalDamageError. */
+  #assertTaken(segment: Segment, error: SegmentGoneError): void {
+    if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
+    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is gone");
   }
 
   async #dropOldGenerations(): Promise<void> {
@@ -522,7 +541,11 @@ function lineageOf(record: JournalRecord): string | undefined {
 }
 
 function damaged(path: string, bytes: Buffer, start: number): JournalDamageError {
-  return new JournalDamageError(path, lineNumber(bytes, start), "it is not as it was written");
+  return notAsWritten(path, lineNumber(bytes, start));
+}
+
+function notAsWritten(path: string, line: number): JournalDamageError {
+  return new JournalDamageError(path, line, "it is not as it was written");
 }
 
 function changesOf(record: JournalRecord): readonly RecordedDifference[] {

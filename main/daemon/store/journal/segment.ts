@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { type FileHandle, open, readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { type FileSystem, readAll, systemErrorCode } from "../../../files/file-system.ts";
 import { type JournalLine, parseLine } from "./record.ts";
@@ -24,6 +24,7 @@ export class SegmentGoneError extends Error {
 
 const newline = 0x0a;
 const firstTailBytes = 64 * 1024;
+const chunkBytes = 256 * 1024;
 
 /** The text of a segment, as bytes. Throws SegmentGoneError. */
 export async function readSegment(path: string): Promise<Buffer> {
@@ -42,6 +43,41 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
     const start = end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1;
     yield { text: bytes.toString("utf8", start, end), start, end: end + 1 };
     end = start - 1;
+  }
+}
+
+/**
+ * The lines that a segment has by now, the oldest first. Only a part of it is in memory, for whoever reads them may take long.
+ * Throws SegmentGoneError.
+ */
+export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, "r");
+  } catch (error) {
+    if (systemErrorCode(error) === "ENOENT") throw new SegmentGoneError(path);
+    throw error;
+  }
+  try {
+    const { size } = await handle.stat();
+    let rest: Buffer = Buffer.alloc(0);
+    let line = 0;
+    for (let offset = 0; offset < size; ) {
+      // A line that is longer than all that was read asks for more each time.
+      const length = Math.min(Math.max(chunkBytes, rest.length), size - offset);
+      const bytes = Buffer.concat([rest, await readAll(handle, length, offset)]);
+      offset += length;
+      let start = 0;
+      for (let end = bytes.indexOf(newline); end !== -1; end = bytes.indexOf(newline, start)) {
+        line += 1;
+        yield { text: bytes.toString("utf8", start, end), line };
+        start = end + 1;
+      }
+      // What is told already need not stay because of what follows.
+      rest = Buffer.from(bytes.subarray(start));
+    }
+  } finally {
+    await handle.close();
   }
 }
 

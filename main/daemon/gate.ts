@@ -1,0 +1,66 @@
+import type { Caller } from "./caller.ts";
+
+/** Requests that read histories or look through all repositories, of one key at once. */
+const perKey = 2;
+/** Of all keys but the owner's. */
+const ofOthers = 4;
+/** Of the owner's key and sessions, which never wait for another key's. */
+const ofOwner = 8;
+
+interface Waiting {
+  readonly keyId: string;
+  start(): void;
+}
+
+/** Lets few requests at once do what takes much memory and time. */
+export class Gate {
+  readonly #owner = new Lane(ofOwner, ofOwner);
+  readonly #others = new Lane(ofOthers, perKey);
+
+  /** Resolves when there is room; the function that it gives ends the stay. */
+  enter({ owner, keyId }: Caller): Promise<() => void> {
+    return owner ? this.#owner.enter("") : this.#others.enter(keyId);
+  }
+}
+
+class Lane {
+  readonly #most: number;
+  readonly #mostOfKey: number;
+  /** By key, how many are in. */
+  readonly #inside = new Map<string, number>();
+  #count = 0;
+  /** The one that came first stands first. */
+  readonly #waiting: Waiting[] = [];
+
+  constructor(most: number, mostOfKey: number) {
+    this.#most = most;
+    this.#mostOfKey = mostOfKey;
+  }
+
+  async enter(keyId: string): Promise<() => void> {
+    if (this.#hasRoom(keyId)) this.#begin(keyId);
+    else await new Promise<void>(start => this.#waiting.push({ keyId, start }));
+    return () => this.#end(keyId);
+  }
+
+  #hasRoom(keyId: string): boolean {
+    return this.#count < this.#most && (this.#inside.get(keyId) ?? 0) < this.#mostOfKey;
+  }
+
+  #begin(keyId: string): void {
+    this.#count += 1;
+    this.#inside.set(keyId, (this.#inside.get(keyId) ?? 0) + 1);
+  }
+
+  #end(keyId: string): void {
+    this.#count -= 1;
+    const left = (this.#inside.get(keyId) ?? 1) - 1;
+    if (left > 0) this.#inside.set(keyId, left);
+    else this.#inside.delete(keyId);
+    const next = this.#waiting.findIndex(waiting => this.#hasRoom(waiting.keyId));
+    const [waiting] = next === -1 ? [] : this.#waiting.splice(next, 1);
+    if (waiting === undefined) return;
+    this.#begin(waiting.keyId);
+    waiting.start();
+  }
+}

@@ -1,0 +1,72 @@
+import type { Clock } from "../clock.ts";
+
+/** Milliseconds after which long work lets others have the event loop. */
+const slice = 10;
+
+/** One piece of long work, as far as it shares the event loop with all else. Between two steps: `if (turn.isOver) await turn.pass()`. */
+export interface Turn {
+  readonly isOver: boolean;
+  /** Resolves when it is this work's turn again. */
+  pass(): Promise<void>;
+}
+
+/** Of work that nobody waits behind, as at a start. */
+export const endlessTurn: Turn = { isOver: false, pass: () => Promise.resolve() };
+
+/**
+ * Shares the event loop among what takes long: each time it comes round, one piece of work goes on for some milliseconds, and
+ * of those that wait the keys take turns. So what arrives meanwhile is answered after one slice, however much work there is.
+ */
+export class Yielding {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #soon: (task: () => void) => void;
+  /** By key, the one whose turn it is first; the first of each key goes on first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+  #yields = 0;
+
+  constructor(clock: Pick<Clock, "monotonic">, soon: (task: () => void) => void = setImmediate) {
+    this.#clock = clock;
+    this.#soon = soon;
+  }
+
+  /** How often long work has let others go on. */
+  get yields(): number {
+    return this.#yields;
+  }
+
+  /** A turn for work that a key has asked for. It is over at once: what begins waits as what goes on does. */
+  begin(keyId: string): Turn {
+    let end = Number.NEGATIVE_INFINITY;
+    const clock = this.#clock;
+    return {
+      get isOver() {
+        return clock.monotonic() >= end;
+      },
+      pass: async () => {
+        await this.#pass(keyId);
+        end = clock.monotonic() + slice;
+      },
+    };
+  }
+
+  #pass(keyId: string): Promise<void> {
+    this.#yields += 1;
+    return new Promise(resolve => {
+      const waiting = this.#waiting.get(keyId);
+      if (waiting !== undefined) waiting.push(resolve);
+      else this.#waiting.set(keyId, [resolve]);
+      if (waiting === undefined && this.#waiting.size === 1) this.#soon(() => this.#goOn());
+    });
+  }
+
+  #goOn(): void {
+    const [first] = this.#waiting;
+    if (first === undefined) return;
+    const [keyId, waiting] = first;
+    const resolve = waiting.shift();
+    this.#waiting.delete(keyId);
+    if (waiting.length > 0) this.#waiting.set(keyId, waiting);
+    if (this.#waiting.size > 0) this.#soon(() => this.#goOn());
+    resolve?.();
+  }
+}

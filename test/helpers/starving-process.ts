@@ -1,0 +1,227 @@
+/**
+ * One limited key at its worst, as a process of its own: the daemon's address, the key and what to do come by message. Goes on
+ * until the requests that it was given are spent, or it is told to end; then says what came of them.
+ */
+import { connect } from "node:net";
+import type { Socket } from "socket.io-client";
+import type { Reply } from "../../shared/protocol.ts";
+import { openSocket } from "./open-socket.ts";
+import { randomNumbers } from "./random.ts";
+
+export type Attack = "history" | "search" | "explain" | "sockets" | "watches" | "sets";
+
+/** Sent to the process first; its arguments would show the key to others. */
+export interface Starving {
+  readonly url: string;
+  readonly key: string;
+  readonly attack: Attack;
+  /** Connections, and requests of each that wait for an answer at any time. */
+  readonly sockets: number;
+  readonly atOnce: number;
+  /** Requests in all, after which it ends by itself. */
+  readonly requests: number;
+  readonly seed: number;
+  /** The repository with a long history of large values. */
+  readonly large: string;
+  readonly repositories: readonly string[];
+}
+
+/** Sent by the process at the end. */
+export interface StarvingReport {
+  readonly asked: number;
+  readonly answered: number;
+  /** Connections that were let in, and that were refused or ended by the daemon. */
+  readonly opened: number;
+  readonly ended: number;
+  /** By code, how many answers were errors. */
+  readonly errors: { readonly [code: string]: number };
+}
+
+let isOver = false;
+let asked = 0;
+let answered = 0;
+let opened = 0;
+let ended = 0;
+const errors: { [code: string]: number } = {};
+
+const countError = (code: number | string) => {
+  errors[code] = (errors[code] ?? 0) + 1;
+};
+
+/** Keeps so many requests under way on a connection of its own, which is opened again when the daemon ends it. */
+async function keepAsking(order: Starving, requestOf: (count: number) => readonly [string, object]): Promise<void> {
+  while (!isOver) {
+    let socket: Socket;
+    try {
+      socket = await openSocket(order.url, order.key);
+    } catch {
+      ended += 1;
+      await new Promise(resolve => setTimeout(resolve, 100));
+      continue;
+    }
+    opened += 1;
+    const lost = new Promise<undefined>(resolve => socket.once("disconnect", () => resolve(undefined)));
+    const lane = async () => {
+      while (!isOver && socket.connected) {
+        if (asked >= order.requests) {
+          isOver = true;
+          return;
+        }
+        asked += 1;
+        const [operation, args] = requestOf(asked);
+        const reply: Reply | undefined = await Promise.race([
+          socket.emitWithAck("svc", ...operation.split("/"), args),
+          lost,
+        ]);
+        if (reply === undefined) return;
+        answered += 1;
+        for (const { code } of reply.errors) countError(code);
+      }
+    };
+    await Promise.all(Array.from({ length: order.atOnce }, lane));
+    if (!socket.connected) ended += 1;
+    socket.close();
+  }
+}
+
+/** A masked websocket frame of text: so many bytes by its header, and those of `text` that follow it. */
+function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
+  const header = Buffer.alloc(14);
+  header[0] = 0x81;
+  header[1] = 0xff;
+  header.writeBigUInt64BE(BigInt(bytes), 2);
+  // The mask is 0, so what follows stands there as it is.
+  return Buffer.concat([header, Buffer.from(text)]);
+}
+
+const half = frameOf("x".repeat(3_500_000), 3_900_000);
+
+/** Opens as many connections as it gets, each with the beginning of a large packet that never ends, and keeps them for a moment. */
+async function keepConnecting({ url, key, requests, sockets }: Starving): Promise<void> {
+  const { host, hostname, port } = new URL(url);
+  const upgrade = [
+    "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1",
+    `Host: ${host}`,
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "\r\n",
+  ].join("\r\n");
+  while (!isOver && asked < requests) {
+    asked += 1;
+    const socket = connect({ host: hostname, port: Number(port) });
+    await new Promise<void>(resolve => {
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        ended += 1;
+        resolve();
+      });
+      socket.once("connect", () => socket.write(upgrade));
+      let received = "";
+      socket.on("data", (part: Buffer) => {
+        const known = received;
+        received += part.toString("latin1");
+        if (!known.includes('"sid"') && received.includes('"sid"'))
+          socket.write(frameOf(`40${JSON.stringify({ apiKey: key })}`));
+        // Its CONNECT is answered.
+        if (!/40\{"sid"/.test(known) && /40\{"sid"/.test(received)) {
+          opened += 1;
+          answered += 1;
+          socket.write(half);
+        }
+      });
+      // Some stay for long, so that there are as many as there may be.
+      setTimeout(resolve, 50 + 20 * (asked % sockets));
+    });
+    socket.destroy();
+  }
+}
+
+function requests(order: Starving): (count: number) => readonly [string, object] {
+  const random = randomNumbers(order.seed);
+  const one = <Item>(items: readonly Item[]) => items[random(items.length)] as Item;
+  const repo = () => (random(4) === 0 ? one(order.repositories) : order.large);
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `${"a".repeat(20)}${index}`).join(" ");
+  switch (order.attack) {
+    case "history":
+      return () =>
+        random(4) === 0
+          ? ["config/list", { repo: order.large, revision: 1 + random(40) }]
+          : ["history/list", { repo: repo(), limit: 1_000, ...(random(3) === 0 && { field: "svc.domain" }) }];
+    case "search":
+      return () => [
+        "config/search",
+        {
+          query: one([
+            words(20),
+            "@modified",
+            "a b c d e f g h i j k l m n o p q r s t u v w x y z ".repeat(19),
+            "svc @modified",
+            "x",
+          ]),
+          limit: 1_000,
+        },
+      ];
+    case "explain":
+      return count =>
+        random(10) === 0
+          ? ["config/set", { repo: repo(), "svc.timeout": count % 80_000 }]
+          : ["config/explain", { repo: repo(), field: one(["svc.timeout", "svc.services", "svc.domain"]) }];
+    case "watches":
+      return () =>
+        one<readonly [string, object]>([
+          ["config/watch", { repo: order.large, since: 1 }],
+          [
+            "config/watch",
+            { repo: [...order.repositories], since: Object.fromEntries(order.repositories.map(id => [id, 1])) },
+          ],
+          ["config/watch", { progress: true }],
+          ["config/unwatch", {}],
+        ]);
+    default:
+      return count => {
+        const image = "x".repeat(200_000 + random(50_000));
+        const large = { "svc.services": { web: { ready: String(count), image } } };
+        switch (random(5)) {
+          case 0:
+            return ["config/set", { repo: order.repositories.slice(0, 60), ...large }];
+          case 1:
+            return [
+              "config/set",
+              { repo: order.repositories.slice(0, 900), "svc.timeout": count % 80_000, atomic: random(2) === 0 },
+            ];
+          case 2:
+            return [
+              "config/set",
+              {
+                repo: one(order.repositories),
+                ...Object.fromEntries(Array.from({ length: 250 }, (_, index) => [`svc.f${index}`, "y".repeat(3_500)])),
+              },
+            ];
+          case 3:
+            return ["no/operation", { padding: "z".repeat(900_000) }];
+          default:
+            return ["config/set", { repo: one(order.repositories), ...large }];
+        }
+      };
+  }
+}
+
+process.once("message", async (order: Starving) => {
+  process.on("message", () => {
+    isOver = true;
+  });
+  const requestOf = requests(order);
+  const each = () => (order.attack === "sockets" ? keepConnecting(order) : keepAsking(order, requestOf));
+  // More than are let in.
+  const lanes = order.attack === "sockets" ? 2 * order.sockets : order.sockets;
+  await Promise.race([
+    Promise.all(Array.from({ length: lanes }, each)),
+    // One that is told to end does not wait for what it asked for.
+    new Promise<void>(resolve => process.on("message", () => resolve())),
+  ]);
+  const report: StarvingReport = { asked, answered, opened, ended, errors };
+  process.send?.(report, () => process.exit());
+});
+process.on("disconnect", () => process.exit());

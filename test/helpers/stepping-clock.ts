@@ -1,0 +1,13 @@
+import { TestClock } from "./test-clock.ts";
+
+/** A clock on which every look at the time finds so much later, that each step of long work takes its whole turn. */
+export class SteppingClock extends TestClock {
+  constructor() {
+    super({ timers: "run" });
+  }
+
+  override monotonic(): number {
+    this.advance(20);
+    return super.monotonic();
+  }
+}

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+import type { Caller } from "../../../main/daemon/caller.ts";
+import { Gate } from "../../../main/daemon/gate.ts";
+import { KeyBudget, type Seat } from "../../../main/daemon/key-budget.ts";
+
+/** The numbers of the protocol page, "Limits", written down a second time: programs rely on them. */
+const sockets = 1_000;
+const keptForOwner = 100;
+const socketsPerKey = 64;
+const running = 128;
+const waiting = 1_000;
+const requestBytes = 16_000_000;
+const unreadBytes = 64 * 1024 * 1024;
+
+function caller(keyId: string, owner = false): Caller {
+  return { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] };
+}
+const owner = caller("owner", true);
+const tool = caller("tool");
+const small = { bytes: 100, work: 100 };
+
+/** Requests that run until they are told to end. */
+function holding(budget: KeyBudget) {
+  const ends: (() => void)[] = [];
+  let begun = 0;
+  const ask = (who: Caller, cost = small) =>
+    Promise.resolve(
+      budget.run(who, cost, () => {
+        begun += 1;
+        return new Promise<void>(resolve => ends.push(resolve));
+      }),
+    );
+  return { ask, begun: () => begun, endOne: () => ends.shift()?.() };
+}
+
+const refused = (words: RegExp, limit: number) =>
+  expect.objectContaining({
+    code: 1107,
+    message: expect.stringMatching(words),
+    details: expect.objectContaining({ limit }),
+  });
+
+/** What it throws. */
+function thrownBy(task: () => unknown): unknown {
+  try {
+    task();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe("connections", () => {
+  test("one key has 64, and another one once it let one go", () => {
+    const budget = new KeyBudget();
+    const seats = Array.from({ length: socketsPerKey }, () => budget.enter(tool));
+    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/one key/, socketsPerKey));
+    expect(thrownBy(() => budget.enter(caller("other")))).toBeUndefined();
+    for (let again = 0; again < 3; again++) seats[0]?.leave();
+    budget.enter(tool);
+    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/one key/, socketsPerKey));
+  });
+
+  test("all keys together leave 100 of 1,000 to the owner, who has no bound but the total", () => {
+    const budget = new KeyBudget();
+    for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`));
+    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/other keys/, sockets - keptForOwner));
+    for (let count = 0; count < keptForOwner; count++) budget.enter(count % 2 ? owner : caller("session", true));
+    expect(thrownBy(() => budget.enter(owner))).toEqual(refused(/connections/, sockets));
+  });
+});
+
+describe("requests", () => {
+  test("of one key 128 run, those behind them wait in order, and none of another key's or the owner's", async () => {
+    const budget = new KeyBudget();
+    const { ask, begun, endOne } = holding(budget);
+    const all = Array.from({ length: running + 10 }, () => ask(tool));
+    expect(begun()).toBe(running);
+    void ask(owner);
+    void ask(caller("other"));
+    expect(begun()).toBe(running + 2);
+    for (let count = 1; count <= 10; count++) {
+      endOne();
+      await all[count - 1];
+      await new Promise(setImmediate);
+      expect(begun()).toBe(running + 2 + count);
+    }
+  });
+
+  test("64 small ones begin at once, as they did without a budget", () => {
+    const { ask, begun } = holding(new KeyBudget());
+    for (let count = 0; count < 64; count++) void ask(tool);
+    expect(begun()).toBe(64);
+  });
+
+  test("beyond 1,000 that wait they are refused", () => {
+    const budget = new KeyBudget();
+    const { ask, begun } = holding(budget);
+    for (let count = 0; count < running + waiting; count++) void ask(tool);
+    expect(thrownBy(() => budget.run(tool, small, () => {}))).toEqual(refused(/requests of one key/, waiting));
+    expect(begun()).toBe(running);
+    // The owner's are not bound, and do not wait.
+    for (let count = 0; count < 2 * waiting; count++) void ask(owner);
+    expect(begun()).toBe(running + 2 * waiting);
+  });
+
+  test("beyond 16 MB of arguments they are refused, but for a single one", () => {
+    const budget = new KeyBudget();
+    const { ask } = holding(budget);
+    const large = { bytes: 1_000_000, work: 1_000_000 };
+    for (let count = 0; count < requestBytes / large.bytes; count++) void ask(tool, large);
+    expect(thrownBy(() => budget.run(tool, small, () => {}))).toEqual(refused(/bytes/, requestBytes));
+  });
+
+  test("large ones run few at a time, and at least one", () => {
+    const { ask, begun } = holding(new KeyBudget());
+    for (let count = 0; count < 3; count++) void ask(tool, { bytes: 16_000, work: 16_000_000 });
+    expect(begun()).toBe(1);
+  });
+
+  test("one that fails leaves its place as one that succeeds", async () => {
+    const budget = new KeyBudget();
+    const fail = () => Promise.reject(new Error("no"));
+    for (let count = 0; count < 2 * (running + waiting); count++)
+      await expect(budget.run(tool, small, fail)).rejects.toThrow("no");
+  });
+});
+
+describe("what clients send and do not read", () => {
+  /** A connection, and whether it is read. */
+  function reading(seat: Seat): { readonly isRead: () => boolean } {
+    let isRead = true;
+    const set = (value: boolean) => () => {
+      isRead = value;
+    };
+    seat.read({ pause: set(false), resume: set(true) });
+    return { isRead: () => isRead };
+  }
+
+  test("all connections of a key rest after a large packet until everyone else was heard", async () => {
+    const budget = new KeyBudget();
+    const [one, other, owners] = [budget.enter(tool), budget.enter(tool), budget.enter(owner)];
+    const [first, second, third] = [reading(one), reading(other), reading(owners)];
+    one.took(300_000);
+    owners.took(3_000_000);
+    expect([first.isRead(), second.isRead(), third.isRead()]).toEqual([false, false, true]);
+    await new Promise(setImmediate);
+    expect([first.isRead(), second.isRead()]).toEqual([true, true]);
+  });
+
+  test("and while much of its requests has not been answered", async () => {
+    const budget = new KeyBudget();
+    const { isRead } = reading(budget.enter(tool));
+    const { ask, endOne } = holding(budget);
+    const done = ask(tool, { bytes: requestBytes / 2 + 1, work: 1 });
+    expect(isRead()).toBe(false);
+    endOne();
+    await done;
+    expect(isRead()).toBe(true);
+  });
+
+  test("and while many of its requests wait, until it leaves", () => {
+    const budget = new KeyBudget();
+    const seat = budget.enter(tool);
+    const { isRead } = reading(seat);
+    const { ask } = holding(budget);
+    for (let count = 0; count < running + waiting / 2; count++) void ask(tool);
+    expect(isRead()).toBe(true);
+    void ask(tool);
+    expect(isRead()).toBe(false);
+    seat.leave();
+    expect(isRead()).toBe(true);
+  });
+
+  test("many small packets count as a large one, and who sent last is read last", async () => {
+    const budget = new KeyBudget();
+    const order: string[] = [];
+    const [one, other] = [budget.enter(tool), budget.enter(tool)];
+    one.read({ pause: () => {}, resume: () => order.push("one") });
+    other.read({ pause: () => {}, resume: () => order.push("other") });
+    for (let count = 0; count < 129; count++) one.took(20);
+    await new Promise(setImmediate);
+    expect(order).toEqual(["other", "one"]);
+  });
+
+  test("beyond 64 MiB that wait for a key's clients, those that have more than their share are told apart", () => {
+    const budget = new KeyBudget();
+    const seats = [budget.enter(tool), budget.enter(tool), budget.enter(tool)] as const;
+    const [slow, slower, fast] = seats;
+    slow.wait(unreadBytes / 2);
+    slower.wait(unreadBytes / 2);
+    fast.wait(1_000);
+    expect(seats.map(({ isUnread }) => isUnread)).toEqual([true, true, false]);
+    const others = budget.enter(caller("other"));
+    others.wait(2 * 1024 * 1024);
+    expect(others.isUnread).toBe(false);
+    slower.leave();
+    expect(slow.isUnread).toBe(false);
+    const owners = budget.enter(owner);
+    owners.wait(2 * unreadBytes);
+    expect(owners.isUnread).toBe(false);
+  });
+});
+
+describe("what reads histories", () => {
+  test("runs twice for one key, four times for all, and for the owner beside that", async () => {
+    const gate = new Gate();
+    const inside: string[] = [];
+    const leaves: (() => void)[] = [];
+    const enter = async (who: Caller) => {
+      const leave = await gate.enter(who);
+      inside.push(who.keyId);
+      leaves.push(leave);
+    };
+    for (const who of [tool, tool, tool, caller("b"), caller("c"), caller("d"), owner]) void enter(who);
+    await new Promise(setImmediate);
+    expect(inside).toEqual(["tool", "tool", "b", "c", "owner"]);
+    // The key that is at its bound is passed over for one that is not.
+    leaves[2]?.();
+    await new Promise(setImmediate);
+    expect(inside.at(-1)).toBe("d");
+    leaves[0]?.();
+    await new Promise(setImmediate);
+    expect(inside.at(-1)).toBe("tool");
+  });
+});

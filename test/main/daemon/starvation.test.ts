@@ -1,0 +1,345 @@
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Connection } from "../../../main/daemon/connection.ts";
+import { createDispatch, type DispatchOptions } from "../../../main/daemon/dispatch.ts";
+import { Gate } from "../../../main/daemon/gate.ts";
+import { KeyBudget } from "../../../main/daemon/key-budget.ts";
+import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { pollingHandshake } from "../../helpers/raw-http.ts";
+import { SteppingClock } from "../../helpers/stepping-clock.ts";
+
+const socketsPerKey = 64;
+const pageBytes = 1_000_000;
+const everything = [{ repos: "*", fields: ["*"], right: "write" }] as const;
+
+/** Sets the services of a repository to so many bytes, so many times. */
+async function setLarge(t: TestDaemon, repo: string, times: number, bytes: number): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    const services = { web: { ready: String(count), image: "x".repeat(bytes) } };
+    expect((await t.owner.call("config/set", { repo, "svc.services": services })).errors).toEqual([]);
+  }
+}
+
+async function keyOf(t: TestDaemon, name = "tool"): Promise<string> {
+  return (await t.owner.call("key/create", { name, grants: everything })).result.key;
+}
+
+test("65 connections of one key: the last one gets 1107 until another has gone, and the owner gets in", async () => {
+  await using t = await startTestDaemon();
+  const key = await keyOf(t);
+  const sids: string[] = [];
+  const post = async (sid: string, body: string) =>
+    (await fetch(`${t.url}${pollingHandshake}&sid=${sid}`, { method: "POST", body })).text();
+  for (let count = 0; count < socketsPerKey; count++) {
+    const opened = await (await fetch(t.url + pollingHandshake)).text();
+    const { sid }: { sid: string } = JSON.parse(opened.slice(1));
+    await post(sid, `40${JSON.stringify({ apiKey: key })}`);
+    sids.push(sid);
+  }
+  await expect(t.connect(key)).rejects.toMatchObject({
+    message: expect.stringMatching(/one key.*\b64\b/),
+    data: { code: 1107 },
+  });
+  expect((await (await t.connect()).call("key/self")).errors).toEqual([]);
+  await post(sids[0] ?? "", "1");
+  await until(
+    () =>
+      t.connect(key).then(
+        () => true,
+        () => false,
+      ),
+    "another one to get in",
+  );
+});
+
+describe("a reply has so many bytes and no more", () => {
+  test("a page of the history ends early, and all pages together are the history", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await setLarge(t, repo, 12, 200_000);
+    const revisions: number[] = [];
+    let after: string | undefined;
+    do {
+      const reply: Reply<readonly HistoryEntry[]> = await t.owner.call("history/list", {
+        repo,
+        limit: 1000,
+        after: after ?? null,
+      });
+      const { result, errors, next } = reply;
+      expect(errors).toEqual([]);
+      // The entry that reaches the limit is the last one; each holds the value and the one before it.
+      expect(JSON.stringify(result.slice(0, -1)).length).toBeLessThan(pageBytes);
+      revisions.push(...result.map(({ revision }) => revision));
+      after = next;
+    } while (after !== undefined);
+    expect(revisions).toEqual(Array.from({ length: 13 }, (_, index) => 13 - index));
+  });
+
+  test("a page of a search ends early between two repositories, and all pages together are what is found", async () => {
+    await using t = await startTestDaemon();
+    const repos = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    for (const repo of repos) {
+      await t.addRepository(repo);
+      await setLarge(t, repo, 1, 200_000);
+    }
+    const pages: string[][] = [];
+    let after: string | undefined;
+    do {
+      const { result, next } = await t.owner.call("config/search", {
+        query: "@modified",
+        limit: 1000,
+        after: after ?? null,
+      });
+      pages.push(result.map(hit => hit.repo));
+      after = next;
+    } while (after !== undefined);
+    expect(pages.flat()).toEqual(repos);
+    expect(pages.map(({ length }) => length)).toEqual([5, 3]);
+  });
+
+  test("80 lists of a history at once are all answered", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository();
+    await setLarge(t, repo, 12, 200_000);
+    const client = await t.connect(await keyOf(t));
+    const replies = await Promise.all(
+      Array.from({ length: 80 }, () => client.call("history/list", { repo, limit: 1000 })),
+    );
+    expect(replies.filter(({ errors, result }) => errors.length > 0 || result.length !== 3)).toEqual([]);
+  });
+});
+
+/** What the dispatch needs of a daemon whose every operation waits to be ended. */
+function startHeld(authorize: DispatchOptions["authorize"] = () => {}) {
+  const running: string[] = [];
+  const ends: (() => void)[] = [];
+  const hold = (name: string) => async () => {
+    running.push(name);
+    await new Promise<void>(resolve => ends.push(resolve));
+    return { result: {} };
+  };
+  const operations = new Proxy({}, { get: (_, name) => hold(String(name)) }) as DispatchOptions["operations"];
+  const dispatch = createDispatch({
+    operations,
+    budget: new KeyBudget(),
+    gate: new Gate(),
+    authorize,
+    onError: () => {},
+  });
+  const socket = { id: "", takesMore: () => true, drained: async () => {}, send: () => {}, disconnect: () => {} };
+  const connect = (keyId: string, owner = false) =>
+    new Connection(
+      { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] },
+      socket,
+      () => {},
+    );
+  const replies: Reply[] = [];
+  const ask = (connection: Connection, operation: string, args: object) =>
+    dispatch(["svc", ...operation.split("/"), args, (reply: Reply) => replies.push(reply)], connection);
+  return { connect, ask, running, ends, replies };
+}
+
+describe("what reads much", () => {
+  test.each<[operation: string, args: object]>([
+    ["history/list", { repo: "shop" }],
+    ["history/restore", { repo: "shop", to: 1 }],
+    ["config/explain", { repo: "shop", field: "svc.timeout" }],
+    ["config/search", { query: "x" }],
+    ["config/list", { repo: "shop", revision: 1 }],
+    ["config/watch", { repo: "shop", since: 1 }],
+    ["config/watch", { position: "p" }],
+    ["repo/list", {}],
+  ])("%s %j runs twice at once for a key, and the owner's waits for none of them", async (operation, args) => {
+    const { connect, ask, running } = startHeld();
+    const [tool, owner] = [connect("tool"), connect("owner", true)];
+    for (let count = 0; count < 10; count++) void ask(tool, operation, args);
+    await new Promise(setImmediate);
+    expect(running.length).toBe(2);
+    void ask(owner, operation, args);
+    void ask(owner, "key/self", {});
+    await new Promise(setImmediate);
+    expect(running.slice(2).sort()).toEqual([operation, "key/self"].sort());
+  });
+
+  test("64 sets at once begin at once", async () => {
+    const { connect, ask, running } = startHeld();
+    const tool = connect("tool");
+    for (let count = 0; count < 64; count++) void ask(tool, "config/set", { repo: "shop", "svc.timeout": count });
+    await new Promise(setImmediate);
+    expect(running.length).toBe(64);
+  });
+
+  test("a set of a megabyte on many repositories counts for as much as it makes the daemon do", async () => {
+    const { connect, ask, running } = startHeld();
+    const tool = connect("tool");
+    const args = { repo: Array.from({ length: 100 }, (_, index) => `r${index}`), "svc.domain": "x".repeat(30_000) };
+    for (let count = 0; count < 10; count++) void ask(tool, "config/set", args);
+    await new Promise(setImmediate);
+    expect(running.length).toBe(1);
+  });
+
+  test.each(["history/list", "key/self"])(
+    "what waited for its turn is refused where its key has ended meanwhile: %s",
+    async operation => {
+      let hasEnded = false;
+      const { connect, ask, running, ends, replies } = startHeld(() => {
+        if (hasEnded) throw Object.assign(new Error("ended"), { code: 1100 });
+      });
+      const tool = connect("tool");
+      const args = operation === "key/self" ? {} : { repo: "shop" };
+      const most = operation === "key/self" ? 128 : 2;
+      for (let count = 0; count < most + 1; count++) void ask(tool, operation, args);
+      await new Promise(setImmediate);
+      hasEnded = true;
+      for (const end of ends) end();
+      await until(() => replies.length === most + 1, "all replies");
+      expect(running.length).toBe(most);
+      expect(replies.filter(({ errors }) => errors.length > 0).length).toBe(1);
+    },
+  );
+});
+
+test("what a client asked for that is gone is not read, but for what changes something", async () => {
+  const { connect, ask, running, ends } = startHeld();
+  const tool = connect("tool");
+  for (const operation of ["history/list", "history/list", "history/list", "history/restore"])
+    void ask(tool, operation, { repo: "shop", ...(operation === "history/restore" && { to: 1 }) });
+  await new Promise(setImmediate);
+  tool.end();
+  ends.shift()?.();
+  await until(() => running.length === 3, "the restore");
+  expect(running).toEqual(["history/list", "history/list", "history/restore"]);
+});
+
+describe("long work lets others go on", () => {
+  /** As the daemon counts it. */
+  async function yieldsOf(t: TestDaemon): Promise<number> {
+    const answer = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${t.ownerKey}` } });
+    return Number(/^repoconf_yields_total (\d+)$/m.exec(await answer.text())?.[1]);
+  }
+
+  /** With so much of everything that one step after the other, each in its own turn, takes a while. */
+  async function startWithMuch(): Promise<TestDaemon> {
+    const t = await startTestDaemon({ clock: new SteppingClock() });
+    await t.addRepository("shop");
+    for (let count = 0; count < 40; count++)
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          t.owner.call("config/set", { repo: "shop", "svc.timeout": 50 * count + index + 1 }),
+        ),
+      );
+    return t;
+  }
+
+  test.each<[title: string, least: number, work: (client: TestClient) => Promise<unknown>]>([
+    [
+      "a search",
+      1_000,
+      client => Promise.all(["x", "y"].map(word => client.call("config/search", { query: word.repeat(20) }))),
+    ],
+    ["a history", 1_900, client => client.call("history/list", { repo: "shop", limit: 1000, field: "svc.domain" })],
+    ["the values of an old revision", 1_900, client => client.call("config/list", { repo: "shop", revision: 2 })],
+    [
+      "where a value comes from",
+      1_900,
+      client => client.call("config/explain", { repo: "shop", field: "svc.timeout" }),
+    ],
+    [
+      "what a watch missed",
+      1_900,
+      async client => {
+        await client.call("config/watch", { repo: "shop", since: 1 });
+        await until(() => client.events.length >= 2_000, "all events");
+      },
+    ],
+  ])("in %s", async (_, least, work) => {
+    await using t = await startWithMuch();
+    for (let count = 0; count < 40; count++) await t.addRepository();
+    const client = await t.connect(await keyOf(t));
+    const before = await yieldsOf(t);
+    await work(client);
+    expect(await yieldsOf(t)).toBeGreaterThan(before + least);
+  });
+});
+
+describe("config/explain", () => {
+  /** Runs while the repository's history cannot be read. */
+  async function withoutHistory(t: TestDaemon, task: () => Promise<void>): Promise<void> {
+    const folder = join(t.homeFolder, "journal");
+    const files = (await readdir(folder)).filter(name => name.startsWith("shop."));
+    expect(files.length).toBeGreaterThan(0);
+    for (const name of files) await rename(join(folder, name), join(t.homeFolder, name));
+    await task();
+    for (const name of files) await rename(join(t.homeFolder, name), join(folder, name));
+  }
+
+  const explain = async (client: TestClient, field: string) =>
+    (await client.call("config/explain", { repo: "shop", field })).result;
+
+  test("reads the history once, and knows each change that comes after", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, reason: "why" });
+    await t.owner.call("config/set", { repo: "shop", "svc.domain": "a.test", "svc.refresh_day": 3 });
+    expect(await explain(t.owner, "svc.timeout")).toMatchObject({
+      revision: 2,
+      reason: "why",
+      actor: "owner",
+      source: "set",
+    });
+    await t.owner.call("config/set", { repo: "shop", "svc.domain": "b.test", flush: true });
+    await withoutHistory(t, async () => {
+      expect(await explain(t.owner, "svc.domain")).toMatchObject({ revision: 4 });
+      expect(await explain(t.owner, "svc.refresh_day")).toMatchObject({ revision: 3 });
+      expect(await explain(t.owner, "svc.provider")).not.toHaveProperty("revision");
+    });
+  });
+
+  test("tells the same after values were forgotten, and after a restart", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    for (const domain of ["secret.test", "public.test"])
+      await t.owner.call("config/set", { repo: "shop", "svc.domain": domain });
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1, flush: true });
+    const before = await explain(t.owner, "svc.domain");
+    expect(before).toMatchObject({ value: "public.test", revision: 3 });
+    expect((await t.owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors).toEqual([]);
+    expect(await explain(t.owner, "svc.domain")).toEqual(before);
+    await t.restart();
+    expect(await explain(t.owner, "svc.domain")).toEqual(before);
+  });
+
+  test("tells another key no names, from the same index", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    const one = await t.connect(await keyOf(t, "one"));
+    await one.call("config/set", { repo: "shop", "svc.timeout": 7 });
+    expect(await explain(t.owner, "svc.timeout")).toMatchObject({ actor: "one" });
+    expect(await explain(one, "svc.timeout")).toMatchObject({ actor: "this key" });
+    const other = await t.connect(await keyOf(t, "other"));
+    expect(await explain(other, "svc.timeout")).toMatchObject({ actor: "another key" });
+  });
+});
+
+describe("the words of a search", () => {
+  const search = async (t: TestDaemon, query: string) => t.owner.call("config/search", { query });
+  const words = (count: number) => Array.from({ length: count }, (_, index) => `w${index}`).join(" ");
+
+  test("are 20 different ones at most, each of 256 characters; the same one again counts once", async () => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    expect((await search(t, words(20))).errors).toEqual([]);
+    expect((await search(t, `${words(20)} w1 W2 @modified @broken`)).errors).toEqual([]);
+    expect(await search(t, words(21))).toMatchObject({
+      result: null,
+      errors: [
+        { code: 1107, message: expect.stringMatching(/words in a search.*\b20\b/), details: { given: 21, limit: 20 } },
+      ],
+    });
+    expect((await search(t, "x".repeat(256))).errors).toEqual([]);
+    expect((await search(t, "x".repeat(257))).errors).toMatchObject([{ code: 1107, details: { limit: 256 } }]);
+    expect((await search(t, "shop SHOP Shop ".repeat(60))).result).toMatchObject([{ repo: "shop" }]);
+  });
+});

@@ -1,0 +1,108 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { connectClient, type TestClient, until } from "../helpers/daemon.ts";
+import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
+import { projectFolder, repoconfCommand, type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import type { Attack, Starving, StarvingReport } from "../helpers/starving-process.ts";
+
+/** What the owner may wait at most, and what the daemon may have: in full alone, for `npm test` asserts no times. */
+const [mostMilliseconds, mostBytes] = [500, 512 * 1024 ** 2];
+const attackTime = 60_000;
+const attacks: readonly Attack[] = ["history", "search", "explain", "sockets", "watches", "sets"];
+
+/** A home with repositories, one of them with a long history of large values, and a key for the fields of svc. */
+async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<Starving, "attack">> {
+  const repositories = Array.from({ length: amount(20, 300) }, (_, index) => `r${String(index).padStart(3, "0")}`);
+  for (const id of ["large", ...repositories]) await owner.call("repo/add", { id, name: id });
+  for (let count = 0; count < amount(30, 120); count++) {
+    const services = { web: { ready: String(count), image: "x".repeat(250_000) } };
+    const { errors } = await owner.call("config/set", { repo: "large", "svc.services": services });
+    expect(errors).toEqual([]);
+  }
+  await owner.call("config/set", { repo: repositories, "svc.domain": "a.test" });
+  const grants = [{ repos: "*", fields: ["svc.*"], right: "write" }];
+  const { result } = await owner.call("key/create", { name: "worst", grants });
+  return {
+    url: daemon.url,
+    key: result.key,
+    sockets: amount(4, 64),
+    atOnce: amount(10, 80),
+    requests: amount(100, Number.MAX_SAFE_INTEGER),
+    seed,
+    large: "large",
+    repositories,
+  };
+}
+
+function start(order: Starving): { readonly child: ChildProcess; readonly report: Promise<StarvingReport> } {
+  const path = join(import.meta.dirname, "../helpers/starving-process.ts");
+  const child = fork(path, [], { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const report = new Promise<StarvingReport>(resolve => child.once("message", (told: StarvingReport) => resolve(told)));
+  child.send(order);
+  return { child, report };
+}
+
+/** The most memory that the process has had since the last time this was asked; undefined where the system does not tell. */
+async function residentBytes({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  return 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
+}
+
+test.each(attacks)("S15 one key starves nobody: %s", async attack => {
+  // In full the daemon as it ships, else as it is in the sources now.
+  const command = torture ? repoconfCommand : join(projectFolder, "main/cli/repoconf.ts");
+  await using daemon = await spawnDaemon(undefined, undefined, [], command);
+  const owner = await connectClient(daemon.url, daemon.ownerKey);
+  const order = await prepare(daemon, owner);
+  const { child, report } = start({ ...order, attack });
+  let isOver = false;
+  void report.then(() => {
+    isOver = true;
+  });
+  let [asked, slowest, resident, lockedOut] = [0, 0, 0, 0];
+  try {
+    const end = performance.now() + attackTime;
+    while (!isOver && (!torture || performance.now() < end)) {
+      const began = performance.now();
+      expect((await owner.call("key/self")).errors).toEqual([]);
+      asked += 1;
+      slowest = Math.max(slowest, performance.now() - began);
+      resident = Math.max(resident, await residentBytes(daemon.process));
+      if (asked % 20 === 1) {
+        // And who comes anew gets in.
+        const another = await connectClient(daemon.url, daemon.ownerKey).catch(() => undefined);
+        if ((await another?.call("key/list"))?.errors.length !== 0) lockedOut += 1;
+        another?.socket.close();
+      }
+      await delay(amount(5, 50));
+    }
+    if (!isOver) child.send("end");
+    const told = await report;
+    // What it had under way is done with, and all is as it was.
+    await until(
+      async () => (await owner.call("daemon/status")).result.sockets === 1,
+      "the connections of the key to end",
+    );
+    const { errors } = await owner.call("config/set", { repo: "large", "svc.timeout": 77 });
+    const unexpected = Object.keys(told.errors).filter(
+      code => !["1007", "1103", "1107", "1109", "1110"].includes(code),
+    );
+    const isSlow = torture && slowest > mostMilliseconds;
+    const isLarge = torture && resident > mostBytes;
+    const note =
+      `${attack}: ${told.answered} answers, ${told.opened} connections; the owner's key/self after ${Math.round(slowest)} ms at most, ` +
+      `${Math.round(resident / 1024 ** 2)} MiB at most`;
+    reportPromise({ row: "S15", tried: asked, failed: Number(isSlow) + Number(isLarge) + lockedOut, note });
+    expect({ lockedOut, unexpected, errors }, note).toEqual({ lockedOut: 0, unexpected: [], errors: [] });
+    expect(asked).toBeGreaterThan(1);
+    expect(told.answered).toBeGreaterThan(0);
+    expect({ isSlow, isLarge }, note).toEqual({ isSlow: false, isLarge: false });
+  } finally {
+    child.kill("SIGKILL");
+    owner.socket.close();
+  }
+});
