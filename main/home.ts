@@ -15,6 +15,8 @@ export interface Home {
   readonly settingsFile: string;
   readonly indexFile: string;
   readonly logFile: string;
+  /** What was refused, and what became of keys. */
+  readonly auditFile: string;
   readonly restoreFile: string;
   readonly repositorySchemaFile: string;
   readonly repositories: string;
@@ -50,6 +52,7 @@ export function homeAt(folder: string): Home {
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
     logFile: at("daemon.log"),
+    auditFile: at("audit.log"),
     restoreFile: at("restore.json"),
     repositorySchemaFile: at("repository.schema.json"),
     repositories: at("repos"),

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, fchmodSync, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 
 /**
  * A log file that is put aside as `<file>.1` when it has grown to `maximumBytes`. What was put aside before is gone then, so
- * that a log takes at most twice that. Written at once, line by line, so that the last words before a crash are there.
+ * that a log takes at most twice that. Written at once, line by line, so that the last words before a crash are there. For its
+ * owner alone; a link in its place is not followed.
  */
 export class RotatingLog {
   readonly #path: string;
@@ -13,7 +14,7 @@ export class RotatingLog {
   constructor(path: string, maximumBytes: number) {
     this.#path = path;
     this.#maximumBytes = maximumBytes;
-    this.#handle = openSync(path, "a", 0o600);
+    this.#handle = openPrivate(path);
     this.#bytes = fstatSync(this.#handle).size;
   }
 
@@ -24,6 +25,12 @@ export class RotatingLog {
     } catch {
       // There is no other place to say it.
     }
+  }
+
+  /** What is written afterwards is lost. */
+  close(): void {
+    closeSync(this.#handle);
+    this.#handle = -1;
   }
 
   #append(line: string): void {
@@ -38,9 +45,17 @@ export class RotatingLog {
       // Where it cannot be put aside it grows on.
       return;
     }
-    const handle = openSync(this.#path, "a", 0o600);
+    const handle = openPrivate(this.#path);
     closeSync(this.#handle);
     this.#handle = handle;
     this.#bytes = 0;
   }
+}
+
+function openPrivate(path: string): number {
+  // Windows has no such flag, and links there need rights that few have.
+  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW = 0 } = constants;
+  const handle = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+  if (process.platform !== "win32") fchmodSync(handle, 0o600);
+  return handle;
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { splitConfigPath } from "../shared/config-path.ts";
 import type { ScreenLink } from "../shared/shell-bridge.ts";
 import { AddRepository } from "./dialogs/add-repository.tsx";
+import { SignOut } from "./dialogs/sign-out.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { NoSession } from "./no-session.tsx";
 import { Notices } from "./page/notices.tsx";
@@ -47,6 +48,8 @@ export function App() {
           <button type="button" className="button" onClick={() => setAdding(true)}>
             Add a repository
           </button>
+          {/* The desktop app's session is the app's own. */}
+          {shell === undefined && <SignOut />}
         </span>
       </header>
       <nav className="side" aria-label="Repositories and fields">

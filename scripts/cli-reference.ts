@@ -43,7 +43,13 @@ text as it stands: \`svc.default_port=8080\` is the text "8080". Anywhere else i
 **Output.** On a terminal: tables with a header. In a pipe: a line for each, its cells parted by tabs, no header. With
 \`--json\`: one JSON value, for programs; the other forms may change. Colours are for terminals, and \`NO_COLOR=1\` turns
 them off. Results go to standard output, all else to standard error, which stays empty when all is well. Masked values
-(those of \`svc.envvars\`) show in full with \`--reveal\`, with \`--json\`, in \`get\` and in \`export\`.
+(those of \`svc.envvars\`) show in full with \`--reveal\`, with \`--json\`, in \`get\` and in \`export\`. Values that no schema
+describes are treated as masked ones: their schema may be gone, broken, or not read yet.
+
+Control characters, escape sequences and marks that turn the direction of text are shown as JSON writes them, \`\\u001b\` or
+\`\\u202e\`, wherever a name, a value, a reason or a message holds them; in \`--json\` too, which stays the same JSON. \`get\` and
+\`export\` give values as they are to a pipe or a file, and show them like that on a terminal. A link to the screen is printed on
+a terminal only, or where \`ui --print\` asks for it.
 
 **Exit codes.**
 

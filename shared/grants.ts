@@ -4,7 +4,7 @@ export type Right = "read" | "write";
 export interface Grant {
   /** `"*"` for every repository, else ids. */
   readonly repos: "*" | readonly string[];
-  /** `"*"`, `"svc.*"`, `"svc.proxy_*"` or `"svc.timeout"`: a `*` stands only at the end. */
+  /** `"*"`, `"svc.*"`, `"svc.proxy_*"` or `"svc.timeout"`: a `*` stands only at the end, and behind a scope's whole name. */
   readonly fields: readonly string[];
   readonly right: Right;
 }
@@ -23,7 +23,14 @@ function coversRight(grant: Grant, right: Right): boolean {
 }
 
 function patternCovers(pattern: string, path: string): boolean {
-  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : pattern === path;
+  if (!pattern.endsWith("*")) return pattern === path;
+  const start = pattern.slice(0, -1);
+  return path.startsWith(isOpenScope(pattern) ? `${start}.` : start);
+}
+
+/** `svc*`: not every scope whose name begins so, of which more may come, but `svc.*`. Keys of before may bear it; none is made. */
+export function isOpenScope(pattern: string): boolean {
+  return pattern.length > 1 && pattern.endsWith("*") && !pattern.includes(".");
 }
 
 /** Whether the grants give the right on one field (`<scope>.<field>`) of one repository. */

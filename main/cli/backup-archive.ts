@@ -13,7 +13,7 @@ import { systemErrorCode } from "../files/file-system.ts";
 import { parseJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
 import { CommandError } from "./exit-codes.ts";
-import { visible } from "./terminal.ts";
+import { showProgress, visible } from "./terminal.ts";
 
 const singleFiles = ["format", "settings.json"];
 const manifestName = "manifest.json";
@@ -96,7 +96,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   await reading(file, () => list({ file, strict: true, onReadEntry: look }));
   if (problems.length > 0) {
     const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
-    throw new CommandError([`${file} is no backup that can be restored:`, ...shown].join("\n  "));
+    throw new CommandError([`${file} is no backup that can be restored:`, ...shown].join("\n"));
   }
   const { format, createdAt } = parseManifest(texts.get(manifestName), file);
   refuseNewerFormat(format, file);
@@ -334,9 +334,4 @@ async function reading(file: string, read: () => Promise<void>): Promise<void> {
 
 export function countOf(repositories: number): string {
   return repositories === 1 ? "1 repository" : `${repositories} repositories`;
-}
-
-/** One line that is written over, for people who wait. */
-export function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }

@@ -13,9 +13,9 @@ import {
 } from "../daemon/restore.ts";
 import { markCopied } from "../daemon/store/log/file-log.ts";
 import type { Home } from "../home.ts";
-import { checkArchive, countOf, extractArchive, showProgress } from "./backup-archive.ts";
+import { checkArchive, countOf, extractArchive } from "./backup-archive.ts";
 import { CommandError } from "./exit-codes.ts";
-import { confirm, print } from "./terminal.ts";
+import { confirm, print, showProgress } from "./terminal.ts";
 
 /**
  * Puts a backup in place of what is in the home, which is kept in `before-restore-<time>/`; the home's keys stay. Throws

@@ -40,9 +40,9 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
 }
 
 async function saveHome(home: Home, file: string, force: boolean): Promise<void> {
-  const { countOf, showProgress, writeArchive } = await import("./backup-archive.ts");
+  const { countOf, writeArchive } = await import("./backup-archive.ts");
   const { makeOutputFile } = await import("./output-file.ts");
-  const { print, printNote, visible } = await import("./terminal.ts");
+  const { print, printNote, showProgress } = await import("./terminal.ts");
   const { isRestoreUnderway } = await import("../daemon/restore.ts");
   if (await isRestoreUnderway(home)) {
     const { CommandError } = await import("./exit-codes.ts");
@@ -55,8 +55,8 @@ async function saveHome(home: Home, file: string, force: boolean): Promise<void>
     print(`Saved ${countOf(repositories)} of ${home.folder} in ${file}. API keys are not in it.`);
     if (inTree.length > 0) {
       const values = "Of in-tree repositories only the history is in it: their values stand in their work trees";
-      print(`${values} (${inTree.map(visible).join(", ")}).`);
+      print(`${values} (${inTree.join(", ")}).`);
     }
-    if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.map(visible).join(", ")}`);
+    if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.join(", ")}`);
   });
 }

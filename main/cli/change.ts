@@ -86,7 +86,7 @@ async function printChange(
   for (const [scope, values] of Object.entries(config)) {
     for (const [field, { value }] of Object.entries(values)) {
       const path = joinConfigPath(scope, field);
-      const shown = visible(showValue(value, fields.get(path), false));
+      const shown = showValue(value, fields.get(path), false);
       const mark = stored !== undefined && configValue(stored, scope, field) === undefined ? " (default)" : "";
       print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}${mark}`);
     }
@@ -101,5 +101,5 @@ export async function throwRefusal(client: RepoconfClient, reply: Reply): Promis
   const errors = await Promise.all(reply.errors.map(entry => withSuggestion(client, new RequestError(entry, reply))));
   const [first, second] = errors;
   if (second === undefined) throw first;
-  throw new CommandError(errors.map(describeError).join("\n  "), exitCodeOf(first));
+  throw new CommandError(errors.map(describeError).map(visible).join("\n"), exitCodeOf(first));
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Argument, type Command, type Option } from "commander";
 import { scripts } from "./completion-scripts.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { print } from "./terminal.ts";
+import { allPrinted, print, visible } from "./terminal.ts";
 
 const installation = `print a script that completes commands, options, fields and repositories in your shell
 
@@ -26,7 +26,7 @@ export function addCompletionCommand(program: Command): void {
     .addArgument(shell)
     .summary("print a script that completes commands in your shell")
     .description(installation)
-    .action((name: keyof typeof scripts) => print(scripts[name]));
+    .action((name: keyof typeof scripts) => print(...scripts[name].trimEnd().split("\n")));
   program
     .command("complete", { hidden: true })
     .argument("[words...]", "what was typed after the command's name; the last one is to be completed")
@@ -39,9 +39,10 @@ async function complete(program: Command, words: readonly string[]): Promise<nev
     findCandidates(program, words).catch(() => []),
     delay<string[]>(daemonTimeout, []),
   ]);
-  const printable = candidates.filter(candidate => !/\p{Cc}/u.test(candidate));
+  // What had to be shown in another way would be no good as an argument.
+  print(...candidates.filter(candidate => visible(candidate) === candidate));
   // A daemon that does not answer must not keep the shell waiting, so no connection is waited for.
-  await new Promise(resolve => process.stdout.write(printable.map(candidate => `${candidate}\n`).join(""), resolve));
+  await allPrinted();
   process.exit(exitCodes.done);
 }
 

@@ -4,6 +4,7 @@ import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
 import { screenFolder } from "./screen-folder.ts";
+import { isTerminal, print, visibleLines } from "./terminal.ts";
 
 interface DaemonCommandOptions {
   readonly home?: string;
@@ -51,7 +52,11 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   const stream = background
     ? new RotatingLog(homeAt(home).logFile, logFileBytes)
     : pino.destination({ fd: 2, sync: true });
-  const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  const logger = pino(
+    { level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    // It quotes files and names, and is read on terminals.
+    { write: line => void stream.write(visibleLines(line)) },
+  );
   const { promise: stopAsked, resolve: stop } = Promise.withResolvers<void>();
   const daemon = await createDaemon({
     home,
@@ -70,7 +75,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
   try {
     process.once("SIGINT", stop);
     process.once("SIGTERM", stop);
-    process.stdout.write(greeting(daemon, version, homeFolder(undefined, {}), background));
+    print(...greeting(daemon, version, homeFolder(undefined, {})));
     await stopAsked;
   } finally {
     await daemon.close();
@@ -95,22 +100,23 @@ interface Greeted {
   createLink(lifetime: number): string;
 }
 
-function greeting(daemon: Greeted, version: string, defaultHome: string, background: boolean): string {
+function greeting(daemon: Greeted, version: string, defaultHome: string): string[] {
   const { url, home, otherPort } = daemon;
   // npx finds the command only in the project's own folder, which is where npm runs its scripts.
   const fromProject = process.env["npm_lifecycle_event"] === "start";
   const command = fromProject ? "npx repoconf" : "repoconf";
   const option = home.folder === defaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
-  const lines = [
+  // Anywhere but on a terminal it would be kept for others to read: in a log, or in the system's journal.
+  const screen = isTerminal()
+    ? `${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`
+    : `${command} ui${option}`;
+  return [
     `Repoconf ${version} is running. Ctrl+C stops it.`,
     "",
     `  URL    ${url}${otherPort ? "   (the preferred port was taken)" : ""}`,
     `  Home   ${home.folder}`,
     `  Key    ${home.ownerKeyFile}`,
-    // Nobody reads what a daemon in the background prints.
-    ...(background
-      ? []
-      : [`  Screen ${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`]),
+    `  Screen ${screen}`,
     "",
     `Try it in another terminal, in ${fromProject ? "this folder" : "the folder of a git repository"}:`,
     `  ${command} repo add${option}`,
@@ -118,5 +124,4 @@ function greeting(daemon: Greeted, version: string, defaultHome: string, backgro
     `  ${command} list${option}`,
     "",
   ];
-  return `${lines.join("\n")}\n`;
 }

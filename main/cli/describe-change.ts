@@ -2,7 +2,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { FieldChange, HistoryEntry } from "../../shared/protocol.ts";
 import { type Fields, showValue } from "./fields.ts";
-import { style, visible } from "./terminal.ts";
+import { style } from "./terminal.ts";
 
 export interface DescribeOptions {
   readonly fields: Fields;
@@ -15,8 +15,8 @@ export const forgottenMark = "(forgotten)";
 /** A change in lines for people, as `watch` and `history` print it; `name` is the repository's, where several are told of. */
 export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
   const { revision, time, reason, changes, source, field } = change;
-  const of = name === undefined ? "" : `${visible(name)}  `;
-  const why = reason === undefined ? "" : `: ${visible(reason)}`;
+  const of = name === undefined ? "" : `${name}  `;
+  const why = reason === undefined ? "" : `: ${reason}`;
   const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}  ${describeAuthor(change)}${why}`;
   if (source === "forget") return [head, `  ${field}: its older values were forgotten`];
   const lines = Object.entries(changes).flatMap(([scope, values]) =>
@@ -34,13 +34,13 @@ export function describeAuthor({
   // A key may bear any name, also "file".
   if (source === "file") return revision === 1 ? "from the file as it was found" : "by hand";
   if (source === "merge") return "by hand, merged with sets made at the same time";
-  return `by ${visible(actor)} (${source})`;
+  return `by ${actor} (${source})`;
 }
 
 function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {
   const { value, previous, stored, forgotten } = change;
   const schema = fields.get(path);
-  const show = (shown: JsonValue) => visible(showValue(shown, schema, reveal));
+  const show = (shown: JsonValue) => showValue(shown, schema, reveal);
   const mark = stored ? "" : " (default)";
   if (forgotten) return `  ${path}: ${forgottenMark} -> ${value === null ? forgottenMark : `${show(value)}${mark}`}`;
   if (sameJson(value, previous)) {

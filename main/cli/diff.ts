@@ -136,13 +136,13 @@ async function printDifferences(
 ): Promise<void> {
   const { listFields, showValue } = await import("./fields.ts");
   const { forgottenMark, showDifference } = await import("./describe-change.ts");
-  const { isTerminal, print, printNote, style, visible } = await import("./terminal.ts");
+  const { isTerminal, print, printNote, style } = await import("./terminal.ts");
   const fields = await listFields(client);
   // Every field has a value at every revision, but for those that were made to be forgotten.
   const unknown =
     from.repo !== to.repo ? [] : [...fields.keys()].filter(path => !isKnown(from, path) && !isKnown(to, path));
   if (isTerminal()) {
-    const place = ({ repo, name, revision }: Side) => `${visible(name)} (${repo}), revision ${revision}`;
+    const place = ({ repo, name, revision }: Side) => `${name} (${repo}), revision ${revision}`;
     const [left, right] = [place(from), from.repo === to.repo ? `revision ${to.revision}` : place(to)];
     print(style("dim", `${left} -> ${right}`));
     if (differences.length === 0) print("No difference.");
@@ -151,7 +151,7 @@ async function printDifferences(
     const show = (side: SideValue | null) =>
       side === null
         ? forgottenMark
-        : `${visible(showValue(side.value, fields.get(field), reveal === true))}${side.stored ? "" : " (default)"}`;
+        : `${showValue(side.value, fields.get(field), reveal === true)}${side.stored ? "" : " (default)"}`;
     print(`${field}: ${showDifference(show(before), show(after))}`);
   }
   if (unknown.length > 0) printNote(`Not compared, as both values were forgotten: ${unknown.join(", ")}`);

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
 import type { Finding } from "./doctor/finding.ts";
 import { exitCodes } from "./exit-codes.ts";
+import { isTerminal, print, printJson, printTable, showProgress, style } from "./terminal.ts";
 
 interface DoctorOptions extends OutputOptions {
   readonly home?: string;
@@ -23,7 +24,6 @@ export function addDoctorCommand(program: Command): void {
 }
 
 async function doctor(options: DoctorOptions): Promise<void> {
-  const { print, printJson } = await import("./terminal.ts");
   if (options.rewrite !== undefined) {
     const { rewriteRepository } = await import("./doctor/rewrite.ts");
     const done = await rewriteRepository(options.rewrite, options);
@@ -74,7 +74,7 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
     running: daemon.held,
     onProgress: (done, all) => onProgress(done, all, "journals"),
   });
-  progress("");
+  showProgress("");
   const watching = await checkWatching(home, treeFolders);
   const refusals = served === undefined ? [] : daemonCheck.checkRefusals(served);
   const merges = served === undefined ? [] : daemonCheck.checkMerges(home, served);
@@ -83,24 +83,18 @@ async function examine(options: DoctorOptions): Promise<Finding[]> {
 }
 
 function onProgress(done: number, all: number, what: string): void {
-  if (done % 100 === 0) progress(`${done} of ${all} ${what}`);
-}
-
-/** One line that is written over, for people who wait. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+  if (done % 100 === 0) showProgress(`${done} of ${all} ${what}`);
 }
 
 async function printFindings(findings: readonly Finding[], problems: number, notes: number): Promise<void> {
-  const { isTerminal, print, printTable, style, visible } = await import("./terminal.ts");
   const { counted } = await import("./doctor/finding.ts");
   const colours = { good: "green", note: "yellow", problem: "red" } as const;
   if (isTerminal()) {
     const indent = " ".repeat(9);
     for (const finding of findings) {
       const { check, result, action } = finding;
-      print(`${style(colours[result], result.padEnd(7))}  ${style("bold", check)}  ${visible(sentence(finding))}`);
-      if (action !== undefined) print(`${indent}${visible(action)}`);
+      print(`${style(colours[result], result.padEnd(7))}  ${style("bold", check)}  ${sentence(finding)}`);
+      if (action !== undefined) print(`${indent}${action}`);
     }
   } else {
     const rows = findings.map(finding => [finding.result, finding.check, sentence(finding), finding.action ?? ""]);

@@ -28,7 +28,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, showValue, withSuggestion } = await import("./fields.ts");
   const { describeAuthor } = await import("./describe-change.ts");
-  const { print, printJson, visible } = await import("./terminal.ts");
+  const { print, printJson } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const explanation = await client.run("config/explain", { repo: repository.id, field }).catch(async error => {
@@ -36,9 +36,9 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     });
     if (options.json) return printJson(explanation);
     const schema = (await listFields(client)).get(field);
-    const show = (value: Explanation["value"]) => visible(showValue(value, schema, options.reveal === true));
+    const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
     print(`${field} = ${show(explanation.value)}`);
-    print(`  in          ${visible(repository.name)} (${repository.id}), revision ${repository.revision}`);
+    print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
     print(`  comes from  ${describeOrigin(explanation)}`);
     print(`  default     ${show(explanation.default)}`);
     const { revision, time, actor, source, reason } = explanation;
@@ -47,10 +47,9 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     } else {
       print(`  changed     ${time}, revision ${revision}, ${describeAuthor({ revision, actor, source })}`);
     }
-    if (reason !== undefined) print(`  reason      ${visible(reason)}`);
+    if (reason !== undefined) print(`  reason      ${reason}`);
     for (const problem of repository.health) {
-      if (problem.field === undefined || problem.field === field)
-        print(`  problem     ${visible(describeProblem(problem))}`);
+      if (problem.field === undefined || problem.field === field) print(`  problem     ${describeProblem(problem)}`);
     }
   });
 }

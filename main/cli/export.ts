@@ -44,7 +44,7 @@ export function formatOfFile(file: string): ValuesFormat {
 async function exportValues(options: ExportOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
-  const { isTerminal, printNote } = await import("./terminal.ts");
+  const { isTerminal, printNote, printValue } = await import("./terminal.ts");
   const { output, allFields = false, force = false } = options;
   const format = options.format ?? (output === undefined ? "json" : formatOfFile(output));
   await withSession(options, async ({ client }) => {
@@ -54,11 +54,10 @@ async function exportValues(options: ExportOptions): Promise<void> {
       [...configEntries(config)].map(({ scope, field, value }) => [joinConfigPath(scope, field), value]),
     );
     const text = format === "json" ? `${JSON.stringify(config, null, 2)}\n` : await environmentText();
-    if (output === undefined) process.stdout.write(text);
-    else {
+    if (output !== undefined) {
       const { makeOutputFile } = await import("./output-file.ts");
       await makeOutputFile(output, force, file => writeFile(file, text, { mode: 0o600, flag: "wx" }));
-    }
+    } else if (text !== "") printValue(text);
     if (isTerminal() && (output !== undefined || values.size === 0)) {
       const count = `${values.size} ${values.size === 1 ? "field" : "fields"} of ${name}`;
       const hint = values.size === 0 ? " Nothing is stored; with --all-fields the defaults are exported too." : "";
@@ -72,7 +71,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
       const { text: lines, problems } = formatEnvironment(values, await listFields(client));
       if (problems.length === 0) return lines;
       const message = `${name} cannot be exported as env; JSON can hold it: --format json`;
-      throw new CommandError([message, ...problems].join("\n  "), exitCodes.refused);
+      throw new CommandError([message, ...problems].join("\n"), exitCodes.refused);
     }
   });
 }

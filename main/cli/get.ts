@@ -30,13 +30,13 @@ async function get(field: string, options: GetOptions): Promise<void> {
   const { chooseRepository } = await import("./repositories.ts");
   const { rawValue } = await import("./fields.ts");
   const { readConfig } = await import("./read-config.ts");
-  const { print, printJson } = await import("./terminal.ts");
+  const { printJson, printValue } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, options.repo);
     const { config, revision } = await readConfig(client, { repo: id, field });
     for (const { value } of configEntries(config)) {
       if (options.json) printJson(options.withRevision ? { revision, value } : value);
-      else print(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
+      else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
     }
   });
 }

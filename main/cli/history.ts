@@ -59,7 +59,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, withSuggestion } = await import("./fields.ts");
   const { describeChange } = await import("./describe-change.ts");
-  const { isTerminal, print, printJson, printNote, style, visible } = await import("./terminal.ts");
+  const { isTerminal, print, printJson, printNote, style } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const { entries, older, damage } = await readHistory(client, id, field, options).catch(async error => {
@@ -69,9 +69,9 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
       printJson(entries);
     } else {
       const fields = await listFields(client);
-      if (isTerminal()) print(style("dim", `${visible(name)} (${id})`));
+      if (isTerminal()) print(style("dim", `${name} (${id})`));
       for (const entry of entries) {
-        for (const line of describeChange(entry, { fields, reveal: options.reveal === true })) print(line);
+        print(...describeChange(entry, { fields, reveal: options.reveal === true }));
       }
       if (entries.length === 0 && damage === undefined) printNote("Nothing that is kept of the history tells of it.");
     }
@@ -127,7 +127,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, unknownField } = await import("./fields.ts");
-  const { confirm, print, printJson, printNote, visible } = await import("./terminal.ts");
+  const { confirm, print, printJson, printNote } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
@@ -137,9 +137,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
       if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
     }
     if (!options.yes) {
-      printNote(
-        `Every value of ${visible(field)} in the journal of ${visible(name)} (${id}) but the present one goes, for good.`,
-      );
+      printNote(`Every value of ${field} in the journal of ${name} (${id}) but the present one goes, for good.`);
       printNote(unreached);
       if (!(await confirm("Forget them?"))) {
         throw new CommandError("Nothing was forgotten. Say yes at the question, or give --yes.");
@@ -147,7 +145,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
     }
     await client.run("history/forget", { repo: id, field });
     if (options.json) return printJson({ repo: id, field });
-    print(`The older values of ${visible(field)} in ${visible(name)} are forgotten.`);
+    print(`The older values of ${field} in ${name} are forgotten.`);
     if (options.yes) print(unreached);
   });
 }

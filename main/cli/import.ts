@@ -109,7 +109,7 @@ async function refuseUnlessGood(
       ? exitCodes.refused
       : exitCodeOf(new RepoconfError(first.code, first.message, first));
   throw new CommandError(
-    [`Nothing was changed; ${file === "-" ? "standard input" : file} is refused:`, ...all.map(visible)].join("\n  "),
+    [`Nothing was changed; ${file === "-" ? "standard input" : file} is refused:`, ...all.map(visible)].join("\n"),
     code,
   );
 }
@@ -117,7 +117,7 @@ async function refuseUnlessGood(
 function printPreview(changes: readonly Change[], fields: Fields): void {
   for (const { field, previous, value } of changes) {
     const schema = fields.get(field);
-    const show = (shown: JsonValue) => visible(showValue(shown, schema, false));
+    const show = (shown: JsonValue) => showValue(shown, schema, false);
     const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
     const hidden = before === show(value) ? " (what is masked differs)" : "";
     print(`${field}: ${before} -> ${show(value)}${hidden}`);

@@ -43,7 +43,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
   const { listFields, showValue } = await import("./fields.ts");
   const { readConfig } = await import("./read-config.ts");
   const { forgottenMark } = await import("./describe-change.ts");
-  const { isTerminal, print, printJson, printTable, style, visible } = await import("./terminal.ts");
+  const { isTerminal, print, printJson, printTable, style } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const repository = await chooseRepository(client, options.repo);
     const part = wanted === undefined ? {} : wanted.includes(".") ? { field: wanted } : { scope: wanted };
@@ -68,7 +68,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
     for (const path of missing) rows.push([path, forgottenMark, ""]);
     const which =
       revision === undefined ? `revision ${read.revision}` : `revision ${revision} of ${repository.revision}`;
-    if (isTerminal()) print(style("dim", `${visible(repository.name)} (${repository.id}), ${which}`));
+    if (isTerminal()) print(style("dim", `${repository.name} (${repository.id}), ${which}`));
     printTable(["FIELD", "VALUE", "FROM"], rows);
   });
 }

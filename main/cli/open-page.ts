@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { readdir, stat, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, win32 } from "node:path";
 import type { Home } from "../home.ts";
 
 const pageName = /^open-[0-9a-f]{12}\.html$/;
@@ -17,13 +17,13 @@ const patience = 3_000;
 export async function openPage(home: Home, url: string): Promise<boolean> {
   await removeOldPages(home.temporary);
   const file = join(home.temporary, `open-${randomBytes(6).toString("hex")}.html`);
-  const [command, ...args] = opener(file);
+  const command = opener();
   if (command === undefined) return false;
   await writeFile(file, `<!doctype html><meta http-equiv="refresh" content="0; url=${url}"><title>Repoconf</title>\n`, {
     flag: "wx",
     mode: 0o600,
   });
-  const opened = await run(command, args);
+  const opened = await run(command, file);
   if (!opened) await unlink(file).catch(() => {});
   return opened;
 }
@@ -37,9 +37,10 @@ async function removeOldPages(folder: string): Promise<void> {
   }
 }
 
-function run(command: string, args: readonly string[]): Promise<boolean> {
+function run(command: string, file: string): Promise<boolean> {
   return new Promise(resolve => {
-    const child = spawn(command, args, { stdio: "ignore", detached: true });
+    // Elsewhere than in the current folder, which may be a cloned repository's: a relative PATH must not lead into that either.
+    const child = spawn(command, [file], { stdio: "ignore", detached: true, cwd: dirname(file) });
     const timer = setTimeout(() => resolve(true), patience);
     const end = (opened: boolean) => {
       clearTimeout(timer);
@@ -52,14 +53,21 @@ function run(command: string, args: readonly string[]): Promise<boolean> {
   });
 }
 
-function opener(file: string): string[] {
-  switch (process.platform) {
+/**
+ * The program that opens pages; undefined if there is none, or no display. By its full path where that is known: Windows looks
+ * for a bare name in the current folder first.
+ */
+export function opener(
+  platform: NodeJS.Platform = process.platform,
+  environment: { readonly [name: string]: string | undefined } = process.env,
+): string | undefined {
+  switch (platform) {
     case "darwin":
-      return ["open", file];
+      return "/usr/bin/open";
     case "win32":
-      return ["explorer.exe", file];
+      return win32.join(environment["SystemRoot"] || "C:\\Windows", "explorer.exe");
     default:
       // A terminal browser would take the terminal, and a machine without a display has none to show.
-      return process.env["DISPLAY"] || process.env["WAYLAND_DISPLAY"] ? ["xdg-open", file] : [];
+      return environment["DISPLAY"] || environment["WAYLAND_DISPLAY"] ? "xdg-open" : undefined;
   }
 }

@@ -3,6 +3,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { leadingOptions, takeLeadingOptions } from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
+import { allPrinted, commanderOutput, printFailure } from "./terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
@@ -51,6 +52,7 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     // After the command's name an option is the command's.
     .enablePositionalOptions()
     .optionsGroup("Options of most commands, before or after the command:")
+    .configureOutput(commanderOutput)
     .hook("preAction", takeLeadingOptions)
     .exitOverride();
   for (const option of leadingOptions()) program.addOption(option);
@@ -83,11 +85,11 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     } else {
-      process.stderr.write(`repoconf: ${describeError(error)}\n`);
+      printFailure(describeError(error));
       process.exitCode = exitCodeOf(error);
     }
   }
   // All is done and said once it is written; the farewell of a connection is nothing to wait for.
-  for (const stream of [process.stdout, process.stderr]) await new Promise(resolve => stream.write("", resolve));
+  await allPrinted();
   process.exit();
 }

@@ -8,7 +8,7 @@ import { findWorkTree } from "../git.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 import { CommandError } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
-import { confirm, print, printJson, printNote, printTable, visible } from "./terminal.ts";
+import { confirm, print, printJson, printNote, printTable, showProgress } from "./terminal.ts";
 
 interface AddOptions extends SessionOptions, OutputOptions {
   readonly name?: string;
@@ -76,10 +76,10 @@ async function existingFolder(named: string): Promise<string> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error) && found.isDirectory()) return realpath(path);
   const why = !(found instanceof Error)
-    ? `${visible(path)} is a file, not a folder.`
+    ? `${path} is a file, not a folder.`
     : found.code === "ENOENT"
-      ? `There is no folder ${visible(path)}.`
-      : `${visible(path)} cannot be read: ${found.message}.`;
+      ? `There is no folder ${path}.`
+      : `${path} cannot be read: ${found.message}.`;
   throw new CommandError(why);
 }
 
@@ -98,13 +98,13 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   const found: string[] = [];
   const root = await existingFolder(folder);
   for await (const path of findWorkTreesBelow(root, count =>
-    progress(`${count} folders looked at, ${found.length} found`),
+    showProgress(`${count} folders looked at, ${found.length} found`),
   )) {
     if (!known.has(path)) found.push(path);
   }
-  progress("");
+  showProgress("");
   if (found.length === 0) return printNote(`No work tree below ${root} that is not there already.`);
-  for (const path of found) printNote(`  ${path}`);
+  printNote(...found.map(path => `  ${path}`));
   if (!options.yes && !(await confirm(`Add these ${found.length}?`))) {
     throw new CommandError("Nothing was added. Say yes at the question, or give --yes.");
   }
@@ -121,11 +121,6 @@ async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEnt
   const { showAndAsk } = await import("./trust.ts");
   print("Its file brings values that run as commands:");
   await showAndAsk(client, await client.run("trust/list", { repo: id }));
-}
-
-/** One line that is written over, for people who wait. */
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }
 
 async function list(options: SessionOptions & OutputOptions): Promise<void> {
@@ -161,7 +156,7 @@ async function move(named: string, folder: string | undefined, options: SessionO
     const path = folder === undefined ? await workTreeHere(`move ${id}`) : await existingFolder(folder);
     const entry = await client.run("repo/update", { repo: id, path });
     if (options.json) printJson(entry);
-    else print(`${visible(entry.name)} (${id}) is in ${visible(path)} now.`);
+    else print(`${entry.name} (${id}) is in ${path} now.`);
   });
 }
 

@@ -14,7 +14,7 @@ const mostNamed = 5;
 async function status(options: Omit<SessionOptions, "start"> & OutputOptions): Promise<void> {
   const { describeRefusals } = await import("./refusals.ts");
   const { withSession } = await import("./session.ts");
-  const { print, printJson, visible } = await import("./terminal.ts");
+  const { print, printJson } = await import("./terminal.ts");
   await withSession({ ...options, start: false }, async ({ client }) => {
     const found = await client.run("daemon/status", {});
     if (options.json) return printJson(found);
@@ -35,7 +35,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["turned away", refused === "" ? undefined : `${refused}; the daemon's log names each`],
     ];
     for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
-    for (const problem of problems ?? []) print(`problem       ${visible(problem)}`);
+    for (const problem of problems ?? []) print(`problem       ${problem}`);
     if (named.length > 0)
       print(`problem       in the configuration of ${named.join(", ")}; see what, and what to do: repoconf doctor`);
   });

@@ -100,7 +100,7 @@ function quoted(argument: string): string {
 
 async function systemctl(...args: readonly string[]): Promise<string> {
   try {
-    return (await promisify(execFile)("systemctl", args)).stdout;
+    return (await promisify(execFile)("systemctl", args, { cwd: "/" })).stdout;
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT")
       throw new CommandError(

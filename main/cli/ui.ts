@@ -14,19 +14,20 @@ export function addUiCommand(program: Command): void {
 }
 
 async function ui(options: UiOptions): Promise<void> {
-  const [{ withSession }, { print }, { openPage }] = await Promise.all([
+  const [{ withSession }, { isTerminal, print }, { openPage }, { CommandError }] = await Promise.all([
     import("./session.ts"),
     import("./terminal.ts"),
     import("./open-page.ts"),
+    import("./exit-codes.ts"),
   ]);
   await withSession(options, async ({ client, home }) => {
     const { url } = await client.run("session/link", {});
     if (options.print) return print(url);
     const opened = await openPage(home, url);
-    print(
-      opened
-        ? "The screen opens in your browser."
-        : `No browser could be opened. Open this link, within a minute:\n${url}`,
-    );
+    if (opened) return print("The screen opens in your browser.");
+    // Elsewhere it could end up in a log that others read; --print is for those who want it there.
+    if (!isTerminal())
+      throw new CommandError("No browser could be opened. For a link to open by hand: repoconf ui --print");
+    print("No browser could be opened. Open this link, within a minute:", url);
   });
 }

@@ -12,7 +12,7 @@ import {
 import { type DescribeOptions, describeChange } from "./describe-change.ts";
 import { CommandError } from "./exit-codes.ts";
 import { listFields } from "./fields.ts";
-import { print, printNote, visible } from "./terminal.ts";
+import { print, printJson, printNote } from "./terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly all?: boolean;
@@ -36,23 +36,26 @@ async function watch(options: WatchOptions): Promise<void> {
   const { chooseRepository } = await import("./repositories.ts");
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
-    const fields = await listFields(client);
+    let fields = await listFields(client);
     const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
     // Whoever reads our output may leave first, as head does.
     process.stdout.once("error", () => stop.abort());
-    const what = repository === undefined ? "all repositories" : `${visible(repository.name)} (${repository.id})`;
+    const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
     for await (const received of client.watchEverything({ signal: stop.signal })) {
+      // Until its schema is read again, nothing of a scope shows.
+      if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
+        fields = await listFields(client).catch(() => new Map());
       const message = repository === undefined ? received : narrow(received, repository.id);
       if (message === undefined) continue;
       const [resource, event, payload] = message;
       if (message[0] === "repo") names.set(message[2].id, message[2].name);
-      if (options.json) print(JSON.stringify({ resource, event, payload }));
-      else for (const line of describe(message, names, { fields, reveal: options.reveal === true })) print(line);
+      if (options.json) printJson({ resource, event, payload }, 0);
+      else print(...describe(message, names, { fields, reveal: options.reveal === true }));
       if (repository !== undefined && resource === "repo" && event === "removed") {
-        throw new CommandError(`${visible(repository.name)} was removed, so there is nothing more to watch.`);
+        throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
       }
     }
   });
@@ -74,14 +77,14 @@ function narrow(message: WatchMessage, id: string): WatchMessage | undefined {
 }
 
 function describe(message: WatchMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
-  const nameOf = (id: string) => visible(names.get(id) ?? id);
+  const nameOf = (id: string) => names.get(id) ?? id;
   switch (message[0]) {
     case "config":
       return describeChange(message[2], options, nameOf(message[2].repo));
     case "repo": {
       const [, event, { id, name, health }] = message;
-      const who = `${visible(name)} (${id})`;
-      const problems = health.map(problem => `  ${visible(describeProblem(problem))}`);
+      const who = `${name} (${id})`;
+      const problems = health.map(problem => `  ${describeProblem(problem)}`);
       if (event !== "health") return [`${now()}  ${who}: ${event}`];
       return [`${now()}  ${who}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems];
     }

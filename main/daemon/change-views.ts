@@ -1,22 +1,32 @@
 import { type Config, configValue } from "../../shared/config.ts";
-import { type ConfigPath, joinConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import { allows } from "../../shared/grants.ts";
 import type { ConfigChanged, FieldChange, HistoryEntry } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "./store/store.ts";
 
-/** A change as the caller may see it; undefined if it touches nothing that the caller may read. */
+/**
+ * A change, of one field (`path`) or of all, as the caller may see it; undefined if it touches nothing that the caller may read.
+ * Its reason may speak of every field that it changed, so only who may read them all is told.
+ */
 export function viewChange(
   caller: Caller,
   repo: string,
   change: RecordedChange,
   defaults: Config,
+  path?: string,
 ): ConfigChanged | undefined {
   const { revision, time, actor, source, reason } = change;
   const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
   let visible = false;
+  let whole = true;
   for (const { scope, field, before, after, forgotten } of change.changes) {
-    if (!allows(caller.grants, "read", repo, joinConfigPath(scope, field))) continue;
+    const changed = joinConfigPath(scope, field);
+    if (!allows(caller.grants, "read", repo, changed)) {
+      whole = false;
+      continue;
+    }
+    if ((path ?? changed) !== changed) continue;
     const fallback = configValue(defaults, scope, field) ?? null;
     let fields = changes[scope];
     if (fields === undefined) {
@@ -30,7 +40,7 @@ export function viewChange(
   }
   if (!visible) return undefined;
   const who = actorName(caller, actor);
-  return { repo, revision, time, actor: who, source, ...(reason !== undefined && { reason }), changes };
+  return { repo, revision, time, actor: who, source, ...(whole && reason !== undefined && { reason }), changes };
 }
 
 /** What a record of the history tells the caller, of one field or of all; undefined if nothing that it may read. */
@@ -47,9 +57,7 @@ export function viewRecord(
     if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
     return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
   }
-  const of = ({ scope, field }: ConfigPath) => path === undefined || joinConfigPath(scope, field) === path;
   // A revision that changed nothing begins the history of a repository without values.
-  const changes = record.changes.filter(of);
   if (record.changes.length === 0 && path === undefined)
     return {
       revision: record.revision,
@@ -58,7 +66,7 @@ export function viewRecord(
       source: record.source,
       changes: {},
     };
-  const seen = viewChange(caller, repo, { ...record, changes }, defaults);
+  const seen = viewChange(caller, repo, record, defaults, path);
   if (seen === undefined) return undefined;
   const { repo: _, ...entry } = seen;
   return entry;

@@ -51,6 +51,7 @@ export class ConfigService {
   /** Spec 4.1; `isShared`: the configuration is the same object for all who see the same. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
   async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
     const { repo, revision } = request;
+    this.#assertVisible(caller, repo);
     const state = this.#store.peek(repo) ?? (await this.#store.read(repo));
     if (state === undefined) throw unknownRepository(repo);
     const readable = this.#views.readable(state, caller.grants);
@@ -190,7 +191,13 @@ export class ConfigService {
     }
   }
 
+  /** Before anything is read: how long that takes would tell a repository that the caller may not see from one that is not there. */
+  #assertVisible(caller: Caller, repo: string): void {
+    if (!this.canSee(caller, repo)) throw unknownRepository(repo);
+  }
+
   async #assertReadable(caller: Caller, repo: string, path: string | undefined): Promise<void> {
+    this.#assertVisible(caller, repo);
     const state = await this.#store.read(repo);
     const readable = state === undefined ? {} : this.#views.readable(state, caller.grants);
     if (Object.keys(readable).length === 0) throw unknownRepository(repo);

@@ -59,6 +59,8 @@ export interface ConnectionsOptions {
   signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
+  /** Somebody is in. */
+  onAccept(caller: Caller): void;
   /** How many clients there are, whenever that changes. */
   onCount(count: number): void;
 }
@@ -309,6 +311,7 @@ export class Connections {
     this.#connections.add(connection);
     seat.read(readingOf(socket.conn));
     socket.conn.on("data", ({ length }: { readonly length: number }) => seat.took(length));
+    this.#options.onAccept(caller);
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {
       this.#connections.delete(connection);

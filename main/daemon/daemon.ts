@@ -9,6 +9,8 @@ import { readEndpoint } from "../endpoint-file.ts";
 import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home.ts";
 import { identityProof } from "../identity.ts";
+import { RotatingLog } from "../rotating-log.ts";
+import { AuditLog } from "./audit-log.ts";
 import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
@@ -21,7 +23,7 @@ import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, 
 import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { KeyBudget } from "./key-budget.ts";
-import { Keys } from "./keys/keys.ts";
+import { Keys, UnauthorizedError } from "./keys/keys.ts";
 import { SessionCodes } from "./keys/session-codes.ts";
 import { localSocketPath } from "./local-socket.ts";
 import { type Lock, takeLock } from "./lock.ts";
@@ -48,6 +50,8 @@ import { TrustedValues } from "./store/trusted-values.ts";
 import { Yielding } from "./yielding.ts";
 
 export const preferredPort = 7420;
+/** The audit file and the one put aside take at most twice this. */
+const auditFileBytes = 5_000_000;
 
 export interface DaemonOptions {
   /** The home's folder, absolute. */
@@ -138,7 +142,9 @@ async function startDaemon(
   await scopeFiles.reload();
   await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
-  const keys = await Keys.open(home, clock, held.guard(realFileSystem));
+  const audit = openAudit(home, clock, problem);
+  resources.defer(() => audit?.close());
+  const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.idle());
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     problem(message, { error: String(error) }),
@@ -174,7 +180,10 @@ async function startDaemon(
   const budget = new KeyBudget();
 
   const refusals = new Map<string, number>();
-  const countRefusal = (cause: string) => refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
+  const countRefusal = (cause: string, keyId?: string) => {
+    refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
+    audit?.connectionRefused(cause, keyId);
+  };
   const metrics = new Metrics({
     version,
     startedAt,
@@ -254,10 +263,11 @@ async function startDaemon(
       onError: (error, operation) => {
         metrics.countError(error.code);
         if (error.code === 1500)
-          logger.error({ operation, error: error.cause }, "an operation failed in a way it should not");
+          logger.error({ operation, err: error.cause }, "an operation failed in a way it should not");
         else
           logger.debug({ operation, code: error.code, repo: error.repo, field: error.field }, errorNames[error.code]);
       },
+      onRefused: (caller, operation, { code }) => audit?.operationRefused(caller, operation, code),
     }),
   );
   const connections = new Connections({
@@ -273,8 +283,9 @@ async function startDaemon(
     signAsDaemon: text => sign(endpoint.instanceSecret, text),
     isValid: caller => keys.isValid(caller),
     onCount: count => watchIdleness(count),
+    onAccept: caller => keys.noteUse(caller),
     onRefusal: error => {
-      countRefusal(error.code === 1100 ? "key" : "limit");
+      countRefusal(error.code === 1100 ? "key" : "limit", error instanceof UnauthorizedError ? error.keyId : undefined);
       logger.warn(
         { code: error.code },
         error.code === 1100 ? "a connection without a valid key was refused" : error.message,
@@ -350,7 +361,9 @@ async function startDaemon(
   /** Whether the text is the owner's key, or that of a session of the owner's, and still good. */
   function isOwner(key: string): boolean {
     try {
-      return keys.authenticate(key).owner;
+      const caller = keys.authenticate(key);
+      keys.noteUse(caller);
+      return caller.owner;
     } catch (error) {
       if (error instanceof RepoconfError) return false;
       throw error;
@@ -390,6 +403,20 @@ async function startDaemon(
   const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
   const createLink = (lifetime: number) => linkOf(codes.create(lifetime));
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
+}
+
+/** Undefined where it cannot be written, which is told: the daemon is of use without it. */
+function openAudit(
+  home: Home,
+  clock: Clock,
+  onProblem: (message: string, context: object) => void,
+): AuditLog | undefined {
+  try {
+    return new AuditLog(new RotatingLog(home.auditFile, auditFileBytes), clock);
+  } catch (error) {
+    onProblem("audit.log cannot be written, so nothing is audited", { error: String(error) });
+    return undefined;
+  }
 }
 
 async function lockHome(home: Home): Promise<Lock> {

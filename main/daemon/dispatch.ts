@@ -9,6 +9,7 @@ import {
   type Reply,
 } from "../../shared/protocol.ts";
 import { argumentSchemas } from "./argument-schemas.ts";
+import { isRefusal } from "./audit-log.ts";
 import type { Caller } from "./caller.ts";
 import type { Connection } from "./connection.ts";
 import type { Gate } from "./gate.ts";
@@ -50,6 +51,8 @@ export interface DispatchOptions {
   authorize(caller: Caller): void;
   /** Every error that goes out, and what it was if it was a surprise. */
   onError(error: RepoconfError, operation: string): void;
+  /** Each request that a right was missing for, once; `operation` is one that there is, or "unknown". */
+  onRefused(caller: Caller, operation: string, error: RepoconfError): void;
 }
 
 export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
@@ -58,7 +61,7 @@ export type Dispatch = (message: readonly unknown[], connection: Connection) => 
  * From a message to its reply, always in the same steps: which operation, who asks, what with, run, reply. The one place
  * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
  */
-export function createDispatch({ operations, budget, gate, authorize, onError }: DispatchOptions): Dispatch {
+export function createDispatch({ operations, budget, gate, authorize, onError, onRefused }: DispatchOptions): Dispatch {
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
@@ -95,6 +98,13 @@ export function createDispatch({ operations, budget, gate, authorize, onError }:
     });
   }
 
+  function tell(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
+    for (const error of errors) onError(error, name);
+    const refusal = errors.find(error => isRefusal(error, caller));
+    // The name of an operation that is not there is whatever the client sent.
+    if (refusal !== undefined) onRefused(caller, isOperationName(name) ? name : "unknown", refusal);
+  }
+
   return async (message, connection) => {
     const last = message.at(-1);
     const callback = typeof last === "function" ? (last as (reply: Reply | PreparedReply) => void) : undefined;
@@ -102,14 +112,14 @@ export function createDispatch({ operations, budget, gate, authorize, onError }:
     const name = operationName(parts);
     try {
       const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
-      for (const error of found) onError(error, name);
+      tell(found, name, connection);
       const errors = found.map(error => error.toEntry());
       if (isShared && typeof result === "object" && result !== null)
         callback?.(replies.of(result, { ...rest, errors }));
       else callback?.({ result, ...rest, errors });
     } catch (thrown) {
       const error = toRepoconfError(thrown);
-      onError(error, name);
+      tell([error], name, connection);
       callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
     }
   };

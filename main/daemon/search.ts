@@ -43,7 +43,8 @@ export async function* searchConfig(
     for (const { scope, field, value } of configEntries(list?.config ?? {})) {
       if (turn.isOver) await turn.pass();
       const schema = scopes.field(scope, field)?.schema;
-      const masked = schema?.["x-masked"] === true;
+      // One whose schema is gone may be a masked one.
+      const masked = schema === undefined || schema["x-masked"] === true;
       const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : textsIn(value))];
       const candidate = texts.join("\n").toLowerCase();
       const own = query.words.length === 0 || query.words.some(word => candidate.includes(word));

@@ -17,6 +17,7 @@ export function FileView({ repo }: { readonly repo: string }) {
   const [other, setOther] = useState<FileText>();
   const [saving, setSaving] = useState(false);
   const [comparing, setComparing] = useState(false);
+  const [revealed, setRevealed] = useState(false);
   const current = useRef(draft);
   current.current = draft;
   useEffect(() => keepDraft(repo, draft), [repo, draft]);
@@ -77,11 +78,30 @@ export function FileView({ repo }: { readonly repo: string }) {
         </div>
       )}
       {comparing ? (
-        <Comparison left={servedText(repo)} leftTitle="The values in service" right={text} rightTitle="The file" />
+        <Comparison
+          left={servedText(repo)}
+          leftTitle="The values in service"
+          right={text}
+          rightTitle="The file"
+          revealed={revealed}
+        />
       ) : (
-        <TextEditor text={text} onChange={next => setDraft({ file, text: next })} onSave={() => void save(file)} />
+        <TextEditor
+          text={text}
+          revealed={revealed}
+          onChange={next => setDraft({ file, text: next })}
+          onSave={() => void save(file)}
+        />
       )}
       <p className="file-tools">
+        <button
+          type="button"
+          className="button button-quiet"
+          aria-pressed={revealed}
+          onClick={() => setRevealed(!revealed)}
+        >
+          {revealed ? "Hide masked values" : "Show masked values"}
+        </button>
         <button
           type="button"
           className="button button-quiet"

@@ -2,6 +2,7 @@ import { useEffect, useState } from "react";
 import type { Config } from "../../shared/config.ts";
 import { diffConfigs } from "../../shared/config-diff.ts";
 import { Modal } from "../dialogs/modal.tsx";
+import { unknownSchema } from "../page/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { messageOf } from "../state/saving.ts";
 import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
@@ -48,7 +49,7 @@ export function storedAt(repo: string, revision: number): Promise<Config> {
 export function diffRows(before: Config, after: Config, scopes: readonly ScopeEntry[]): DiffRow[] {
   return diffConfigs(before, after).map(difference => ({
     path: `${difference.scope}.${difference.field}`,
-    schema: findField(scopes, difference.scope, difference.field) ?? {},
+    schema: findField(scopes, difference.scope, difference.field) ?? unknownSchema,
     before: difference.before,
     after: difference.after,
   }));

@@ -3,6 +3,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { ago } from "../page/ago.ts";
+import { unknownSchema } from "../page/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
@@ -138,7 +139,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
     const rows: DiffRow[] = Object.entries(entry.changes).flatMap(([scope, fields]) =>
       Object.entries(fields).map(([name, { value, previous, stored, forgotten }]) => ({
         path: `${scope}.${name}`,
-        schema: findField(scopes, scope, name) ?? {},
+        schema: findField(scopes, scope, name) ?? unknownSchema,
         before: forgotten ? "(forgotten)" : previous,
         after: forgotten && value === null ? "(forgotten)" : stored ? value : (undefined as JsonValue | undefined),
       })),

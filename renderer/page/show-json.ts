@@ -5,6 +5,9 @@ import { maskValue, numberLabels } from "../../shared/scopes/value-text.ts";
 /** What stands for a masked value. */
 export const mask = "••••";
 
+/** Of a field whose schema is gone or broken: its values may be masked ones, so they do not show. */
+export const unknownSchema: ValueSchema = { "x-masked": true };
+
 /** A value in one line, as a person reads it; what is masked does not show. */
 export function showJson(value: JsonValue | undefined, schema: ValueSchema): string {
   if (value === undefined) return "";

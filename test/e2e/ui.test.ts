@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient, until } from "../helpers/daemon.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
-import { projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { onTerminal, projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 const builtScreen = resolve(projectFolder, "dist/screen");
 
@@ -99,6 +99,15 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     for (const secret of [code, (key ?? "").slice(22)]) expect(log).not.toContain(secret);
   });
 
+  test("starts nothing out of the current folder, also where the PATH leads there", async () => {
+    await using home = await makeCommandHome();
+    await makeOpener(home, "");
+    const opener = join(home.workFolder, "opener");
+    const environment = { PATH: `.:${process.env["PATH"] ?? ""}`, DISPLAY: ":99" };
+    await home.run(["ui"], { folder: opener, environment, nodeArguments: onTerminal });
+    expect((await readdir(opener)).sort()).toEqual(["xdg-open"]);
+  });
+
   test("does not wait for a browser that stays", async () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(
@@ -130,18 +139,27 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(home, ending ?? "");
     const environment = ending === undefined ? { ...opener.environment, ...noDisplay } : opener.environment;
-    const output = await home.succeed(["ui"], { environment });
+    const output = await home.succeed(["ui"], { environment, nodeArguments: onTerminal });
     expect(output).toContain("No browser could be opened");
     expect(await follow(linkIn(output))).toMatch(/^repoconf_/);
     expect((await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"))).toEqual([]);
     expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
   });
 
+  test("prints no link where its output is no terminal, and says how to get one", async () => {
+    await using home = await makeCommandHome();
+    const { code, output, errorOutput } = await home.run(["ui"], { environment: noDisplay });
+    expect(code).toBe(1);
+    expect(output).toBe("");
+    expect(errorOutput).toContain("repoconf ui --print");
+    expect(linkIn(errorOutput)).toBe("");
+  });
+
   test("starts a daemon if none runs, and with --no-start does not", async () => {
     await using home = await makeCommandHome();
     const refused = await home.run(["ui", "--no-start"], { environment: noDisplay });
     expect(refused.code).not.toBe(0);
-    expect((await home.run(["ui"], { environment: noDisplay })).code).toBe(0);
+    expect((await home.run(["ui"], { environment: noDisplay, nodeArguments: onTerminal })).code).toBe(0);
     expect((await home.endpoint()).pid).toBeGreaterThan(0);
   });
 });
@@ -170,7 +188,7 @@ describe("sessions on the command line", () => {
 describe("the link that repoconf daemon prints", () => {
   test("makes one session, which goes on after a restart; neither its code nor its key is in the log", async () => {
     await using home = await makeCommandHome();
-    const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder);
+    const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder, onTerminal);
     const link = linkIn(first.output());
     expect(first.output()).toContain(`Screen ${link}`);
     expect(new URL(link).origin).toBe(first.url);
@@ -190,6 +208,12 @@ describe("the link that repoconf daemon prints", () => {
     expect(await follow(stale.href)).toBeUndefined();
   });
 
+  test("is printed on a terminal only: a file or the system's journal gets the command that opens the screen", async () => {
+    await using daemon = await spawnDaemon();
+    expect(daemon.output()).toContain(`Screen repoconf ui --home "${daemon.homeFolder}"`);
+    expect(daemon.output() + daemon.errorOutput()).not.toContain("#code=");
+  });
+
   test("is not printed by one in the background, whose output nobody reads", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "list", "--json"]);
@@ -198,7 +222,7 @@ describe("the link that repoconf daemon prints", () => {
   });
 
   test.skipIf(process.platform !== "linux")("is in no process's arguments", async () => {
-    await using daemon = await spawnDaemon();
+    await using daemon = await spawnDaemon(["--port", "0"], undefined, onTerminal);
     const code = new URL(linkIn(daemon.output())).hash.slice("#code=".length);
     expect(code).not.toBe("");
     const processes = (await readdir("/proc")).filter(name => /^\d+$/.test(name));

@@ -55,7 +55,13 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
     const left = Object.entries(fields).filter(([field]) => may(grants, "read", repo, `${scope}.${field}`));
     return left.length === 0 ? [] : [[scope, Object.fromEntries(left)] as const];
   });
-  return changes.length === 0 ? undefined : { ...seen, changes: Object.fromEntries(changes) };
+  if (changes.length === 0) return undefined;
+  const count = (scopes: readonly (readonly [string, object])[]) =>
+    scopes.reduce((sum, [, fields]) => sum + Object.keys(fields).length, 0);
+  // A reason is for whoever sees all that there was a reason for.
+  const { reason, ...rest } = seen;
+  const whole = count(changes) === count(Object.entries(entry.changes));
+  return { ...(whole ? seen : rest), changes: Object.fromEntries(changes) } as Entry;
 }
 
 /** Without the place in the home, which is the owner's alone. */

@@ -32,7 +32,6 @@ const patterns = [
   "svc.proxy_*",
   "team.lead*",
   "team.desk*",
-  "t*",
   "nope.*",
   "svc.nope",
 ];

@@ -7,6 +7,9 @@ export const projectFolder = resolve(import.meta.dirname, "../..");
 /** The built command, as a user runs it; REPOCONF_TEST_COMMAND names another build of it. */
 export const repoconfCommand = process.env["REPOCONF_TEST_COMMAND"] ?? join(projectFolder, "dist/repoconf.js");
 
+/** Arguments of Node with which a command takes its standard output for a terminal, though it is a pipe. */
+export const onTerminal = ["--import", "data:text/javascript,process.stdout.isTTY=true"];
+
 /** The built daemon as a process of its own, on a temporary home. */
 export interface SpawnedDaemon extends AsyncDisposable {
   readonly process: ChildProcess;

@@ -169,7 +169,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     note: `places searched for ${secrets.length} secrets`,
   });
   // That there was something to find: else the search would be a comfort and no test.
-  expect(failed.sort()).toEqual(["list --repo", "list --repo", "set svc.nope=5"]);
+  expect(failed.sort()).toEqual(["list --repo", "list --repo", "set svc.nope=5", "ui"]);
   expect(keyOf).toMatch(/^repoconf_/);
   expect(codes.length).toBeGreaterThan(0);
   expect(sessionKeys.length).toBe(browser === undefined ? 1 : 2);

@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { replaceFile } from "../helpers/broken-file.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
@@ -49,6 +50,51 @@ describeScreen("the file as text", () => {
     expect(await readFile(file, "utf8")).toContain("// half a minute");
     await window.view("Fields");
     await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("35");
+  });
+
+  test("what is masked, or described by no schema, does not show until asked for; a text that is no JSON hides all", async () => {
+    const token = { type: "string", default: "", "x-masked": true };
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30, "svc.envvars": [{ name: "KEY", value: "hush-hush" }] } },
+      scopes: { deploy: { type: "object", properties: { token } } },
+    });
+    await screen.set("shop", { "deploy.token": "quiet-please" });
+    await using window = await screen.open();
+    const { page } = window;
+    await openText(window);
+    const editor = page.getByRole("textbox", { name: editorName });
+    await reads(editor, `"timeout": 30`);
+    const isHidden = async () => !/hush|quiet/.test(await editor.innerText());
+    expect(await isHidden()).toBe(true);
+    await page.getByRole("button", { name: "Compare with" }).click();
+    for (const side of ["The values in service", "The file"]) {
+      const text = page.getByRole("textbox", { name: side });
+      await reads(text, `"timeout": 30`);
+      expect(await text.innerText()).not.toMatch(/hush|quiet/);
+    }
+    await page.getByRole("button", { name: "Back to the text" }).click();
+    // Without its schema nothing says any more that it is masked.
+    await rm(join(screen.t.homeFolder, "scopes/deploy.schema.json"));
+    await poll(async () => (await screen.t.owner.call("scope/list")).result.length).toBe(1);
+    await reads(editor, `"timeout": 30`);
+    expect(await isHidden()).toBe(true);
+    // What is typed beside it is saved with it.
+    await toEndOfLine(window, `"timeout"`);
+    await press(page, "Backspace", "Backspace");
+    await page.keyboard.type("5,");
+    expect(await isHidden()).toBe(true);
+    await press(page, "Control+s");
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
+    expect(await screen.stored("shop", "svc.envvars")).toEqual([{ name: "KEY", value: "hush-hush" }]);
+    await page.getByRole("button", { name: "Show masked values" }).click();
+    await reads(editor, "hush-hush");
+    await reads(editor, "quiet-please");
+    await page.getByRole("button", { name: "Hide masked values" }).click();
+    await poll(isHidden).toBe(true);
+    // A text in which nobody can say where a value begins shows nothing.
+    const file = screen.t.repositoryFile("shop");
+    await replaceFile(file, (await readFile(file, "utf8")).replace(`"config": {`, `"config" {`));
+    await poll(() => editor.innerText()).not.toMatch(/timeout|hush|quiet/);
   });
 
   test("completion offers the names of fields and the values they take", async () => {

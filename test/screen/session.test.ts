@@ -45,6 +45,28 @@ describeScreen("session and frame", () => {
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
+  test("signing out ends the session in the daemon too; edits are asked about first", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const sessions = async () => (await screen.t.owner.call("key/list")).result.length;
+    await poll(sessions).toBe(1);
+    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    await window.page.getByRole("button", { name: "Sign out" }).click();
+    const question = window.page.getByRole("dialog", { name: "Sign out?" });
+    await question.getByRole("button", { name: "Back" }).click();
+    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
+    expect(await sessions()).toBe(1);
+    await window.page.getByRole("button", { name: "Sign out" }).click();
+    await question.getByRole("button", { name: "Sign out and drop the edits" }).click();
+    await reads(window.page.getByRole("alert"), "This session has ended.");
+    await poll(sessions).toBe(0);
+    // Nothing of it is left in the window.
+    expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
+    await window.page.reload();
+    await window.page.getByText("repoconf ui", { exact: true }).waitFor();
+  });
+
   test("a daemon killed and started again: the loss is said plainly, edits stay, and the screen goes on by itself", async () => {
     const port = String(await freePort());
     await using first = await spawnDaemon(["--port", port]);

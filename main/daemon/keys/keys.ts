@@ -2,7 +2,7 @@ import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { type Grants, ownerGrants } from "../../../shared/grants.ts";
+import { type Grants, isOpenScope, ownerGrants } from "../../../shared/grants.ts";
 import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { type Clock, timeText } from "../../clock.ts";
@@ -11,6 +11,7 @@ import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import type { Home } from "../../home.ts";
 import { grantsSchema } from "../argument-schemas.ts";
+import type { KeyEvent } from "../audit-log.ts";
 import type { Caller } from "../caller.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
@@ -30,13 +31,21 @@ export interface StoredKey {
   readonly kind?: "session";
   /** Of a session, RFC 3339, to the hour. */
   readonly usedAt?: string;
+  /** Of a session: the id of the owner's key of its time, with which it ends. */
+  readonly owner?: string;
+  /** Somebody has connected with it. */
+  readonly used?: true;
 }
 
 type KeysClock = Pick<Clock, "now" | "delay">;
 
 interface KeysData {
   readonly keys: readonly StoredKey[];
+  /** The id of the owner's key, once somebody has connected with it. */
+  readonly usedOwner?: string;
 }
+
+type OnKeyEvent = (event: KeyEvent, id: string) => void;
 
 /** Names that events give to others than named keys. */
 const reservedNames = /^(owner|file$|this key$|another key$)/i;
@@ -45,11 +54,18 @@ const sessionIdle = 30 * 24 * 60 * 60_000;
 /** How exactly the last use of a session is known, in milliseconds: each time costs a write. */
 const useStep = 60 * 60_000;
 /** One answer for every way a key can be wrong, so that trying teaches nothing. */
-const unauthorized = () =>
-  new RepoconfError(
-    1100,
-    "Unauthorized: this needs an API key that is known, not revoked and not expired. See owner.key in the home, or ask the owner for one.",
-  );
+export class UnauthorizedError extends RepoconfError {
+  /** Whose id was shown, if it is one that is known: for the daemon's own files. */
+  readonly keyId: string | undefined;
+
+  constructor(keyId?: string) {
+    super(
+      1100,
+      "Unauthorized: this needs an API key that is known, not revoked and not expired. See owner.key in the home, or ask the owner for one.",
+    );
+    this.keyId = keyId;
+  }
+}
 
 /** Who has proven a key, and what the daemon proves in return. */
 export interface Proven {
@@ -67,19 +83,35 @@ export class Keys {
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
   /** When each session was last used, in milliseconds since 1970. */
   readonly #used = new Map<string, number>();
+  /** Keys that somebody has connected with. */
+  readonly #usedOnce = new WeakSet<Caller>();
   readonly #writing = pLimit(1);
   readonly #clock: KeysClock;
+  readonly #onEvent: OnKeyEvent;
 
-  private constructor(low: Low<KeysData>, home: Home, owner: Owner, clock: KeysClock, fileSystem: FileSystem) {
+  private constructor(
+    low: Low<KeysData>,
+    home: Home,
+    owner: Owner,
+    clock: KeysClock,
+    fileSystem: FileSystem,
+    onEvent: OnKeyEvent,
+  ) {
     this.#low = low;
     this.#home = home;
     this.#owner = owner;
     this.#clock = clock;
     this.#fileSystem = fileSystem;
+    this.#onEvent = onEvent;
   }
 
   /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
-  static async open(home: Home, clock: KeysClock, fileSystem = realFileSystem): Promise<Keys> {
+  static async open(
+    home: Home,
+    clock: KeysClock,
+    fileSystem = realFileSystem,
+    onEvent: OnKeyEvent = () => {},
+  ): Promise<Keys> {
     const file = privateFile(home, home.keysFile, fileSystem);
     const low = new Low<KeysData>(new JsonFile(file, parseKeys), { keys: [] });
     try {
@@ -92,9 +124,12 @@ export class Keys {
       );
     }
     const { owner, isNew } = await openOwnerKey(home, fileSystem);
-    const keys = new Keys(low, home, owner, clock, fileSystem);
+    const keys = new Keys(low, home, owner, clock, fileSystem, onEvent);
     for (const key of low.data.keys) keys.#remember(key);
-    if (isNew) await keys.#endSessions();
+    if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);
+    if (isNew) onEvent("keyMade", owner.caller.keyId);
+    // Its file may have been replaced while no daemon ran.
+    await keys.#endSessions(session => session.owner !== owner.id);
     return keys;
   }
 
@@ -110,31 +145,35 @@ export class Keys {
       // The sessions first: if that fails, the key is still another at the next look.
       const sessions = await this.#endSessions();
       const { keyId } = this.#owner.caller;
+      this.#onEvent("keyRevoked", keyId);
       const take = (owner: Owner) => {
         this.#owner = owner;
       };
-      take((await openOwnerKey(this.#home, this.#fileSystem, take)).owner);
+      const { owner, isNew } = await openOwnerKey(this.#home, this.#fileSystem, take);
+      take(owner);
+      if (isNew) this.#onEvent("keyMade", keyId);
       return [keyId, ...sessions];
     });
   }
 
   /** Whoever takes the owner's key away means all that had its rights. Returns the sessions' ids. */
-  async #endSessions(): Promise<readonly string[]> {
+  async #endSessions(which: (session: StoredKey) => boolean = () => true): Promise<readonly string[]> {
     const { keys } = this.#low.data;
-    const sessions = keys.filter(({ kind }) => kind === "session").map(({ id }) => id);
-    if (sessions.length > 0) await this.#save(keys.filter(({ kind }) => kind !== "session"));
-    for (const id of sessions) this.#forget(id);
-    return sessions;
+    const ended = new Set(keys.filter(key => key.kind === "session" && which(key)));
+    if (ended.size > 0) await this.#save(keys.filter(key => !ended.has(key)));
+    const ids = [...ended].map(({ id }) => id);
+    for (const id of ids) this.#forget(id);
+    return ids;
   }
 
   /** Whose key this is. Throws RepoconfError 1100. */
   authenticate(key: string): Caller {
     const id = keyIdOf(key);
-    if (id === undefined) throw unauthorized();
+    if (id === undefined) throw new UnauthorizedError();
     const hash = hashKey(key);
     if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return this.#owner.caller;
     const known = this.#callers.get(id);
-    if (known === undefined || !sameHash(hash, known.hash)) throw unauthorized();
+    if (known === undefined || !sameHash(hash, known.hash)) throw new UnauthorizedError(this.#knownId(id));
     this.assertValid(known.caller);
     return known.caller;
   }
@@ -142,17 +181,37 @@ export class Keys {
   /** Whose signature of a text this is, and how the daemon signs with the same key. Throws RepoconfError 1100. */
   authenticateProof({ keyId, proof }: ClientProof, text: string): Proven {
     const { hash, caller } = keyId === this.#owner.id ? this.#owner : (this.#callers.get(keyId) ?? {});
-    if (hash === undefined || caller === undefined) throw unauthorized();
+    if (hash === undefined || caller === undefined) throw new UnauthorizedError();
     const secret = Buffer.from(hash, "hex");
-    if (!sameHash(sign(secret, text), proof)) throw unauthorized();
+    if (!sameHash(sign(secret, text), proof)) throw new UnauthorizedError(caller.keyId);
     this.assertValid(caller);
     return { caller, sign: answer => sign(secret, answer) };
   }
 
+  /** The id by which the audit file knows the key; undefined if there is none with the id in its text. */
+  #knownId(id: string): string | undefined {
+    return (id === this.#owner.id ? this.#owner : this.#callers.get(id))?.caller.keyId;
+  }
+
   /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */
   assertValid(caller: Caller): void {
-    if (!this.isValid(caller)) throw unauthorized();
+    if (!this.isValid(caller)) throw new UnauthorizedError(caller.keyId);
     if (caller !== this.#owner.caller && caller.owner) this.#touch(caller.keyId);
+  }
+
+  /** Somebody has connected with the key. The first time ever is told and kept; a crash in that moment makes it be told twice. */
+  noteUse(caller: Caller): void {
+    if (this.#usedOnce.has(caller) || !this.isValid(caller)) return;
+    this.#usedOnce.add(caller);
+    this.#onEvent("keyFirstUsed", caller.keyId);
+    const isOwnerKey = caller === this.#owner.caller;
+    void this.#writing(() => {
+      const keys = this.list().map(key => (key.id === caller.keyId ? { ...key, used: true as const } : key));
+      return this.#save(keys, isOwnerKey ? this.#owner.id : undefined);
+    }).catch(
+      // At the next start it is the first time again.
+      () => {},
+    );
   }
 
   isValid(caller: Caller): boolean {
@@ -184,6 +243,14 @@ export class Keys {
           `There is a key called "${name}" already. Choose another name, or revoke that one.`,
         );
       }
+      const open = grants.flatMap(({ fields }) => fields).find(isOpenScope);
+      if (open !== undefined) {
+        const meant = `${open.slice(0, -1)}.*`;
+        throw new RepoconfError(
+          1101,
+          `"${open}" could mean scopes that are yet to come. For the fields of one: "${meant}".`,
+        );
+      }
       const expiry = expires === undefined ? undefined : this.#parseExpiry(expires);
       const { id, key } = newKeyText();
       const createdAt = timeText(this.#clock);
@@ -197,6 +264,7 @@ export class Keys {
       };
       await this.#save([...this.list(), stored]);
       this.#remember(stored);
+      this.#onEvent("keyMade", id);
       return { stored, key };
     });
   }
@@ -214,9 +282,11 @@ export class Keys {
         createdAt,
         kind: "session",
         usedAt: createdAt,
+        owner: this.#owner.id,
       };
       await this.#save([...this.list(), stored]);
       this.#remember(stored);
+      this.#onEvent("keyMade", id);
       return { id, key };
     });
   }
@@ -250,9 +320,9 @@ export class Keys {
     return new Date(time).toISOString();
   }
 
-  async #save(keys: readonly StoredKey[]): Promise<void> {
+  async #save(keys: readonly StoredKey[], usedOwner = this.#low.data.usedOwner): Promise<void> {
     const before = this.#low.data;
-    this.#low.data = { keys };
+    this.#low.data = { keys, ...(usedOwner !== undefined && { usedOwner }) };
     try {
       await this.#low.write();
     } catch (error) {
@@ -265,6 +335,7 @@ export class Keys {
   #forget(id: string): void {
     this.#callers.delete(id);
     this.#used.delete(id);
+    this.#onEvent("keyRevoked", id);
   }
 
   #remember(stored: StoredKey): void {
@@ -272,7 +343,9 @@ export class Keys {
     const owner = stored.kind === "session";
     const actor = { kind: "key", id: owner ? "owner" : id, name } as const;
     const caller: Caller = { keyId: id, name, owner, actor, grants, ...(expires !== undefined && { expires }) };
-    this.#callers.set(id, { hash, caller: kind === undefined ? caller : { ...caller, kind } });
+    const known = kind === undefined ? caller : { ...caller, kind };
+    this.#callers.set(id, { hash, caller: known });
+    if (stored.used) this.#usedOnce.add(known);
     if (owner) this.#used.set(id, lastUse(stored));
   }
 
@@ -306,7 +379,7 @@ function parseKeys(value: unknown): KeysData {
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       validateGrants(key["grants"]) &&
-      ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string") &&
+      ["expires", "usedAt", "owner"].every(member => key[member] === undefined || typeof key[member] === "string") &&
       (key["kind"] === undefined || key["kind"] === "session");
     if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
   }

@@ -28,7 +28,7 @@ export function repositoryOperations(
         const folder = absolutePath(path);
         const entries: RepositoryEntry[] = [];
         for await (const entry of service.repositories(caller, { repo: repo || undefined })) entries.push(entry);
-        return { result: await nearestAbove(entries, folder) };
+        return { result: await nearestAbove(entries, folder, caller.owner ? resolveLinks : asNamed) };
       }
       const page = new Page<RepositoryEntry>(limit);
       for await (const entry of service.repositories(caller, { repo: repo || undefined, after: after || undefined })) {
@@ -74,7 +74,7 @@ export function repositoryOperations(
       const known = await repositoriesByFolder(store);
       const found: FoundWorkTree[] = [];
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
-        const repo = known.get(tree) ?? known.get(await realpath(tree).catch(() => tree));
+        const repo = known.get(tree) ?? known.get(await resolveLinks(tree));
         found.push({ path: tree, name: basename(tree), ...(repo !== undefined && { repo }) });
         if (found.length >= mostFound) break;
       }
@@ -108,7 +108,7 @@ async function repositoriesByFolder(store: RepositoryStore): Promise<ReadonlyMap
   for (const { id, path } of await store.summaries()) {
     if (path === undefined) continue;
     known.set(path, id);
-    known.set(await realpath(path).catch(() => path), id);
+    known.set(await resolveLinks(path), id);
   }
   return known;
 }
@@ -119,15 +119,29 @@ function absolutePath(path: string): string {
   return resolve(path);
 }
 
-/** The repository whose folder is `path` or nearest above it, links resolved on both sides; none or one. */
-async function nearestAbove(entries: readonly RepositoryEntry[], path: string): Promise<readonly RepositoryEntry[]> {
-  const wanted = await realpath(path).catch(() => path);
+/** A folder by its own name, or as it was named if there is none. */
+function resolveLinks(path: string): Promise<string> {
+  return realpath(path).catch(() => path);
+}
+
+/** For a key that is not the owner's the disk is not looked at: what leads where is for who may read it. */
+async function asNamed(path: string): Promise<string> {
+  return path;
+}
+
+/** The repository whose folder is `path` or nearest above it, by what `nameOf` makes of both; none or one. */
+async function nearestAbove(
+  entries: readonly RepositoryEntry[],
+  path: string,
+  nameOf: (path: string) => Promise<string>,
+): Promise<readonly RepositoryEntry[]> {
+  const wanted = await nameOf(path);
   let nearest: { readonly entry: RepositoryEntry; readonly folder: string } | undefined;
   for (const entry of entries) {
     if (entry.path === undefined) continue;
     // Most folders are named as they are; only one that does not match so is worth asking the disk about.
-    const folder = isAtOrBelow(entry.path, wanted) ? entry.path : await realpath(entry.path).catch(() => undefined);
-    if (folder === undefined || !isAtOrBelow(folder, wanted)) continue;
+    const folder = isAtOrBelow(entry.path, wanted) ? entry.path : await nameOf(entry.path);
+    if (!isAtOrBelow(folder, wanted)) continue;
     if (nearest === undefined || folder.length > nearest.folder.length) nearest = { entry, folder };
   }
   return nearest === undefined ? [] : [nearest.entry];

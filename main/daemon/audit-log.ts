@@ -1,0 +1,106 @@
+import type { ErrorCode, RepoconfError } from "../../shared/errors.ts";
+import { type Clock, timeText } from "../clock.ts";
+import type { RotatingLog } from "../rotating-log.ts";
+import type { Caller } from "./caller.ts";
+
+/** What becomes of a key: it is made, used for the first time, or has ended before its time. */
+export type KeyEvent = "keyMade" | "keyFirstUsed" | "keyRevoked";
+
+/** Milliseconds in which what is refused to one key is counted. */
+const countingTime = 1_000;
+
+interface Tally {
+  count: number;
+  readonly of: Map<string, number>;
+}
+
+/**
+ * The home's audit file (docs/protocol.md, "The audit file"): what was refused, and what became of keys, with ids of keys and
+ * never their texts, nor values, nor anything else that a client chose. What is refused to one key, or to all without one, is
+ * a line at once and then one a second, so that asking without end fills neither the disk nor the time of others.
+ */
+export class AuditLog {
+  readonly #file: RotatingLog;
+  readonly #clock: Clock;
+  /** What was refused since the last line of it, by what that line is about. */
+  readonly #tallies = new Map<string, Tally>();
+  readonly #timers = new Set<() => void>();
+
+  constructor(file: RotatingLog, clock: Clock) {
+    this.#file = file;
+    this.#clock = clock;
+  }
+
+  key(event: KeyEvent, key: string): void {
+    this.#write({ event, key });
+  }
+
+  /** `operation` is one that there is. */
+  operationRefused({ keyId }: Caller, operation: string, code: ErrorCode): void {
+    this.#count({ event: "operationsRefused", key: keyId }, `${operation} ${code}`);
+  }
+
+  /** `key`: whose id was shown, if it is one that is known. */
+  connectionRefused(cause: string, key?: string): void {
+    this.#count({ event: "connectionsRefused", ...(key !== undefined && { key }) }, cause);
+  }
+
+  /** Writes what is counted, and lets go of the file. */
+  close(): void {
+    for (const callOff of this.#timers) callOff();
+    for (const [about, tally] of this.#tallies) this.#tell(about, tally);
+    this.#tallies.clear();
+    this.#file.close();
+  }
+
+  #count(about: { readonly event: string; readonly key?: string }, of: string): void {
+    const name = JSON.stringify(about);
+    const tally = this.#tallies.get(name);
+    if (tally === undefined) {
+      this.#write({ ...about, count: 1, of: { [of]: 1 } });
+      this.#begin(name);
+    } else {
+      tally.count += 1;
+      tally.of.set(of, (tally.of.get(of) ?? 0) + 1);
+    }
+  }
+
+  #begin(name: string): void {
+    const tally: Tally = { count: 0, of: new Map() };
+    this.#tallies.set(name, tally);
+    const callOff = this.#clock.schedule(countingTime, () => {
+      this.#timers.delete(callOff);
+      this.#tallies.delete(name);
+      if (tally.count === 0) return;
+      this.#tell(name, tally);
+      this.#begin(name);
+    });
+    this.#timers.add(callOff);
+  }
+
+  #tell(name: string, { count, of }: Tally): void {
+    if (count > 0) this.#write({ ...JSON.parse(name), count, of: Object.fromEntries(of) });
+  }
+
+  #write(line: object): void {
+    this.#file.write(`${JSON.stringify({ time: timeText(this.#clock), ...line })}\n`);
+  }
+}
+
+/**
+ * Whether an error refuses something for lack of a right. What a key may not see does not exist to it, so asking for that is
+ * told as something that is not there; to the owner's key that is a slip.
+ */
+export function isRefusal({ code }: RepoconfError, caller: Caller): boolean {
+  switch (code) {
+    case 1100:
+    case 1105:
+      return true;
+    case 1007:
+    case 1011:
+    case 1102:
+      return !caller.owner;
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,182 @@
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test, vi } from "vitest";
+import { AuditLog } from "../../../main/daemon/audit-log.ts";
+import { Keys, UnauthorizedError } from "../../../main/daemon/keys/keys.ts";
+import { RotatingLog } from "../../../main/rotating-log.ts";
+import { connectClient, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { rawRequest } from "../../helpers/raw-http.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+interface Line {
+  readonly time: string;
+  readonly event: string;
+  readonly key?: string;
+  readonly count?: number;
+  readonly of?: { readonly [what: string]: number };
+}
+
+const textOf = (folder: string) => readFile(join(folder, "audit.log"), "utf8");
+
+async function linesOf(folder: string): Promise<Line[]> {
+  const text = await textOf(folder);
+  return text
+    .split("\n")
+    .filter(line => line !== "")
+    .map(line => JSON.parse(line));
+}
+
+async function eventsOf(t: TestDaemon): Promise<string[]> {
+  return (await linesOf(t.homeFolder)).map(({ event, key }) => `${event} ${key}`);
+}
+
+const reader = [{ repos: ["shop"], fields: ["svc.timeout"], right: "read" as const }];
+
+test("a key is told of when it is made, first used, and ended; the first use once over all restarts", async () => {
+  await using t = await startTestDaemon();
+  expect(await eventsOf(t)).toEqual(["keyMade owner", "keyFirstUsed owner"]);
+  const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
+  await t.connect(result.key);
+  await t.connect(result.key);
+  await t.restart();
+  await t.connect(result.key);
+  const session = (await t.owner.call("session/create", { label: "browser" })).result;
+  await t.owner.call("key/revoke", { id: result.id });
+  const told = [
+    "keyMade owner",
+    "keyFirstUsed owner",
+    `keyMade ${result.id}`,
+    `keyFirstUsed ${result.id}`,
+    `keyMade ${session.id}`,
+    `keyRevoked ${result.id}`,
+  ];
+  expect(await eventsOf(t)).toEqual(told);
+  expect((await stat(join(t.homeFolder, "audit.log"))).mode & 0o777).toBe(0o600);
+});
+
+test("an operation that is there under no name is told as unknown, whatever the client called it", async () => {
+  await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
+  const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
+  const tool = await t.connect(result.key);
+  // A key that has just ended is refused before the name is looked at.
+  vi.spyOn(Keys.prototype, "assertValid").mockImplementation(() => {
+    throw new UnauthorizedError(result.id);
+  });
+  try {
+    await tool.emit("svc", "secret", "value", {});
+  } finally {
+    vi.restoreAllMocks();
+  }
+  await until(async () => (await textOf(t.homeFolder)).includes("unknown 1100"), "the refusal");
+  expect(await textOf(t.homeFolder)).not.toContain("secret");
+});
+
+test("another owner's key ends the one before and its sessions", async () => {
+  await using t = await startTestDaemon({ sweepInterval: 50 });
+  const session = (await t.owner.call("session/create", { label: "browser" })).result;
+  const { rm } = await import("node:fs/promises");
+  await rm(join(t.homeFolder, "owner.key"));
+  await until(async () => (await eventsOf(t)).length === 6, "the new key");
+  expect((await eventsOf(t)).slice(2)).toEqual([
+    `keyMade ${session.id}`,
+    `keyRevoked ${session.id}`,
+    "keyRevoked owner",
+    "keyMade owner",
+  ]);
+});
+
+test("what a right is missing for is told with the key's id, the operation and the code; no key, value or name is", async () => {
+  await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
+  await t.addRepository("shop");
+  await t.addRepository("payroll");
+  const { result } = await t.owner.call("key/create", { name: "secret name", grants: reader });
+  const tool = await t.connect(result.key);
+  const refused = async () => (await linesOf(t.homeFolder)).filter(({ event }) => event === "operationsRefused");
+  await tool.call("key/list");
+  await tool.call("config/list", { repo: "payroll" });
+  await tool.call("config/list", { repo: "shop", field: "svc.domain" });
+  await tool.call("config/set", { repo: "shop", "svc.timeout": 1, "svc.domain": "secret value" });
+  await tool.emit("svc", "secret value", result.key, {});
+  // The owner's slips, and what is allowed or wrong in itself, are none.
+  await t.owner.call("config/list", { repo: "nowhere" });
+  await tool.call("config/list", { repo: "shop" });
+  await tool.call("config/list", { repo: 5 });
+  const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
+  await until(async () => (await count()) === 4, "what was refused");
+  const all = await refused();
+  expect(all[0]).toEqual({
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    event: "operationsRefused",
+    key: result.id,
+    count: 1,
+    of: { "key/list 1105": 1 },
+  });
+  const kinds = Object.keys(Object.assign({}, ...all.map(({ of }) => of)));
+  expect(kinds.sort()).toEqual(["config/list 1011", "config/list 1102", "config/set 1007", "key/list 1105"]);
+  const text = await textOf(t.homeFolder);
+  for (const secret of [result.key, result.key.slice(22), t.ownerKey, "secret", "payroll"])
+    expect(text).not.toContain(secret);
+});
+
+test("connections that are turned away are told with why, and with the key's id only if there is such a key", async () => {
+  await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
+  const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
+  const wrong = `repoconf_${result.id}_${"x".repeat(43)}`;
+  const unknown = `repoconf_0123456789ab_${"x".repeat(43)}`;
+  for (const key of [wrong, unknown, "no key", undefined])
+    await expect(connectClient(t.url, key)).rejects.toThrow("Unauthorized");
+  await rawRequest(t.url, "/livez", { headers: ["Host: evil.test"] });
+  await rawRequest(t.url, "/livez", { headers: [`Host: ${new URL(t.url).host}`, "Origin: http://evil.test"] });
+  const refused = async () => (await linesOf(t.homeFolder)).filter(({ event }) => event === "connectionsRefused");
+  const count = async () => (await refused()).reduce((sum, line) => sum + (line.count ?? 0), 0);
+  await until(async () => (await count()) === 6, "what was turned away");
+  expect(await refused()).toContainEqual(expect.objectContaining({ key: result.id, of: { key: 1 } }));
+  expect(new Set((await refused()).map(({ key }) => key))).toEqual(new Set([result.id, undefined]));
+  const text = await textOf(t.homeFolder);
+  for (const secret of [wrong, "xxxx", "0123456789ab", "evil.test"]) expect(text).not.toContain(secret);
+});
+
+test("whoever is refused without end gets one line a second, and the file stays within its bound", async () => {
+  await using folder = await temporaryFolder();
+  const clock = new TestClock();
+  const audit = new AuditLog(new RotatingLog(join(folder.path, "audit.log"), 2_000), clock);
+  const caller = { keyId: "b7e93f891ffa" } as Parameters<AuditLog["operationRefused"]>[0];
+  for (let second = 0; second < 3; second += 1) {
+    for (let time = 0; time < 1_000; time += 1) audit.operationRefused(caller, "key/list", 1105);
+    clock.advance(1_000);
+  }
+  expect((await linesOf(folder.path)).map(({ count }) => count)).toEqual([1, 999, 1_000, 1_000]);
+  // Silence costs nothing, and after it the next is told at once again.
+  clock.advance(10_000);
+  expect(clock.waiting()).toBe(0);
+  audit.operationRefused(caller, "key/list", 1105);
+  expect((await linesOf(folder.path)).map(({ count }) => count)).toEqual([1, 999, 1_000, 1_000, 1]);
+  for (let second = 0; second < 200; second += 1) {
+    audit.connectionRefused("key");
+    clock.advance(2_000);
+  }
+  expect((await readdir(folder.path)).sort()).toEqual(["audit.log", "audit.log.1"]);
+  for (const name of await readdir(folder.path))
+    expect((await stat(join(folder.path, name))).size).toBeLessThanOrEqual(2_000);
+  // The end does not keep back what was counted.
+  audit.connectionRefused("key");
+  audit.connectionRefused("limit");
+  audit.close();
+  expect((await linesOf(folder.path)).at(-1)?.of).toEqual({ limit: 1 });
+});
+
+test.skipIf(process.platform === "win32")(
+  "a link in its place is not followed, which is told, and costs nothing else",
+  async () => {
+    await using home = await temporaryFolder();
+    await using other = await temporaryFolder();
+    const target = join(other.path, "target");
+    await writeFile(target, "mine\n");
+    await symlink(target, join(home.path, "audit.log"));
+    await using t = await startTestDaemon({ home: home.path });
+    expect((await t.owner.call("key/self")).errors).toEqual([]);
+    expect(await readFile(target, "utf8")).toBe("mine\n");
+    expect(t.log.join("")).toContain("audit.log cannot be written");
+  },
+);

@@ -1,0 +1,141 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, expect, test, vi } from "vitest";
+import { FileStore } from "../../main/daemon/store/file-store.ts";
+import { connectClient, startTestDaemon, until } from "../helpers/daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+test("of a repository that a key may not see nothing is read: it costs what one costs that is not there", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("open");
+  await t.addRepository("hidden");
+  const tool = await t.connectWith([{ repos: ["open"], fields: ["*"], right: "write" }]);
+  const reads = [vi.spyOn(FileStore.prototype, "read"), vi.spyOn(FileStore.prototype, "peek")];
+  const ask = async (repo: string) => {
+    const codes = [];
+    for (const { errors } of [
+      await tool.call("config/list", { repo }),
+      await tool.call("config/explain", { repo, field: "svc.timeout" }),
+      await tool.call("history/list", { repo }),
+      await tool.call("config/watch", { repo }),
+      await tool.call("config/set", { repo, "svc.timeout": 5 }),
+      await tool.call("history/restore", { repo, to: 1 }),
+    ])
+      codes.push(errors[0]?.code);
+    return codes;
+  };
+  expect(await ask("hidden")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
+  for (const read of reads) expect(read).not.toHaveBeenCalled();
+  expect(await ask("absent")).toEqual([1102, 1102, 1102, 1102, 1007, 1007]);
+  // What it may see is read, so the count would tell.
+  await tool.call("history/list", { repo: "open" });
+  expect(reads[0]).toHaveBeenCalled();
+});
+
+test.skipIf(process.platform === "win32")(
+  "only for the owner the daemon looks where links lead, when a repository is looked for by its folder",
+  async () => {
+    await using folder = await temporaryFolder();
+    await using t = await startTestDaemon();
+    const place = join(folder.path, "shop");
+    await mkdir(join(place, "deep"), { recursive: true });
+    await symlink(place, join(folder.path, "link"));
+    await t.owner.call("repo/add", { id: "shop", name: "shop", path: place });
+    const tool = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
+    const found = async (client: typeof tool, path: string) =>
+      (await client.call("repo/list", { path })).result.map(({ id }) => id);
+    expect(await found(t.owner, join(folder.path, "link", "deep"))).toEqual(["shop"]);
+    expect(await found(tool, join(place, "deep"))).toEqual(["shop"]);
+    expect(await found(tool, join(folder.path, "link"))).toEqual([]);
+    expect(await found(tool, join(folder.path, "link", "deep"))).toEqual([]);
+  },
+);
+
+test("a reason is told to whoever may read all that the change touched, and to nobody else", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
+  const both = await t.connectWith([{ repos: "*", fields: ["svc.timeout", "svc.domain"], right: "read" }]);
+  for (const client of [some, both]) await client.call("config/watch", { repo: "shop" });
+  const reason = "the domain is payroll.test";
+  await t.owner.call("config/set", { repo: "shop", reason, "svc.timeout": 5, "svc.domain": "payroll.test" });
+  await t.owner.call("config/set", { repo: "shop", reason: "slow machine", "svc.timeout": 6 });
+  const told = async (client: typeof some) => [
+    (await client.nextChange()).reason,
+    (await client.nextChange()).reason,
+    ...(await client.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(entry => entry.reason),
+    (await client.call("config/explain", { repo: "shop", field: "svc.timeout" })).result?.reason,
+  ];
+  expect(await told(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
+  expect(await told(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
+  // One field of it is no reason to keep it from the owner.
+  const { result } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
+  expect(result[1]?.reason).toBe(reason);
+});
+
+test("what failed in a way it should not is in the log with its words and where it happened", async () => {
+  await using t = await startTestDaemon();
+  vi.spyOn(FileStore.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
+  expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
+  const line = JSON.parse(t.log.find(one => one.includes("in a way it should not")) ?? "{}");
+  expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
+  expect(line.err.stack).toContain("rights-review.test.ts");
+});
+
+test("a session ends with the owner's key, also when its file is replaced while no daemon runs", async () => {
+  await using home = await temporaryFolder();
+  await using other = await temporaryFolder();
+  const newKey = await keyOfNewHome(other.path);
+  let session: string;
+  {
+    await using t = await startTestDaemon({ home: home.path });
+    session = (await t.owner.call("session/create", { label: "browser" })).result.key;
+  }
+  {
+    await using t = await startTestDaemon({ home: home.path });
+    // A restart alone ends none.
+    expect((await (await t.connect(session)).call("key/self")).result.kind).toBe("session");
+  }
+  await writeFile(join(home.path, "owner.key"), `${newKey}\n`);
+  await using t = await startTestDaemon({ home: home.path });
+  expect((await t.owner.call("key/list")).result).toEqual([]);
+  await expect(connectClient(t.url, session)).rejects.toThrow("Unauthorized");
+});
+
+async function keyOfNewHome(path: string): Promise<string> {
+  await using t = await startTestDaemon({ home: path });
+  return t.ownerKey;
+}
+
+test("a grant on svc* is for the scope svc, not for one that is named alike later; a new key cannot have it", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  const { errors } = await t.owner.call("key/create", {
+    name: "tool",
+    grants: [{ repos: "*", fields: ["svc*"], right: "read" }],
+  });
+  expect(errors).toMatchObject([{ code: 1101, message: expect.stringContaining('"svc.*"') }]);
+  const { result } = await t.owner.call("key/create", {
+    name: "old",
+    grants: [{ repos: "*", fields: ["svc.*"], right: "read" }],
+  });
+  await rewriteKeys(t, text => text.replace("svc.*", "svc*"));
+  const schema = { type: "object", properties: { secret: { type: "string", default: "payroll" } } };
+  await writeFile(join(t.homeFolder, "scopes/svcother.schema.json"), JSON.stringify(schema));
+  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
+  const old = await t.connect(result.key);
+  const list = await old.call("config/list", { repo: "shop" });
+  expect(Object.keys(list.result)).toEqual(["svc"]);
+  expect(list.result["svc"]?.["timeout"]).toBe(900);
+});
+
+/** As a home of before has it. */
+async function rewriteKeys(t: Awaited<ReturnType<typeof startTestDaemon>>, change: (text: string) => string) {
+  const file = join(t.homeFolder, "keys.json");
+  const { readFile } = await import("node:fs/promises");
+  await t.daemon.close();
+  await writeFile(file, change(await readFile(file, "utf8")));
+  await t.restart();
+}
