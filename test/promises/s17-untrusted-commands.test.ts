@@ -102,7 +102,7 @@ class World {
       [3, "set", () => this.#set()],
       [3, "set beside", async () => void (await this.#call("config/set", { "svc.timeout": this.#random(1_000) }))],
       [4, "accept", () => this.#accept(async () => {})],
-      [2, "accept late", () => this.#accept(() => this.#write(this.#anyText()))],
+      [4, "accept late", () => this.#accept(() => this.#write(this.#anyText()))],
       [3, "undo", () => this.#restore(1)],
       [2, "restore", () => this.#restore(1 + this.#random(12))],
       [3, "late edit", () => this.#editLate()],
