@@ -127,6 +127,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}) {
     gate: new Gate(),
     authorize,
     onError: () => {},
+    onRefused: () => {},
   });
   const socket = { id: "", takesMore: () => true, drained: async () => {}, send: () => {}, disconnect: () => {} };
   const connect = (keyId: string, owner = false) =>
