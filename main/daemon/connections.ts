@@ -310,7 +310,8 @@ export class Connections {
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
     seat.read(readingOf(socket.conn));
-    socket.conn.on("data", ({ length }: { readonly length: number }) => seat.took(length));
+    // A packet may come without data.
+    socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));
     this.#options.onAccept(caller);
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { chmod } from "node:fs/promises";
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -176,6 +177,8 @@ async function listenLocally(
         resolve();
       });
     });
+    // The folder keeps others out. Who looks at the socket alone is to see that it is private.
+    await chmod(socketPath, 0o600);
     return socketPath;
   } catch (error) {
     // Some file systems have none. Everything works without it.

@@ -147,7 +147,7 @@ function requests(order: Starving): (count: number) => readonly [string, object]
     case "history":
       return () =>
         random(4) === 0
-          ? ["config/list", { repo: order.large, revision: 1 + random(40) }]
+          ? ["config/list", { repo: order.large, revision: 1 + random(30) }]
           : ["history/list", { repo: repo(), limit: 1_000, ...(random(3) === 0 && { field: "svc.domain" }) }];
     case "search":
       return () => [

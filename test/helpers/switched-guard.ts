@@ -12,3 +12,5 @@ export const createGuard: typeof real.createGuard = options => {
   const check = real.createGuard(options);
   return request => (guard.on ? check(request) : undefined);
 };
+
+export const { guardLocally } = real;

@@ -98,8 +98,11 @@ export const mutants: readonly Mutant[] = [
     ...s4,
     takenOut: "the refusal of a connection without a key: it may stay, with no rights",
     file: "main/daemon/connections.ts",
-    find: "const caller = this.#options.authenticate(keyOf(socket));",
-    replace: `const caller: Caller = keyOf(socket) === "" ? { keyId: "", name: "", owner: false, actor: { kind: "key", id: "", name: "" }, grants: [] } : this.#options.authenticate(keyOf(socket));`,
+    find: "return { caller: authenticate(keyOf(socket)) };",
+    replace: `{
+      const nobody: Caller = { keyId: "", name: "", owner: false, actor: { kind: "key", id: "", name: "" }, grants: [] };
+      return { caller: keyOf(socket) === "" ? nobody : authenticate(keyOf(socket)) };
+    }`,
   },
   {
     ...s4,
@@ -465,8 +468,8 @@ export const mutants: readonly Mutant[] = [
     ...s14,
     takenOut: "the daemon's comparison of the client's proof",
     file: "main/daemon/keys/keys.ts",
-    find: "if (!sameHash(sign(secret, text), proof)) throw unauthorized();",
-    replace: "if (proof.length !== sign(secret, text).length) throw unauthorized();",
+    find: "if (!sameHash(sign(secret, text), proof)) throw new UnauthorizedError(caller.keyId);",
+    replace: "if (proof.length !== sign(secret, text).length) throw new UnauthorizedError(caller.keyId);",
   },
   {
     promise: "S14",

@@ -195,7 +195,7 @@ export const mutants: readonly Mutant[] = [
         if (turn.isOver && bytes.length === 0) await turn.pass();
 `,
     test: dispatch,
-    name: "in a history",
+    name: "a history",
   },
   {
     promise: "S15",
@@ -206,7 +206,7 @@ export const mutants: readonly Mutant[] = [
     replace: `          if (turn.isOver && number < 0) await turn.pass();
           const line = parseLine(text);`,
     test: dispatch,
-    name: "in what a watch missed",
+    name: "what a watch missed",
   },
   {
     promise: "S15",

@@ -19,7 +19,10 @@ async function snapshot(folder: string): Promise<Record<string, string>> {
   const entries: Record<string, string> = {};
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    const mode = ((await lstat(path)).mode & 0o777).toString(8);
+    // What is being written may be in its place by now.
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats === undefined) continue;
+    const mode = (stats.mode & 0o777).toString(8);
     entries[relative(folder, path)] = entry.isFile() ? `${mode} ${await readFile(path, "hex")}` : mode;
   }
   return entries;
@@ -38,7 +41,7 @@ async function loosePaths(folder: string): Promise<string[]> {
   const loose: string[] = [];
   if (((await stat(folder)).mode & 0o777) !== 0o700) loose.push("the home");
   for (const [path, entry] of Object.entries(await snapshot(folder))) {
-    if (!/^(700$|600 )/.test(entry)) loose.push(`${path}: ${entry.slice(0, 3)}`);
+    if (!/^(700$|600 |600$)/.test(entry)) loose.push(`${path}: ${entry.slice(0, 3)}`);
   }
   return loose;
 }
