@@ -256,6 +256,7 @@ async function startDaemon(
       },
       budget,
       gate: new Gate(),
+      yielding,
       authorize: caller => {
         assertRunning();
         keys.assertValid(caller);

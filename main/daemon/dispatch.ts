@@ -18,6 +18,7 @@ import { measureArguments } from "./measure.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
 import { PreparedReplies, type PreparedReply } from "./prepared-replies.ts";
 import { describeSchemaError } from "./schema-messages.ts";
+import type { Yielding } from "./yielding.ts";
 
 export interface RequestContext {
   readonly caller: Caller;
@@ -47,6 +48,7 @@ export interface DispatchOptions {
   readonly operations: Operations;
   readonly budget: KeyBudget;
   readonly gate: Gate;
+  readonly yielding: Yielding;
   /** Throws RepoconfError 1100 when the caller's key has ended, 1113 when the daemon is stopping. */
   authorize(caller: Caller): void;
   /** Every error that goes out, and what it was if it was a surprise. */
@@ -61,7 +63,8 @@ export type Dispatch = (message: readonly unknown[], connection: Connection) => 
  * From a message to its reply, always in the same steps: which operation, who asks, what with, run, reply. The one place
  * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
  */
-export function createDispatch({ operations, budget, gate, authorize, onError, onRefused }: DispatchOptions): Dispatch {
+export function createDispatch(options: DispatchOptions): Dispatch {
+  const { operations, budget, gate, yielding, authorize, onError, onRefused } = options;
   const checkArguments = createArgumentCheck();
   const replies = new PreparedReplies();
 
@@ -83,6 +86,8 @@ export function createDispatch({ operations, budget, gate, authorize, onError, o
       if (!readsMuch(name, args)) return goOn();
       const leave = await gate.enter(caller);
       try {
+        // Or those that waited would follow one another without anybody else in between.
+        await yielding.begin(caller.keyId).pass();
         // The key may have ended while this waited, or whoever asked have gone.
         authorize(caller);
         if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };

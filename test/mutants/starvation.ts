@@ -133,6 +133,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
+    takenOut: "that those which waited for the gate let others go on in between",
+    file: "main/daemon/dispatch.ts",
+    find: "        await yielding.begin(caller.keyId).pass();\n",
+    replace: "",
+    test: dispatch,
+    name: "each in its own turn",
+  },
+  {
+    promise: "S15",
     takenOut: "that nothing is read for a client that is gone",
     file: "main/daemon/dispatch.ts",
     find: "connection.hasEnded &&",

@@ -1,10 +1,12 @@
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../../main/clock.ts";
 import { Connection } from "../../../main/daemon/connection.ts";
 import { createDispatch, type DispatchOptions } from "../../../main/daemon/dispatch.ts";
 import { Gate } from "../../../main/daemon/gate.ts";
 import { KeyBudget } from "../../../main/daemon/key-budget.ts";
+import { Yielding } from "../../../main/daemon/yielding.ts";
 import type { HistoryEntry, Reply } from "../../../shared/protocol.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { pollingHandshake } from "../../helpers/raw-http.ts";
@@ -111,20 +113,27 @@ describe("a reply has so many bytes and no more", () => {
   });
 });
 
-/** What the dispatch needs of a daemon whose every operation waits to be ended. */
-function startHeld(authorize: DispatchOptions["authorize"] = () => {}) {
+/** As often as the event loop has to come round for all that can begin. */
+async function rounds(): Promise<void> {
+  for (let count = 0; count < 20; count++) await new Promise(setImmediate);
+}
+
+/** What the dispatch needs of a daemon; if `isHeld`, every operation waits to be ended. */
+function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = true) {
   const running: string[] = [];
   const ends: (() => void)[] = [];
   const hold = (name: string) => async () => {
     running.push(name);
-    await new Promise<void>(resolve => ends.push(resolve));
+    if (isHeld) await new Promise<void>(resolve => ends.push(resolve));
     return { result: {} };
   };
   const operations = new Proxy({}, { get: (_, name) => hold(String(name)) }) as DispatchOptions["operations"];
+  const yielding = new Yielding(systemClock);
   const dispatch = createDispatch({
     operations,
     budget: new KeyBudget(),
     gate: new Gate(),
+    yielding,
     authorize,
     onError: () => {},
     onRefused: () => {},
@@ -139,7 +148,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}) {
   const replies: Reply[] = [];
   const ask = (connection: Connection, operation: string, args: object) =>
     dispatch(["svc", ...operation.split("/"), args, (reply: Reply) => replies.push(reply)], connection);
-  return { connect, ask, running, ends, replies };
+  return { connect, ask, running, ends, replies, yielding };
 }
 
 describe("what reads much", () => {
@@ -156,11 +165,11 @@ describe("what reads much", () => {
     const { connect, ask, running } = startHeld();
     const [tool, owner] = [connect("tool"), connect("owner", true)];
     for (let count = 0; count < 10; count++) void ask(tool, operation, args);
-    await new Promise(setImmediate);
+    await rounds();
     expect(running.length).toBe(2);
     void ask(owner, operation, args);
     void ask(owner, "key/self", {});
-    await new Promise(setImmediate);
+    await rounds();
     expect(running.slice(2).sort()).toEqual([operation, "key/self"].sort());
   });
 
@@ -192,7 +201,7 @@ describe("what reads much", () => {
       const args = operation === "key/self" ? {} : { repo: "shop" };
       const most = operation === "key/self" ? 128 : 2;
       for (let count = 0; count < most + 1; count++) void ask(tool, operation, args);
-      await new Promise(setImmediate);
+      await rounds();
       hasEnded = true;
       for (const end of ends) end();
       await until(() => replies.length === most + 1, "all replies");
@@ -202,12 +211,20 @@ describe("what reads much", () => {
   );
 });
 
+test("what reads much and waited for others begins when the event loop has come round, each in its own turn", async () => {
+  const { connect, ask, replies, yielding } = startHeld(() => {}, false);
+  const tool = connect("tool");
+  for (let count = 0; count < 50; count++) void ask(tool, "config/explain", { repo: "shop", field: "svc.timeout" });
+  await until(() => replies.length === 50, "all replies");
+  expect(yielding.yields).toBe(50);
+});
+
 test("what a client asked for that is gone is not read, but for what changes something", async () => {
   const { connect, ask, running, ends } = startHeld();
   const tool = connect("tool");
   for (const operation of ["history/list", "history/list", "history/list", "history/restore"])
     void ask(tool, operation, { repo: "shop", ...(operation === "history/restore" && { to: 1 }) });
-  await new Promise(setImmediate);
+  await rounds();
   tool.end();
   ends.shift()?.();
   await until(() => running.length === 3, "the restore");
