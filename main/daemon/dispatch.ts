@@ -82,8 +82,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
     const { caller } = connection;
     const goOn = () => operation(args, { caller, connection, bytes });
-    const start = async () => {
-      if (!readsMuch(name, args)) return goOn();
+    const waitForTurn = async () => {
       const leave = await gate.enter(caller);
       try {
         // Or those that waited would follow one another without anybody else in between.
@@ -96,6 +95,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         leave();
       }
     };
+    const start = () => (readsMuch(name, args) ? waitForTurn() : goOn());
     if (caller.owner) return start();
     return budget.run(caller, { bytes, work: bytes * repositoriesIn(args) }, () => {
       authorize(caller);
