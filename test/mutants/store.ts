@@ -293,4 +293,12 @@ export const mutants: readonly Mutant[] = [
     replace: "return code === 0;",
     test: "test/main/client/watch.test.ts",
   },
+  {
+    promise: "R1",
+    takenOut: "what a start knows of a file by an edit by hand that the log alone has",
+    file: "main/daemon/store/recovery.ts",
+    find: "Math.max(newestSaid, handEdited)",
+    replace: "newestSaid",
+    test: "test/regression/set-after-unseen-edit.test.ts",
+  },
 ];

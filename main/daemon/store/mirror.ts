@@ -403,6 +403,6 @@ function mostBytes(edits: readonly ConfigEdit[]): number {
   return edits.reduce((sum, edit) => sum + bytesOf(edit), 0);
 }
 
-function sameConfig(one: Config, other: Config): boolean {
+export function sameConfig(one: Config, other: Config): boolean {
   return one === other || diffConfigs(one, other).length === 0;
 }

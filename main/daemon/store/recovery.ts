@@ -15,7 +15,7 @@ import {
   numberIn,
   type Position,
 } from "./log/commit-log.ts";
-import { type Mirror, type MirroredCommit, untoldAfter } from "./mirror.ts";
+import { type Mirror, type MirroredCommit, sameConfig, untoldAfter } from "./mirror.ts";
 
 /** Where a repository begins after a start. */
 export interface StartingPoint {
@@ -93,27 +93,28 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
   const isInPlace = isNewest || (isIndexed && text.over !== hash);
   const newestSaid = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
-  const saidRevision = earlier?.of ?? newestSaid;
-  const isOurs = isNewest || text?.over === hash || earlier !== undefined;
+  const isKnown = isNewest || text?.over === hash || earlier !== undefined;
+  // An edit by hand that was committed, and of whose text the history does not know yet: the file said all of it then.
+  const handEdited = records.findLast(({ source }) => source === "file")?.revision ?? 0;
+  const saidRevision = isKnown ? (earlier?.of ?? newestSaid) : Math.max(newestSaid, handEdited);
   // Of what was told as missing in the text before, the newest text has all.
   const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
   const known = { written, recorded, newest, tail, lineage, position, untold };
   const lacking = saidRevision < newest ? await changesSince(journal, records, saidRevision, recorded) : [];
+  const saidThen = applyConfigEdits(
+    recorded,
+    lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
+  );
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
-  const said =
-    content.kind === "good"
-      ? content.config
-      : applyConfigEdits(
-          recorded,
-          lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
-        );
+  const said = content.kind === "good" ? content.config : saidThen;
+  const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && sameConfig(said, saidThen));
   if (content.kind === "broken")
     return { ...known, said, saidRevision, wanted: applyConfigEdits(recorded, untold), merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.head.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
   // A text of ours lacks all of it; of another one it is only known where it still says what was there before.
-  const edits: readonly ConfigEdit[] = isOurs
+  const edits: readonly ConfigEdit[] = isKnown
     ? [...untold, ...lacking]
     : lacking.filter(({ scope, field, before, value }) => {
         const present = configValue(said, scope, field);

@@ -1,0 +1,58 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+
+import { systemError, watchFileSystem } from "../helpers/file-system.ts";
+import { freezeHome } from "../helpers/frozen-home.ts";
+import { shopText, startShop } from "../helpers/shop.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+/*
+ * The log has an edit by hand and a set behind it, and the history neither: the daemon was killed before it followed. The
+ * file's text is then one that no history tells of. It was taken for an edit made after the set, which it put back.
+ */
+
+async function valuesAfterKill(home: string) {
+  await using frozen = await freezeHome(home);
+  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  const { result, revision } = await t.owner.call("config/list", { repo: "shop", stored: true });
+  const history = await t.owner.call("history/list", { repo: "shop" });
+  await t.owner.call("file/read", { repo: "shop" });
+  return { svc: result["svc"], revision, sources: history.result.map(({ source }) => source) };
+}
+
+test("a set of a field of a file that was just found is there after a kill", async () => {
+  await using home = await temporaryFolder();
+  const fileSystem = watchFileSystem();
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "write" && path.includes(`${home.path}/journal`)) throw systemError("EIO");
+  };
+  await using t = await startTestDaemon({ home: home.path, fileSystem, sweepInterval: 3_600_000 });
+  await writeFile(join(home.path, "repos/shop.json"), shopText);
+  await until(async () => (await t.owner.call("repo/list", { repo: "shop" })).result.length === 1, "the repository");
+  const { errors } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test" });
+  expect(errors).toEqual([]);
+  expect(await valuesAfterKill(home.path)).toEqual({
+    svc: { timeout: 31, refresh_day: 2, domain: "a.test" },
+    revision: 2,
+    sources: ["set", "file"],
+  });
+});
+
+test("a set behind an edit by hand of the same field is there after a kill", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
+  };
+  await writeFile(shop.file, shopText.replace("30", "40"));
+  await until(async () => (await shop.value("timeout")) === 40, "the edit");
+  const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
+  expect(errors).toEqual([]);
+  expect(await valuesAfterKill(shop.t.homeFolder)).toEqual({
+    svc: { timeout: 31, refresh_day: 2 },
+    revision: 3,
+    sources: ["set", "file", "file"],
+  });
+});
