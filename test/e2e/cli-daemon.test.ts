@@ -257,10 +257,19 @@ describe("the daemon behind the command line", () => {
     const sockets = async () => JSON.parse(await home.succeed(["status", "--json"])).sockets;
     const watch = spawn(process.execPath, [repoconfCommand, "watch", "--repo", "shop"], {
       env: { ...process.env, REPOCONF_HOME: home.homeFolder },
-      stdio: "ignore",
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    let told = "";
+    watch.stdout.on("data", (text: Buffer) => {
+      told += text;
     });
     const ended = once(watch, "exit");
-    await until(async () => (await sockets()) === 2, "the watch to be connected");
+    // Connected it may still be asking for what it shows, and a request that is lost ends it.
+    let value = 0;
+    await until(async () => {
+      await home.run(["set", "--repo", "shop", `svc.timeout=${++value}`]);
+      return told !== "";
+    }, "the watch to tell of a change");
     watch.kill("SIGSTOP");
     await home.succeed(["restart"]);
     expect((await home.endpoint()).pid).not.toBe(pid);
