@@ -129,10 +129,10 @@ async function keepConnecting({ url, key, requests, sockets }: Starving): Promis
           opened += 1;
           answered += 1;
           socket.write(half);
+          // Some stay for long, so that there are as many as there may be.
+          setTimeout(resolve, 50 + 20 * (asked % sockets));
         }
       });
-      // Some stay for long, so that there are as many as there may be.
-      setTimeout(resolve, 50 + 20 * (asked % sockets));
     });
     socket.destroy();
   }
