@@ -60,7 +60,6 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
       continue;
     }
     opened += 1;
-    const lost = new Promise<undefined>(resolve => socket.once("disconnect", () => resolve(undefined)));
     const lane = async () => {
       while (!isOver && socket.connected) {
         if (asked >= order.requests) {
@@ -69,10 +68,9 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
         }
         asked += 1;
         const [operation, args] = requestOf(asked);
-        const reply: Reply | undefined = await Promise.race([
-          socket.emitWithAck("svc", ...operation.split("/"), args),
-          lost,
-        ]);
+        // With a timeout it is given up when the connection is lost.
+        const asking: Promise<Reply> = socket.timeout(patience).emitWithAck("svc", ...operation.split("/"), args);
+        const reply = await asking.catch(() => undefined);
         if (reply === undefined) return;
         answered += 1;
         for (const { code } of reply.errors) countError(code);
@@ -83,6 +81,9 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
     socket.close();
   }
 }
+
+/** Milliseconds: longer than an attack lasts. */
+const patience = 3_600_000;
 
 /** A masked websocket frame of text: so many bytes by its header, and those of `text` that follow it. */
 function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
