@@ -31,7 +31,7 @@ import type { Proven } from "./keys/keys.ts";
 import { replyParser } from "./prepared-replies.ts";
 import { sealPosition } from "./sealed-position.ts";
 import type { Actor, RepositoryStore, StoreEvent } from "./store/store.ts";
-import { countWaiting, readingOf } from "./transport-bytes.ts";
+import { countWaiting, cutOff, readingOf } from "./transport-bytes.ts";
 import type { Yielding } from "./yielding.ts";
 
 interface SocketData {
@@ -215,9 +215,7 @@ export class Connections {
   #dropSlow(socket: ServerSocket): void {
     const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of events waited for it.`;
     this.#options.onRefusal(new RepoconfError(1107, message));
-    // `disconnect` would wait for what it does not read.
-    socket.conn.transport.close();
-    socket.disconnect(true);
+    cutOff(socket.conn);
   }
 
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {

@@ -35,6 +35,16 @@ export function readingOf(connection: EngineSocket): Readable {
   return { pause: () => webSocket()?.pause(), resume: () => webSocket()?.resume() };
 }
 
+/** Ends a connection whose client does not read. Closing it would wait for the client for half a minute, and keep all that waits meanwhile. */
+export function cutOff(connection: EngineSocket): void {
+  const { transport } = connection;
+  const socket: unknown = "socket" in transport ? transport.socket : undefined;
+  if (typeof socket === "object" && socket !== null && "terminate" in socket && typeof socket.terminate === "function")
+    socket.terminate();
+  // As if it had been lost: what waits is let go at once, and by polling nothing else would tell.
+  transport.emit("close");
+}
+
 function isReadable(socket: unknown): socket is Readable {
   return typeof socket === "object" && socket !== null && "pause" in socket && "resume" in socket;
 }

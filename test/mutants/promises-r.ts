@@ -219,6 +219,14 @@ export const mutants: readonly Mutant[] = [
     test: "test/promises/r16-bounded.test.ts",
   },
   {
+    promise: "R16",
+    takenOut: "that a client that does not read is cut off: it is closed, which waits for it",
+    file: "main/daemon/connections.ts",
+    find: "    cutOff(socket.conn);",
+    replace: "    socket.conn.transport.close();\n    socket.disconnect(true);",
+    test: "test/promises/r16-bounded.test.ts",
+  },
+  {
     promise: "S13",
     takenOut: "the count of the lines that are damaged at a journal's end",
     file: "main/daemon/store/journal/journal.ts",
