@@ -19,7 +19,10 @@ import { Tree } from "./tree/tree.tsx";
 const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
   connecting: "Connecting…",
   connected: "Connected",
-  lost: "The daemon does not answer. Trying again…",
+  lost:
+    shell === undefined
+      ? "The daemon does not answer. Trying again. If it was restarted, this tab cannot go on: run repoconf ui"
+      : "The daemon does not answer. Trying again…",
 };
 
 /** The whole screen: tree at the side, what is chosen beside it, edits at the foot. */
@@ -76,6 +79,8 @@ export function App() {
 function useShortcuts(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      // There is nothing to be saved to.
+      if (screenStore.getState().connection === "ended") return;
       if (event.key === "F6") {
         event.preventDefault();
         document.querySelector<HTMLElement>('[role="treeitem"][tabindex="0"]')?.focus();

@@ -3,8 +3,9 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { keepFocus } from "./keep-focus.ts";
 import { NoSession } from "./no-session.tsx";
-import { openSession } from "./session.ts";
+import { hasCode, openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
+import { tellPresence } from "./state/presence.ts";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";
@@ -15,14 +16,20 @@ const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");
 const root = createRoot(element);
 keepFocus(element);
-const session = await openSession();
-if (session.kind === "key") {
-  void connect(session.key);
+tellPresence();
+await open();
+// A new link in a tab that is open: what is edited there stays.
+window.addEventListener("hashchange", () => {
+  if (hasCode()) void open();
+});
+
+async function open(): Promise<void> {
+  const locate = await openSession();
+  if (locate === undefined) return root.render(<NoSession />);
+  void connect(locate);
   root.render(
     <StrictMode>
       <App />
     </StrictMode>,
   );
-} else {
-  root.render(<NoSession reason={session.reason} />);
 }

@@ -1,5 +1,13 @@
-/** A page without a session says how to get one, and nothing else. */
+import { CopyButton, CopyEdits } from "./edits/copy-edits.tsx";
+import { EditsDiff } from "./edits/edits-diff.tsx";
+import { Notices } from "./page/notices.tsx";
+import { useScreen } from "./state/store.ts";
+
+/** A page without a session says how to get one, and nothing else but the edits that it still has. */
 export function NoSession({ reason }: { readonly reason?: string | undefined }) {
+  const edited = useScreen(state => state.pending.size > 0);
+  const drafts = useScreen(state => state.drafts);
+  const repositories = useScreen(state => state.repositories);
   return (
     <main className="no-session">
       <h1>Repoconf</h1>
@@ -9,6 +17,23 @@ export function NoSession({ reason }: { readonly reason?: string | undefined }) 
         <code>repoconf ui</code>
       </pre>
       <p>It opens this page with a session of its own. Links are good once, so a copied one does not work again.</p>
+      {edited && (
+        <section aria-label="Edits">
+          <p>These edits are not saved:</p>
+          <EditsDiff />
+          <CopyEdits />
+        </section>
+      )}
+      {[...drafts].map(([repo, { text }]) => (
+        <section key={repo} aria-label="Edited text">
+          <p>
+            The file of {repositories?.find(({ id }) => id === repo)?.name ?? repo} was edited as text and is not saved.
+            Masked values stand in it as they are.
+          </p>
+          <CopyButton label="Copy the text" text={() => text} done="The text is copied." what="The text" />
+        </section>
+      ))}
+      <Notices />
     </main>
   );
 }

@@ -1,34 +1,59 @@
+import type { Address } from "../shared/client/client.ts";
+import { webCodeCredentials, webSessionCredentials } from "../shared/client/web-credentials.ts";
 import { shell } from "./shell.ts";
 
-/** Where the session's key is while the window is open: not a cookie, for cookies are shared by all ports. */
+/** Where the session is while the window is open: not a cookie, for cookies are shared by all ports. */
 const storageName = "repoconf.session";
 
-export type SessionState =
-  | { readonly kind: "key"; readonly key: string }
-  | { readonly kind: "none"; readonly reason?: string };
+/** The daemon of this window, and its session there: asked again before each connect. */
+export type Locate = () => Promise<Address>;
 
 /** The session that this window has, or gets for the code in its address, which is then taken out of it. */
-export async function openSession(): Promise<SessionState> {
-  if (shell !== undefined) return { kind: "key", key: await shell.session() };
-  const code = new URLSearchParams(location.hash.slice(1)).get("code");
-  if (code !== null) {
-    history.replaceState(history.state, "", location.pathname);
-    const response = await fetch("/session", { method: "POST", body: JSON.stringify({ code }) }).catch(() => undefined);
-    if (response?.ok) {
-      const { key }: { key: string } = await response.json();
-      sessionStorage.setItem(storageName, key);
-      return { kind: "key", key };
-    }
-    const kept = sessionStorage.getItem(storageName);
-    if (kept !== null) return { kind: "key", key: kept };
-    const reason = response === undefined ? "The daemon does not answer." : (await response.text()).trim();
-    return { kind: "none", reason };
-  }
-  const key = sessionStorage.getItem(storageName);
-  return key === null ? { kind: "none" } : { kind: "key", key };
+export async function openSession(): Promise<Locate | undefined> {
+  if (shell !== undefined) return shellAddress;
+  const code = partsOf(new URLSearchParams(location.hash.slice(1)).get("code"));
+  if (location.hash !== "") history.replaceState(history.state, "", location.pathname);
+  if (code !== undefined) return at(webCodeCredentials(...code, keepSession));
+  const kept = partsOf(storage()?.getItem(storageName) ?? null);
+  return kept && at(await webSessionCredentials(...kept));
 }
 
-/** The key is no good any more. */
+/** Whether the window's address has the code of a link. */
+export function hasCode(): boolean {
+  return new URLSearchParams(location.hash.slice(1)).has("code");
+}
+
+/** `ID.SECRET`, as it stands in a link and in the window's storage. */
+function partsOf(text: string | null): readonly [id: string, secret: string] | undefined {
+  const [, id, secret] = /^([0-9a-f]{12})\.([0-9a-f]{64})$/.exec(text ?? "") ?? [];
+  return id === undefined || secret === undefined ? undefined : [id, secret];
+}
+
+/** The session has ended. */
 export function forgetSession(): void {
-  sessionStorage.removeItem(storageName);
+  storage()?.removeItem(storageName);
+}
+
+/** Undefined where the browser lets the page keep nothing. */
+function storage(): Storage | undefined {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+function at(credentials: Address["credentials"]): Locate {
+  return async () => ({ url: location.origin, credentials });
+}
+
+function keepSession(id: string, secret: string): void {
+  // Where a browser keeps nothing, the session ends with a reload.
+  storage()?.setItem(storageName, `${id}.${secret}`);
+}
+
+async function shellAddress(): Promise<Address> {
+  if (shell === undefined) throw new Error("there is no desktop app around this page");
+  const { url, id, secret } = await shell.session();
+  return { url, credentials: await webSessionCredentials(id, secret) };
 }

@@ -38,6 +38,11 @@ export function serverText(handshake: Handshake): string {
   return textOf("server", handshake);
 }
 
+/** What both sides sign by the secret of a link: the secret of the session that it becomes. */
+export function sessionText(handshake: Handshake): string {
+  return textOf("session", handshake);
+}
+
 /** What the daemon signs when it refuses, by the secret in daemon.json: there may be no key that both know. */
 export function refusalText(handshake: Handshake, code: number): string {
   return `${textOf("refusal", handshake)}\n${code}`;

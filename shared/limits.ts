@@ -15,7 +15,10 @@ export const limits = {
   /** Bytes of one value as JSON. */
   valueBytes: 256 * 1024,
   repositoryFileBytes: 4 * 1024 * 1024,
+  /** Clients with a key, by the port and as many more by the Unix socket. */
   sockets: 1_000,
+  /** Connections of the operating system likewise, for each address: also those without a key, and those of clients that poll. */
+  openConnections: 2_000,
   /** Of `sockets`, so many are for the owner's key and sessions alone. */
   socketsKeptForOwner: 100,
   /** The rest of the limits for a key hold for every key but the owner's. */

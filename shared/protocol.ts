@@ -92,7 +92,8 @@ export interface OperationArgumentsByName {
     readonly hash: string;
   };
   "session/create": { readonly label: string };
-  "session/link": object;
+  "session/link": { readonly byAddress?: boolean | null };
+  "session/touch": object;
   "key/self": object;
   "key/list": PageArguments;
   "key/create": { readonly name: string; readonly grants: Grants; readonly expires?: string | null };
@@ -180,7 +181,7 @@ export interface KeyEntry {
   readonly grants: Grants;
   /** RFC 3339, UTC. */
   readonly expires?: string;
-  /** A session of the screen; it ends after 30 days without use. */
+  /** A session of the screen; it ends with the daemon, and after 12 hours without use. */
   readonly kind?: "session";
 }
 
@@ -269,10 +270,11 @@ export interface OperationResults {
   "trust/list": readonly UntrustedValue[];
   /** The revision by which the value is in service. */
   "trust/accept": { readonly revision: number };
-  "session/create": { readonly id: string; readonly key: string };
-  "session/link": { readonly url: string; readonly code: string };
+  "session/create": { readonly id: string; readonly secret: string };
+  "session/link": { readonly url: string };
+  "session/touch": Record<string, never>;
   "key/self": KeyEntry;
-  /** `usedAt` is a session's last use, to the hour. */
+  /** `usedAt` is a session's last use by a person. */
   "key/list": readonly (KeyEntry & { readonly createdAt: string; readonly usedAt?: string })[];
   "key/create": KeyEntry & { readonly key: string };
   "key/revoke": Record<string, never>;

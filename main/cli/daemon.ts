@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { addHomeOption } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts";
+import { mayAskForLocalNames } from "./local-names.ts";
 import { screenFolder } from "./screen-folder.ts";
 import { isTerminal, print, visibleLines } from "./terminal.ts";
 
@@ -107,9 +108,10 @@ function greeting(daemon: Greeted, version: string, defaultHome: string): string
   const command = fromProject ? "npx repoconf" : "repoconf";
   const option = home.folder === defaultHome ? "" : ` --home ${JSON.stringify(home.folder)}`;
   // Anywhere but on a terminal it would be kept for others to read: in a log, or in the system's journal.
-  const screen = isTerminal()
-    ? `${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`
-    : `${command} ui${option}`;
+  const screen =
+    isTerminal() && !mayAskForLocalNames()
+      ? `${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`
+      : `${command} ui${option}`;
   return [
     `Repoconf ${version} is running. Ctrl+C stops it.`,
     "",

@@ -70,7 +70,7 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
       id,
       name,
       grants.map(describeGrant).join("; "),
-      kind === "session" ? "after 30 days without use" : (expires ?? "never"),
+      kind === "session" ? "with the daemon, or after 12 hours without use" : (expires ?? "never"),
     ]);
     printTable(["ID", "NAME", "MAY", "ENDS"], rows);
   });

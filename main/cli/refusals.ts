@@ -2,6 +2,7 @@
 const causes: { readonly [cause: string]: string } = {
   host: "under a foreign host name",
   origin: "from web pages elsewhere",
+  page: "from tabs of an earlier daemon",
   key: "without a good key",
   limit: "over a limit",
 };

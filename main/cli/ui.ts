@@ -3,6 +3,7 @@ import { addSessionOptions, type SessionOptions } from "./command-options.ts";
 
 interface UiOptions extends SessionOptions {
   readonly print?: boolean;
+  readonly byAddress?: boolean;
 }
 
 /** `repoconf ui`: the screen in the browser. */
@@ -10,18 +11,23 @@ export function addUiCommand(program: Command): void {
   addSessionOptions(program.command("ui"))
     .description("open the screen in the browser")
     .option("--print", "print the link instead; it is good once, for a minute")
+    .option("--by-address", "for a browser that does not find names that end in .localhost; protects less")
     .action(ui);
 }
 
 async function ui(options: UiOptions): Promise<void> {
-  const [{ withSession }, { isTerminal, print }, { openPage }, { CommandError }] = await Promise.all([
-    import("./session.ts"),
-    import("./terminal.ts"),
-    import("./open-page.ts"),
-    import("./exit-codes.ts"),
-  ]);
+  const [{ withSession }, { isTerminal, print }, { openPage }, { CommandError }, { mayAskForLocalNames }] =
+    await Promise.all([
+      import("./session.ts"),
+      import("./terminal.ts"),
+      import("./open-page.ts"),
+      import("./exit-codes.ts"),
+      import("./local-names.ts"),
+    ]);
   await withSession(options, async ({ client, home }) => {
-    const { url } = await client.run("session/link", {});
+    const { url } = await client.run("session/link", {
+      byAddress: options.byAddress === true || mayAskForLocalNames(),
+    });
     if (options.print) return print(url);
     const opened = await openPage(home, url);
     if (opened) return print("The screen opens in your browser.");

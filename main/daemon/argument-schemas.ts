@@ -187,7 +187,17 @@ export const argumentSchemas = {
     },
     required: ["label"],
   },
-  "session/link": { type: "object", properties: {} },
+  "session/link": {
+    type: "object",
+    properties: {
+      byAddress: {
+        description: "for a browser that does not find names that end in .localhost",
+        type: "boolean",
+        nullable: true,
+      },
+    },
+  },
+  "session/touch": { type: "object", properties: {} },
   "key/self": { type: "object", properties: {} },
   "key/list": { type: "object", properties: { limit, after: optionalString } },
   "key/create": {

@@ -3,14 +3,7 @@ import type { Server as Engine } from "engine.io";
 import { Server, type Socket } from "socket.io";
 import { errorNames, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import type { Grants } from "../../shared/grants.ts";
-import {
-  type ClientProof,
-  clientText,
-  type Handshake,
-  nonceForm,
-  refusalText,
-  serverText,
-} from "../../shared/handshake.ts";
+import { type ClientProof, type Handshake, nonceForm, refusalText, serverText } from "../../shared/handshake.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type {
@@ -25,7 +18,7 @@ import { catchUp, isProgressDue } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
 import { Connection, type ConnectionSocket } from "./connection.ts";
 import type { Dispatch } from "./dispatch.ts";
-import type { KeyBudget, Seat } from "./key-budget.ts";
+import type { Channel, KeyBudget, Seat } from "./key-budget.ts";
 import { bearerOf } from "./keys/key-text.ts";
 import type { Proven } from "./keys/keys.ts";
 import { replyParser } from "./prepared-replies.ts";
@@ -52,9 +45,10 @@ export interface ConnectionsOptions {
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
   /** As `authenticate`, by a proof of the key. */
-  authenticateProof(proof: ClientProof, text: string): Proven;
+  authenticateProof(proof: ClientProof, handshake: Handshake): Proven;
   /** What is signed of the connection that the request began. */
   connectionOf(request: IncomingMessage): Omit<Handshake, "nonce">;
+  channelOf(request: IncomingMessage): Channel;
   /** By the secret in daemon.json: HMAC-SHA256 of a text, hexadecimal. */
   signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
@@ -260,13 +254,13 @@ export class Connections {
   ): { readonly caller: Caller; readonly proof?: string } {
     const { authenticate, authenticateProof } = this.#options;
     if (clientProof === undefined || handshake === undefined) return { caller: authenticate(keyOf(socket)) };
-    const { caller, sign } = authenticateProof(clientProof, clientText(handshake));
+    const { caller, sign } = authenticateProof(clientProof, handshake);
     return { caller, proof: sign(serverText(handshake)) };
   }
 
   /** Only those with a key count: others are gone in a moment, and must not keep anyone out. Throws RepoconfError 1107. */
   #seat(socket: ServerSocket, caller: Caller): void {
-    const seat = this.#options.budget.enter(caller);
+    const seat = this.#options.budget.enter(caller, this.#options.channelOf(socket.request));
     socket.data.seat = seat;
     // Also where the connection ends before the handshake does.
     socket.conn.once("close", () => seat.leave());

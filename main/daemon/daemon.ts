@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import type { Logger } from "pino";
 import { errorNames, RepoconfError } from "../../shared/errors.ts";
 import { allowsInScope } from "../../shared/grants.ts";
+import { clientText } from "../../shared/handshake.ts";
 import { type DaemonStatus, protocolVersion } from "../../shared/protocol.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { sign } from "../credentials.ts";
@@ -11,6 +12,7 @@ import { type Home, homeAt } from "../home.ts";
 import { identityProof } from "../identity.ts";
 import { RotatingLog } from "../rotating-log.ts";
 import { AuditLog } from "./audit-log.ts";
+import type { Caller } from "./caller.ts";
 import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
@@ -24,7 +26,7 @@ import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { KeyBudget } from "./key-budget.ts";
 import { Keys, UnauthorizedError } from "./keys/keys.ts";
-import { SessionCodes } from "./keys/session-codes.ts";
+import { Sessions } from "./keys/sessions.ts";
 import { localSocketPath } from "./local-socket.ts";
 import { type Lock, takeLock } from "./lock.ts";
 import { logStoreEvent } from "./log-store-event.ts";
@@ -176,7 +178,9 @@ async function startDaemon(
   const yielding = new Yielding(clock);
   const service = new ConfigService(store, scopes, yielding);
   const changes = new ConfigChanges(store, scopes);
-  const codes = new SessionCodes(clock);
+  // Whoever ends his own key gets his answer before he is found to have none.
+  const publishKeys = () => setImmediate(() => connections.publishKeys());
+  const sessions = new Sessions(clock, publishKeys, (event, id) => audit?.key(event, id));
   const budget = new KeyBudget();
 
   const refusals = new Map<string, number>();
@@ -208,12 +212,7 @@ async function startDaemon(
       isReady: () => state === "running",
       identityProof: nonce => identityProof(endpoint, nonce),
       screen: options.screenFolder === undefined ? undefined : await Screen.open(options.screenFolder),
-      createSession: async code => {
-        if (!codes.redeem(code)) return undefined;
-        const { key } = await keys.createSession("browser");
-        connections.publishKeys();
-        return key;
-      },
+      isForScreen: request => door.isForScreen(request),
       metrics: async key => {
         if (isOwner(key)) return metrics.render();
         countRefusal("key");
@@ -222,12 +221,19 @@ async function startDaemon(
       },
     }),
     onRefusal: (refusal, { headers: { host, origin } }) => {
+      // One tab that is left open would fill the audit file.
+      if (refusal.cause === "page") {
+        refusals.set(refusal.cause, (refusals.get(refusal.cause) ?? 0) + 1);
+        return;
+      }
       countRefusal(refusal.cause);
       logger.warn({ cause: refusal.cause, host, origin }, refusal.message);
     },
   });
   resources.defer(() => door.close());
-  const linkOf = (code: string) => `http://127.0.0.1:${door.port}/#code=${code}`;
+  const linkOf = (code: string, origin = door.screenOrigin) => `${origin}/#code=${code}`;
+  /** The caller's key or session still counts. */
+  const isValid = (caller: Caller) => (caller.kind === "session" ? sessions.isValid(caller) : keys.isValid(caller));
   const endpoint = newEndpoint(
     { url: `http://127.0.0.1:${door.port}`, ...(door.socket !== undefined && { socket: door.socket }) },
     version,
@@ -246,12 +252,11 @@ async function startDaemon(
         ...fileOperations(store),
         ...scopeOperations(scopes),
         ...trustOperations(store, scopes),
-        ...sessionOperations(keys, codes, linkOf, () => connections.publishKeys()),
-        ...keyOperations(
-          keys,
-          () => connections.publishKeys(),
-          id => connections.disconnectKey(id),
-        ),
+        ...sessionOperations({
+          sessions,
+          linkOf: async (code, byAddress) => linkOf(code, byAddress ? await door.openScreenByAddress() : undefined),
+        }),
+        ...keyOperations(keys, sessions, publishKeys, id => connections.disconnectKey(id)),
         ...daemonOperations(status, () => setImmediate(() => options.onStop?.())),
       },
       budget,
@@ -259,7 +264,7 @@ async function startDaemon(
       yielding,
       authorize: caller => {
         assertRunning();
-        keys.assertValid(caller);
+        if (!isValid(caller)) throw new UnauthorizedError(caller.keyId);
       },
       onError: (error, operation) => {
         metrics.countError(error.code);
@@ -279,12 +284,14 @@ async function startDaemon(
     budget,
     yielding,
     authenticate: key => keys.authenticate(key),
-    authenticateProof: (proof, text) => keys.authenticateProof(proof, text),
+    authenticateProof: (proof, handshake) =>
+      sessions.prove(proof, handshake) ?? keys.authenticateProof(proof, clientText(handshake)),
     connectionOf: request => door.connectionOf(request),
+    channelOf: request => door.channelOf(request),
     signAsDaemon: text => sign(endpoint.instanceSecret, text),
-    isValid: caller => keys.isValid(caller),
+    isValid,
     onCount: count => watchIdleness(count),
-    onAccept: caller => keys.noteUse(caller),
+    onAccept: caller => (caller.kind === "session" ? sessions : keys).noteUse(caller),
     onRefusal: error => {
       countRefusal(error.code === 1100 ? "key" : "limit", error instanceof UnauthorizedError ? error.keyId : undefined);
       logger.warn(
@@ -325,12 +332,17 @@ async function startDaemon(
     clock,
     interval: sweepInterval,
     mend: async () => {
-      if (await keepEndpoint(home, endpoint, clock, fileSystem))
-        problem("daemon.json was gone or changed, and is written again");
-      const ended = await keys.followOwnerKey();
-      if (ended.length === 0) return;
-      logger.warn("owner.key was removed or replaced: the old key and all sessions have ended");
-      for (const id of ended) connections.disconnectKey(id);
+      for (const id of sessions.endLapsed()) connections.disconnectKey(id);
+      const following = keys.followOwnerKey(ended => {
+        logger.warn("owner.key was removed or replaced: the old key and all sessions have ended");
+        // Whoever takes the owner's key away means all that had its rights.
+        for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
+      });
+      // Each also where the other fails.
+      const [followed, kept] = await Promise.allSettled([following, keepEndpoint(home, endpoint, clock, fileSystem)]);
+      if (kept.status === "rejected") throw kept.reason;
+      if (kept.value) problem("daemon.json was gone or changed, and is written again");
+      if (followed.status === "rejected") throw followed.reason;
     },
     onProblem: problem,
   });
@@ -349,6 +361,8 @@ async function startDaemon(
     callOffIdleEnd?.();
     if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
     callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
+      // A window that lost its connection, as of a machine that sleeps, comes back, and would find its session gone.
+      if (sessions.list().length > 0) return watchIdleness(connections.count);
       logger.info("nobody has been connected for a while");
       options.onStop?.();
     });
@@ -359,7 +373,7 @@ async function startDaemon(
     if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
   }
 
-  /** Whether the text is the owner's key, or that of a session of the owner's, and still good. */
+  /** Whether the text is the owner's key. */
   function isOwner(key: string): boolean {
     try {
       const caller = keys.authenticate(key);
@@ -402,7 +416,7 @@ async function startDaemon(
   watchIdleness(0);
   logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
   const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
-  const createLink = (lifetime: number) => linkOf(codes.create(lifetime));
+  const createLink = (lifetime: number) => linkOf(sessions.createCode(lifetime));
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }
 

@@ -1,42 +1,48 @@
 import type { IncomingMessage } from "node:http";
+import { desktopOrigin } from "../../shared/shell-bridge.ts";
 
 /** Why a request was turned away at the door. */
 export interface Refusal {
-  readonly cause: "host" | "origin";
+  readonly cause: "host" | "origin" | "page";
   readonly message: string;
 }
 
 export interface GuardOptions {
-  readonly port: number;
-  /** Whether [::1] at this port is the daemon too; if not, it may be anybody. */
-  readonly ipv6: boolean;
-  /** Origins that the settings allow beside the daemon's own; asked at each request, as settings change. */
+  /** What Host may be where tools connect, name and port as `127.0.0.1:7420`: no page is there. */
+  readonly toolHosts: readonly string[];
+  /** What it may be where the screen is. */
+  readonly screenHosts: readonly string[];
+  /** Origins that the settings allow beside the screen's; asked at each request, as settings change. */
   allowedOrigins(): readonly string[];
 }
 
 /**
  * The door: every HTTP request and every upgrade passes here before any route is looked at. A web page can make the
  * browser send requests to this port; it cannot make it lie about Origin, nor, once its name is rebound to 127.0.0.1,
- * about Host. So Host must be exactly one of ours, and an Origin, where there is one, ours or one that the settings name.
+ * about Host. So Host must be exactly one of ours, and an Origin, where there is one, the screen's or one that the settings
+ * name.
  */
 export function createGuard({
-  port,
-  ipv6,
+  toolHosts,
+  screenHosts,
   allowedOrigins,
 }: GuardOptions): (request: IncomingMessage) => Refusal | undefined {
-  const names = ["127.0.0.1", "localhost", ...(ipv6 ? ["[::1]"] : [])];
-  // Of HTTP's own port clients do not speak.
-  const hosts = new Set([...names.map(name => `${name}:${port}`), ...(port === 80 ? names : [])]);
-  const ownOrigins = new Set([...hosts].map(host => `http://${host}`));
+  const hosts = [...toolHosts, ...screenHosts];
+  const ownOrigins = [...screenHosts.map(host => `http://${host}`), desktopOrigin];
   return request => {
     const hostHeaders = request.headersDistinct["host"] ?? [];
     const [host] = hostHeaders;
-    if (hostHeaders.length !== 1 || host === undefined || !hosts.has(host)) {
-      return { cause: "host", message: `Refused: Host must be one of ${[...hosts].join(", ")}.` };
+    if (hostHeaders.length !== 1 || host === undefined || !hosts.includes(host)) {
+      if (isOfEarlierScreen(host))
+        return {
+          cause: "page",
+          message: "Refused: this page is of a daemon that has ended. To open the screen: repoconf ui",
+        };
+      return { cause: "host", message: "Refused: Host must be 127.0.0.1 or localhost, with the port." };
     }
     const originHeaders = request.headersDistinct["origin"] ?? [];
-    const refused = originHeaders.find(origin => !ownOrigins.has(origin) && !allowedOrigins().includes(origin));
-    if (refused === undefined && originHeaders.length === 0 && isForeignLoad(request)) {
+    const refused = originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin));
+    if (refused === undefined && originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))) {
       return { cause: "origin", message: "Refused: a page of another site may not load this." };
     }
     if (refused === undefined) return undefined;
@@ -47,6 +53,11 @@ export function createGuard({
   };
 }
 
+/** A tab that was left open asks for the daemon that it came from again and again. That is no attack. */
+function isOfEarlierScreen(host: string | undefined): boolean {
+  return /^[0-9a-f]{32}\.localhost(:\d+)?$/.test(host ?? "");
+}
+
 /** The guard of the Unix socket: no name leads there, and no page of a browser. */
 export function guardLocally(request: IncomingMessage): Refusal | undefined {
   if (request.headersDistinct["origin"] === undefined) return undefined;
@@ -54,10 +65,11 @@ export function guardLocally(request: IncomingMessage): Refusal | undefined {
 }
 
 /**
- * What a page loads as a script or an image bears no Origin, but browsers say that it comes from another site. Following
- * a link to here is fine.
+ * What a page loads as a script or an image bears no Origin, but browsers say from where it comes; a page of ours is at the
+ * screen's host alone. Following a link to here is fine.
  */
-function isForeignLoad({ headers }: IncomingMessage): boolean {
+function isForeignLoad({ headers }: IncomingMessage, isForScreen: boolean): boolean {
   const site = headers["sec-fetch-site"];
-  return (site === "cross-site" || site === "same-site") && headers["sec-fetch-mode"] !== "navigate";
+  const foreign = site === "cross-site" || site === "same-site" || (site === "same-origin" && !isForScreen);
+  return foreign && headers["sec-fetch-mode"] !== "navigate";
 }

@@ -22,6 +22,9 @@ interface Waiting {
   start(): void;
 }
 
+/** How a client came. Whoever fills the port, which all users of the machine can reach, leaves the Unix socket free. */
+export type Channel = "port" | "socket";
+
 /** What a key has under way. */
 class Account {
   sockets = 0;
@@ -49,22 +52,22 @@ const leastPacket = 2 * 1024;
  */
 export class KeyBudget {
   readonly #accounts = new Map<string, Account>();
-  #sockets = 0;
-  #othersSockets = 0;
+  readonly #open = { port: { all: 0, others: 0 }, socket: { all: 0, others: 0 } };
 
   /** Lets a connection in. Throws RepoconfError 1107. */
-  enter(caller: Caller): Seat {
-    if (this.#sockets >= limits.sockets) throw tooManySockets("connections", limits.sockets);
+  enter(caller: Caller, channel: Channel): Seat {
+    const open = this.#open[channel];
+    if (open.all >= limits.sockets) throw tooManySockets("connections", limits.sockets);
     const forOthers = limits.sockets - limits.socketsKeptForOwner;
-    if (!caller.owner && this.#othersSockets >= forOthers)
+    if (!caller.owner && open.others >= forOthers)
       throw tooManySockets("connections with other keys than the owner's", forOthers);
     const account = this.#accountOf(caller);
     if (account !== undefined && account.sockets >= limits.socketsPerKey)
       throw tooManySockets("connections with one key", limits.socketsPerKey);
     const count = (by: 1 | -1) => {
-      this.#sockets += by;
+      open.all += by;
       if (account === undefined) return;
-      this.#othersSockets += by;
+      open.others += by;
       account.sockets += by;
       this.#settle(caller, account);
     };

@@ -13,7 +13,7 @@ export interface MetricsOptions {
 }
 
 /** Every cause there is, so that one that never came shows as 0 and an alarm on it can be made before the first. */
-const causes = ["host", "origin", "key", "limit"] as const;
+const causes = ["host", "origin", "page", "key", "limit"] as const;
 const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" } = {
   set: "sets",
   unset: "sets",

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { extname, join, relative, sep } from "node:path";
 
 /** What the built page has where the nonce of each load belongs. */
@@ -16,8 +15,10 @@ const types: { readonly [extension: string]: string } = {
   ".json": "application/json",
 };
 
-/** Characters that the body of a request may have. */
-const largestRequest = 4_096;
+export interface ScreenAnswer {
+  readonly body: Buffer;
+  readonly headers: { readonly [name: string]: string };
+}
 
 interface ScreenFile {
   readonly content: Buffer;
@@ -48,37 +49,34 @@ export class Screen {
     return new Screen(page, files);
   }
 
-  /** Answers a GET for the page or one of its files; false if it has nothing of that name. `host` is the request's own. */
-  answer(path: string, host: string, response: ServerResponse): boolean {
+  /** The page or one of its files; undefined if it has nothing of that path. `daemon`: what the page may connect to, as `ws://HOST`. */
+  find(path: string, daemon: string): ScreenAnswer | undefined {
     if (path === "/") {
       const nonce = randomBytes(16).toString("base64");
-      const headers = { "Content-Security-Policy": pagePolicy(nonce, host), "Cache-Control": "no-store" };
-      send(response, this.#page.replaceAll(noncePlace, nonce), ".html", headers);
-      return true;
+      const headers = { "Content-Security-Policy": pagePolicy(nonce, daemon), "Cache-Control": "no-store" };
+      return answerOf(this.#page.replaceAll(noncePlace, nonce), ".html", headers);
     }
     const file = this.#files.get(path);
-    if (file === undefined) return false;
+    if (file === undefined) return undefined;
     const { content, type } = file;
     // The names of those that were built tell their content; the others, such as the icon, keep theirs.
     const built = path.startsWith("/assets/");
-    const headers = {
+    return answerOf(content, extname(path), {
       "Cache-Control": built ? "public, max-age=31536000, immutable" : "no-cache",
       "Content-Security-Policy": "frame-ancestors 'none'",
       "Content-Type": type,
-    };
-    send(response, content, extname(path), headers);
-    return true;
+    });
   }
 }
 
-function pagePolicy(nonce: string, host: string): string {
+function pagePolicy(nonce: string, daemon: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    `connect-src 'self' ws://${host}`,
+    `connect-src 'self' ${daemon}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -86,30 +84,20 @@ function pagePolicy(nonce: string, host: string): string {
   ].join("; ");
 }
 
-function send(response: ServerResponse, text: string | Buffer, extension: string, headers: OutgoingHttpHeaders): void {
-  const body = typeof text === "string" ? Buffer.from(text) : text;
-  response.writeHead(200, {
-    "Content-Length": body.length,
-    "Content-Type": types[extension],
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    ...headers,
-  });
-  response.end(body);
-}
-
-/** The body of a small request; undefined if it is too large. */
-export async function readSmallText(request: IncomingMessage): Promise<string | undefined> {
-  let text = "";
-  request.setEncoding("utf8");
-  // Left early, the connection has to stay: the answer goes back on it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    text += chunk;
-    if (text.length <= largestRequest) continue;
-    request.resume();
-    return undefined;
-  }
-  return text;
+function answerOf(
+  text: string | Buffer,
+  extension: string,
+  headers: { readonly [name: string]: string },
+): ScreenAnswer {
+  return {
+    body: typeof text === "string" ? Buffer.from(text) : text,
+    headers: {
+      "Content-Type": types[extension] ?? "application/octet-stream",
+      "X-Content-Type-Options": "nosniff",
+      "Referrer-Policy": "no-referrer",
+      "Cross-Origin-Opener-Policy": "same-origin",
+      "Cross-Origin-Resource-Policy": "same-origin",
+      ...headers,
+    },
+  };
 }

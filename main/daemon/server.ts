@@ -7,6 +7,7 @@ import { Server as Engine, type Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import { createGuard, guardLocally, type Refusal } from "./guard.ts";
+import type { Channel } from "./key-budget.ts";
 
 /*
  * The daemon's door. Security posture:
@@ -14,6 +15,8 @@ import { createGuard, guardLocally, type Refusal } from "./guard.ts";
  *   owner's, which nobody else can take and no browser reaches.
  * - The guard (guard.ts) sees every request and every upgrade before any route does. Socket.IO's own `cors` option would
  *   not: it does not apply to websockets.
+ * - The screen has an origin of its own, with a name that nobody can guess and new at each start: all ports of 127.0.0.1 are one
+ *   site for a browser, and what a page of another program left there (a service worker) would outlive it.
  * - What is answered without a key says nothing about anyone's configuration: health and the identity proof.
  * - Every other thing needs an API key, checked at the Socket.IO handshake (connections.ts).
  */
@@ -37,9 +40,17 @@ export interface Door {
   readonly port: number;
   /** Whether [::1] answers too. */
   readonly ipv6: boolean;
+  /** Where the screen is, and nothing else. */
+  readonly screenOrigin: string;
+  /** The same for browsers that do not find that name: a port of 127.0.0.1, opened when it is first asked for. */
+  openScreenByAddress(): Promise<string>;
+  /** Whether a request is to the screen's own host. */
+  isForScreen(request: IncomingMessage): boolean;
   /** The path of the Unix socket, if there is one. */
   readonly socket: string | undefined;
   readonly engine: Engine;
+  /** By which of its addresses a request came. */
+  channelOf(request: IncomingMessage): Channel;
   /** What client and daemon sign of the connection that this request began. */
   connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
   close(): Promise<void>;
@@ -54,19 +65,18 @@ class PortTakenError extends Error {
 const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
-/** Opens the daemon's port on 127.0.0.1, and on ::1 where the same can be had. Throws PortTakenError. */
+/** Opens the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Throws PortTakenError. */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const [ipv4, ipv6, local] = [createServer(), createServer(), createServer()];
-  const sockets = trackSockets([ipv4, ipv6, local]);
-  await listenSomewhere(ipv4, options.port, options.insist);
-  const { port } = ipv4.address() as AddressInfo;
-  const servers = (await listen(ipv6, "::1", port).then(
-    () => true,
-    () => false,
-  ))
-    ? [ipv4, ipv6]
-    : [ipv4];
-
+  const local = createServer();
+  const { servers, port, ipv6 } = await listenOnLoopback(options.port, options.insist);
+  const sockets = new Set<Socket>();
+  const hostsOf = (names: readonly string[]) => [
+    ...names.map(name => `${name}:${port}`),
+    // Of HTTP's own port clients do not speak.
+    ...(port === 80 ? names : []),
+  ];
+  const screenName = `${randomBytes(16).toString("hex")}.localhost`;
+  const screenHosts = hostsOf([screenName]);
   const engine = new Engine({
     maxHttpBufferSize: limits.transportBytes,
     // A page on an origin that the settings allow may read polling's answers; any other was refused before.
@@ -85,12 +95,11 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     headers["X-Content-Type-Options"] = "nosniff";
   });
   engine.on("connection", oneWriteForEachFlush);
-  const ipv6Too = servers.includes(ipv6);
-  const guardByName = createGuard({ port, ipv6: ipv6Too, allowedOrigins: options.allowedOrigins });
-  const socket = await listenLocally(local, options);
-  if (socket !== undefined) servers.push(local);
-  for (const server of servers) {
-    const guard = server === local ? guardLocally : guardByName;
+  const { allowedOrigins } = options;
+  const ofSocket = new WeakSet<IncomingMessage>();
+  const serve = (server: HttpServer, guard: (request: IncomingMessage) => Refusal | undefined) => {
+    server.maxConnections = limits.openConnections;
+    trackSockets(server, sockets);
     server.on("request", (request, response) => {
       const refusal = guard(request);
       if (refusal !== undefined) {
@@ -113,7 +122,34 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
       else engine.handleUpgrade(engineRequest(request), socket, head);
     });
+  };
+  const toolHosts = hostsOf(["127.0.0.1", "localhost", ...(ipv6 ? ["[::1]"] : [])]);
+  const guardByName = createGuard({ toolHosts, screenHosts: [...screenHosts], allowedOrigins });
+  for (const server of servers) serve(server, guardByName);
+  const socket = await listenLocally(local, options);
+  if (socket !== undefined) {
+    // First of all, before the guard sees it.
+    for (const event of ["request", "upgrade"] as const) local.on(event, request => ofSocket.add(request));
+    serve(local, guardLocally);
+    servers.push(local);
   }
+  const openByAddress = async () => {
+    const server = createServer();
+    await listen(server, "127.0.0.1", 0);
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    screenHosts.push(host);
+    serve(server, createGuard({ toolHosts: [], screenHosts: [host], allowedOrigins: () => [] }));
+    servers.push(server);
+    return originOf(host);
+  };
+  let byAddress: Promise<string> | undefined;
+  const openScreenByAddress = () => {
+    byAddress ??= openByAddress().catch(error => {
+      byAddress = undefined;
+      throw error;
+    });
+    return byAddress;
+  };
   const close = async () => {
     engine.close();
     const closed = Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))));
@@ -130,7 +166,10 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     url: `http://${request.headers.host}`,
     engineId: engineIds.get(request) ?? "",
   });
-  return { port, ipv6: ipv6Too, socket, engine, connectionOf, close };
+  const channelOf = (request: IncomingMessage) => (ofSocket.has(request) ? "socket" : "port");
+  const isForScreen = ({ headers: { host = "" } }: IncomingMessage) => screenHosts.includes(host);
+  const screenOrigin = originOf(`${screenName}${port === 80 ? "" : `:${port}`}`);
+  return { port, ipv6, screenOrigin, openScreenByAddress, isForScreen, socket, engine, channelOf, connectionOf, close };
 }
 
 /** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */
@@ -142,15 +181,43 @@ function oneWriteForEachFlush(connection: EngineSocket): void {
   });
 }
 
-async function listenSomewhere(server: HttpServer, port: number, insist: boolean): Promise<void> {
-  try {
-    await listen(server, "127.0.0.1", port);
-  } catch (error) {
-    const taken = error instanceof Error && "code" in error && (error.code === "EADDRINUSE" || error.code === "EACCES");
-    if (!taken) throw error;
-    if (insist) throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
-    await listen(server, "127.0.0.1", 0);
+const originOf = (host: string) => `http://${host}`;
+
+/** How often a port is looked for that is free on both addresses. */
+const portTries = 20;
+
+/**
+ * The port on 127.0.0.1 and, where the machine has IPv6, on ::1: "localhost" may lead to either, and no other program may sit on
+ * one of them. Throws PortTakenError.
+ */
+async function listenOnLoopback(
+  port: number,
+  insist: boolean,
+): Promise<{ readonly servers: HttpServer[]; readonly port: number; readonly ipv6: boolean }> {
+  for (let attempt = 0; ; attempt++) {
+    const [ipv4, ipv6] = [createServer(), createServer()];
+    try {
+      await listen(ipv4, "127.0.0.1", attempt === 0 ? port : 0);
+      const { port: taken } = ipv4.address() as AddressInfo;
+      const has6 = await listen(ipv6, "::1", taken).then(
+        () => true,
+        error => {
+          if (isTaken(error)) throw error;
+          return false;
+        },
+      );
+      return { servers: has6 ? [ipv4, ipv6] : [ipv4], port: taken, ipv6: has6 };
+    } catch (error) {
+      await new Promise(resolve => ipv4.close(resolve));
+      if (!isTaken(error) || attempt === portTries) throw error;
+      if (insist && port !== 0)
+        throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
+    }
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && "code" in error && (error.code === "EADDRINUSE" || error.code === "EACCES");
 }
 
 function listen(server: HttpServer, host: string, port: number): Promise<void> {
@@ -187,16 +254,12 @@ async function listenLocally(
   }
 }
 
-/** The open sockets, also those that were upgraded, which no server counts as its own. */
-function trackSockets(servers: readonly HttpServer[]): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  for (const server of servers) {
-    server.on("connection", socket => {
-      sockets.add(socket);
-      socket.once("close", () => sockets.delete(socket));
-    });
-  }
-  return sockets;
+/** Keeps account of the open sockets, also those that were upgraded, which no server counts as its own. */
+function trackSockets(server: HttpServer, sockets: Set<Socket>): void {
+  server.on("connection", socket => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
 }
 
 function isSocketRequest(request: IncomingMessage): boolean {

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { RepoconfClient } from "../../shared/client/client.ts";
+import type { ShellSession } from "../../shared/shell-bridge.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import { createDaemon, type Daemon, HomeInUseError } from "../daemon/daemon.ts";
 import type { Home } from "../home.ts";
@@ -19,8 +21,8 @@ export interface AppDaemon {
   readonly url: string;
   /** With the owner's key; the screen never sees it. */
   readonly client: RepoconfClient;
-  /** A session's key for the screen; the same for as long as the app runs. */
-  createSession(): Promise<string>;
+  /** A session of the screen's with the daemon that runs now, asked for before each connect; it ends the one before. */
+  session(): Promise<ShellSession>;
   /** How many lose their connection when the app quits: none where the daemon is not the app's own. */
   connectedTools(): Promise<number>;
   /** Ends the session, and finishes and stops the daemon if it is the app's own. */
@@ -28,6 +30,8 @@ export interface AppDaemon {
 }
 
 const takeOverTries = 50;
+/** Milliseconds that another daemon has to end the session of an app that quits. */
+const goodByeTime = 500;
 
 /** Starts the daemon in this process, or attaches to one that is faster. Throws HomeError. */
 export async function ownDaemon(options: AppDaemonOptions, tries = takeOverTries): Promise<AppDaemon> {
@@ -51,25 +55,34 @@ export function attach(home: Home, url: string): AppDaemon {
 }
 
 function appDaemon(home: Home, url: string, own?: Daemon): AppDaemon {
-  const client = new RepoconfClient({ locate: () => locateDaemon({ home: home.folder, keyFile: home.ownerKeyFile }) });
-  let session: Promise<{ id: string; key: string }> | undefined;
+  const locate = () => locateDaemon({ home: home.folder, keyFile: home.ownerKeyFile });
+  const client = new RepoconfClient({ locate });
+  let session: ShellSession | undefined;
+  const inTurn = pLimit(1);
+  const endSession = async () => {
+    if (session !== undefined) await client.run("key/revoke", { id: session.id }).catch(() => {});
+    session = undefined;
+  };
   return {
     url,
     client,
-    createSession: async () => {
-      session ??= client.run("session/create", { label: "desktop" });
-      return (await session).key;
-    },
+    session: () =>
+      inTurn(async () => {
+        const { endpoint } = await locate();
+        // The one before may have ended: with its daemon, or because nobody used the window for hours.
+        await endSession();
+        session = { ...(await client.run("session/create", { label: "desktop" })), url: endpoint.url };
+        return session;
+      }),
     connectedTools: async () => {
       if (own === undefined) return 0;
       const status = await client.run("daemon/status", {}).catch(() => undefined);
-      const screen = await session?.catch(() => undefined);
       // Without the connection that asks, and those of our own page.
-      return (status?.sockets ?? 1) - 1 - (screen === undefined ? 0 : own.countClients(screen.id));
+      return (status?.sockets ?? 1) - 1 - (session === undefined ? 0 : own.countClients(session.id));
     },
     close: async () => {
-      const made = await session?.catch(() => undefined);
-      if (made !== undefined) await client.run("key/revoke", { id: made.id }).catch(() => {});
+      // With the app's own daemon it ends anyway; another one may be gone.
+      if (own === undefined) await Promise.race([endSession(), delay(goodByeTime)]);
       client.close();
       await own?.close();
     },

@@ -1,14 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BrowserWindow, dialog, type Rectangle, screen, type WebFrameMain } from "electron";
+import { BrowserWindow, dialog, type Rectangle, type Session, screen, type WebFrameMain } from "electron";
 import type { ScreenLink } from "../../shared/shell-bridge.ts";
 import type { Home } from "../home.ts";
-import { closedPreferences, denyNavigation } from "./lockdown.ts";
+import { closedPreferences, denyNavigation, isScreen } from "./lockdown.ts";
+import { screenUrl } from "./own-screen.ts";
 
 interface AppWindowOptions {
   readonly home: Home;
-  /** Of the daemon, which proved to be the home's. */
-  readonly url: string;
+  /** Where the screen is served. */
+  readonly partition: Session;
   readonly preload: string;
 }
 
@@ -35,7 +36,7 @@ export class AppWindow {
     this.#placeFile = join(options.home.folder, "desktop.json");
   }
 
-  /** Makes the window and loads the screen from the daemon's own address. */
+  /** Makes the window and loads the screen, which is the app's own. */
   async open(link?: ScreenLink): Promise<void> {
     const place = await this.#readPlace();
     const window = new BrowserWindow({
@@ -44,10 +45,10 @@ export class AppWindow {
       ...leastSize,
       show: false,
       title: "Repoconf",
-      webPreferences: { ...closedPreferences, preload: this.#options.preload },
+      webPreferences: { ...closedPreferences, session: this.#options.partition, preload: this.#options.preload },
     });
     this.#window = window;
-    denyNavigation(window.webContents, this.#options.url);
+    denyNavigation(window.webContents);
     if (place?.maximized) window.maximize();
     window.once("ready-to-show", () => window.show());
     window.on("close", event => {
@@ -75,7 +76,7 @@ export class AppWindow {
       else this.#onStay();
     });
     this.#firstLink = link;
-    await window.loadURL(`${this.#options.url}/`);
+    await window.loadURL(screenUrl);
   }
 
   /** Brings the window to the front, and to where a link leads. */
@@ -96,12 +97,10 @@ export class AppWindow {
     this.#window?.webContents.send("command", command);
   }
 
-  /** Whether the frame is this window's own page, on the daemon's address: only that may call what is native. */
+  /** Whether the frame is this window's own page: only that may call what is native. */
   owns(frame: WebFrameMain | null): boolean {
     if (frame === null || this.#window === undefined) return false;
-    return (
-      frame === this.#window.webContents.mainFrame && URL.parse(frame.url)?.origin === new URL(this.#options.url).origin
-    );
+    return frame === this.#window.webContents.mainFrame && isScreen(frame.url);
   }
 
   /** The link that the window was opened for, when its page is ready to follow it; once. */

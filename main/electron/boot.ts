@@ -13,6 +13,7 @@ import { serveNativeCalls } from "./native-calls.ts";
 import { notifyOfBrokenFiles } from "./notifications.ts";
 import { openDaemon } from "./open-daemon.ts";
 import { OpenRequests } from "./open-requests.ts";
+import { openScreenPartition, registerScreenScheme } from "./own-screen.ts";
 import { quitSafely } from "./quit.ts";
 import { createTray } from "./tray.ts";
 import { updateItself } from "./updates.ts";
@@ -32,8 +33,11 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   const requests = new OpenRequests();
   // Windows shows notifications, and names the login entry, by what the installer called the app (electron-builder.yml).
   if (process.platform === "win32") app.setAppUserModelId("dev.repoconf.app");
+  registerScreenScheme();
   await app.whenReady();
-  denyPermissions();
+  const screenFolder = join(folder, "../screen");
+  const partition = await openScreenPartition(screenFolder);
+  denyPermissions(partition);
 
   const home = homeAt(homeFolder(undefined));
   await makeHomeFolder(home);
@@ -49,17 +53,17 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
     stopAsked = false;
     return asked;
   };
-  const daemon = await openDaemon({ home, version, logger, screenFolder: join(folder, "../screen"), onStop });
+  const daemon = await openDaemon({ home, version, logger, screenFolder, onStop });
   if (daemon === undefined) return app.quit();
 
-  const window = new AppWindow({ home, url: daemon.url, preload: join(folder, "preload.cjs") });
+  const window = new AppWindow({ home, partition, preload: join(folder, "preload.cjs") });
   serveNativeCalls({
-    createSession: daemon.createSession,
+    session: daemon.session,
     firstLink: () => window.takeFirstLink(),
     owns: frame => window.owns(frame),
   });
   createMenu(window);
-  const tray = createTray(window, daemon, join(folder, "../screen/tray.png"));
+  const tray = createTray(window, join(screenFolder, "tray.png"));
   notifyOfBrokenFiles(daemon.client, window);
   void updateItself(logger);
   quitSafely({ daemon, window, tray, logger, takeStopRequest });

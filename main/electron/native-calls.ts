@@ -1,22 +1,22 @@
 import { dialog, ipcMain, type WebFrameMain } from "electron";
-import type { ScreenLink } from "../../shared/shell-bridge.ts";
+import type { ScreenLink, ShellSession } from "../../shared/shell-bridge.ts";
 
 interface NativeCallsOptions {
-  createSession(): Promise<string>;
+  session(): Promise<ShellSession>;
   firstLink(): ScreenLink | undefined;
   /** Whether a frame is the window's own page. */
   owns(frame: WebFrameMain | null): boolean;
 }
 
 /** What the screen may ask the shell for (preload.ts), each call checked for who sends it. */
-export function serveNativeCalls({ createSession, firstLink, owns }: NativeCallsOptions): void {
+export function serveNativeCalls({ session, firstLink, owns }: NativeCallsOptions): void {
   const serve = (name: string, run: () => unknown) => {
     ipcMain.handle(name, event => {
       if (!owns(event.senderFrame)) throw new Error("This page may not call that.");
       return run();
     });
   };
-  serve("session", createSession);
+  serve("session", session);
   serve("first-link", firstLink);
   serve("choose-folder", async () => {
     const { filePaths } = await dialog.showOpenDialog({ properties: ["openDirectory"] });

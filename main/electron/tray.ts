@@ -1,12 +1,11 @@
 import { app, Menu, nativeImage, Tray } from "electron";
-import type { AppDaemon } from "../desktop/app-daemon.ts";
 import type { AppWindow } from "./app-window.ts";
 import { setStartAtLogin, startsAtLogin } from "./autostart.ts";
 
 /** The tray: the daemon goes on when the window is closed, and here is the way back to it. */
-export function createTray(window: AppWindow, { url }: AppDaemon, icon: string): Tray {
+export function createTray(window: AppWindow, icon: string): Tray {
   const tray = new Tray(nativeImage.createFromPath(icon));
-  tray.setToolTip(`Repoconf, ${url}`);
+  tray.setToolTip("Repoconf");
   const refresh = async () => {
     const checked = await startsAtLogin();
     tray.setContextMenu(

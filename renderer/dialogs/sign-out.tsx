@@ -2,7 +2,7 @@ import { useState } from "react";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
-import { useScreen } from "../state/store.ts";
+import { screenStore, useScreen } from "../state/store.ts";
 import { Modal } from "./modal.tsx";
 
 /** Ends this window's session in the daemon; the page then says so. Asks first where edits would go with it. */
@@ -14,6 +14,7 @@ export function SignOut() {
     try {
       const { id } = await daemon().run("key/self", {});
       await daemon().run("key/revoke", { id });
+      screenStore.setState({ pending: new Map(), drafts: new Map() });
     } catch (error) {
       notify("problem", messageOf(error));
     }

@@ -3,22 +3,18 @@ import { Button } from "../button.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { ReasonField } from "../dialogs/reason-field.tsx";
 import { Failure } from "../fields/problems.tsx";
-import { DiffTable } from "../history/diff-table.tsx";
-import { dropEdit } from "../state/edits.ts";
 import { saveEdits } from "../state/saving.ts";
-import { findField, screenStore, useScreen } from "../state/store.ts";
+import { screenStore, useScreen } from "../state/store.ts";
+import { EditsDiff } from "./edits-diff.tsx";
 
 /** The edits as a diff, to be saved together with a reason. */
 export function ReviewDialog({ onClose }: { onClose(): void }) {
   const pending = useScreen(state => state.pending);
-  const scopes = useScreen(state => state.scopes);
-  const repositories = useScreen(state => state.repositories);
   const saving = useScreen(state => state.saving);
   const connected = useScreen(state => state.connection === "connected");
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string>();
   const unavailable = !connected || pending.size === 0;
-  const groups = Map.groupBy(pending, ([, { repo }]) => repo);
   const save = async (event: FormEvent) => {
     event.preventDefault();
     // Keys can ask for it too.
@@ -40,26 +36,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
           event.currentTarget.requestSubmit();
         }}
       >
-        {[...groups].map(([repo, edits]) => (
-          <section key={repo} aria-label={repositories?.find(({ id }) => id === repo)?.name ?? repo}>
-            <h3>{repositories?.find(({ id }) => id === repo)?.name ?? repo}</h3>
-            <DiffTable
-              rows={edits.flatMap(([key, { scope, field, value, base }]) => {
-                const schema = findField(scopes, scope, field);
-                if (schema === undefined) return [];
-                return [
-                  {
-                    path: `${scope}.${field}`,
-                    schema,
-                    before: base,
-                    after: value,
-                    action: { text: "Drop", run: () => dropEdit(key) },
-                  },
-                ];
-              })}
-            />
-          </section>
-        ))}
+        <EditsDiff />
         {pending.size === 0 && <p>There is nothing to save.</p>}
         <ReasonField value={reason} onChange={setReason} />
         <Failure text={problem} />

@@ -3,6 +3,7 @@ import { Button } from "../button.tsx";
 import { dropAllEdits } from "../state/edits.ts";
 import { saveEdits } from "../state/saving.ts";
 import { useScreen } from "../state/store.ts";
+import { CopyEdits } from "./copy-edits.tsx";
 import { ReviewDialog } from "./review-dialog.tsx";
 
 /** What is edited and not saved, always in sight. */
@@ -19,7 +20,7 @@ export function SaveBar() {
       <p role="status">
         {count} {count === 1 ? "edit" : "edits"}
         {repositories > 1 && ` in ${repositories} repositories`}, not saved
-        {lost && "; they are kept until the connection is back"}
+        {lost && "; they stay in this window"}
       </p>
       <button type="button" className="button button-quiet" onClick={dropAllEdits}>
         Drop all
@@ -27,6 +28,7 @@ export function SaveBar() {
       <button type="button" className="button" onClick={() => setReviewing(true)}>
         Review
       </button>
+      {lost && <CopyEdits />}
       <Button
         className="button button-main"
         unavailable={lost}

@@ -1,11 +1,11 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { webKeyCredentials } from "../../shared/client/web-credentials.ts";
 import { applyConfigEdits, configValue, countConfigFields } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
-import { forgetSession } from "../session.ts";
+import { forgetSession, type Locate } from "../session.ts";
+import { shell } from "../shell.ts";
 import { withConflicts } from "./edits.ts";
 import { editKey, type LastChange, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
@@ -22,28 +22,35 @@ export function daemon(): RepoconfClient {
   return client;
 }
 
-/** Connects with the session's key, loads what there is, and keeps it true from then on. Ends with the session. */
-export async function connect(apiKey: string): Promise<void> {
-  const credentials = await webKeyCredentials(apiKey);
-  client = new RepoconfClient({ locate: async () => ({ url: location.origin, credentials }) });
+/**
+ * Connects with this window's session, loads what there is, and keeps it true from then on. Ends with the session, or when it is
+ * called again with another one.
+ */
+export async function connect(locate: Locate): Promise<void> {
   const { setState } = screenStore;
-  for (let first = true; ; first = false) {
+  client?.close();
+  for (;;) {
+    const own = new RepoconfClient({ locate });
+    client = own;
     try {
-      if (first) await client.connect();
+      await own.connect();
       await loadAll();
+      for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
       setState({ connection: "connected" });
-      for await (const message of client.watchEverything()) await take(message);
-      return;
+      for await (const message of own.watchEverything()) await take(message);
     } catch (error) {
-      if (error instanceof RepoconfError && error.code === 1100) {
+      if (client !== own) return;
+      // The desktop app makes another session for its window.
+      if (error instanceof RepoconfError && error.code === 1100 && shell === undefined) {
         forgetSession();
         setState({ connection: "ended" });
         return;
       }
       setState({ connection: "lost" });
-      await new Promise(resolve => setTimeout(resolve, 1_000));
-      if (first) return connect(apiKey);
     }
+    own.close();
+    await new Promise(resolve => setTimeout(resolve, 1_000));
+    if (client !== own) return;
   }
 }
 
@@ -188,9 +195,13 @@ function countLater(repo: string): void {
     const repos = [...uncounted];
     uncounted.clear();
     for (const id of repos) {
-      const { result } = await daemon().request("config/list", { repo: id, stored: true });
+      const { result } = await daemon()
+        .request("config/list", { repo: id, stored: true })
+        // The connection is lost; the next one counts anew.
+        .catch(() => ({ result: undefined }));
+      if (result === undefined) return;
       screenStore.setState(state => ({
-        repositories: withEntry(state, id, entry => ({ ...entry, modified: countConfigFields(result ?? {}) })),
+        repositories: withEntry(state, id, entry => ({ ...entry, modified: countConfigFields(result) })),
       }));
     }
   }, countDelay);

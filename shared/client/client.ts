@@ -2,6 +2,7 @@ import { io, type Socket } from "socket.io-client";
 import { configValue } from "../config.ts";
 import { splitConfigPath } from "../config-path.ts";
 import { type ErrorCode, type ErrorEntry, errorNames, RepoconfError } from "../errors.ts";
+import type { Handshake } from "../handshake.ts";
 import { limits } from "../limits.ts";
 import type {
   ChangedRepository,
@@ -26,6 +27,8 @@ export interface Credentials {
   readonly keyId: string;
   /** HMAC-SHA256 of a text by the key's SHA-256, hexadecimal. */
   sign(text: string): string | Promise<string>;
+  /** The daemon has proven itself on this connection. */
+  proven?(handshake: Handshake): void;
 }
 
 /** Where the daemon is, and the key that both know. */

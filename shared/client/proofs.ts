@@ -25,7 +25,9 @@ export class Proofs {
 
   /** Whether this is what only a daemon that knows the key can say on this connection. */
   isOfDaemon(proof: unknown): boolean {
-    return this.#expected !== undefined && proof === this.#expected;
+    const isRight = this.#expected !== undefined && proof === this.#expected;
+    if (isRight && this.#handshake !== undefined) this.#address.credentials.proven?.(this.#handshake);
+    return isRight;
   }
 
   /** Whether the daemon may have refused with this error; false if its secret is known and it did not sign. */

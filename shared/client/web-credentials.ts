@@ -1,5 +1,6 @@
 import { keyIdOf } from "../api-key.ts";
 import { RepoconfError } from "../errors.ts";
+import { sessionText } from "../handshake.ts";
 import type { Credentials } from "./client.ts";
 
 const utf8 = new TextEncoder();
@@ -8,18 +9,52 @@ const utf8 = new TextEncoder();
 export async function webKeyCredentials(apiKey: string): Promise<Credentials> {
   const keyId = keyIdOf(apiKey);
   if (keyId === undefined) throw new RepoconfError(1100, "This is no API key: one begins with repoconf_.");
-  return webCredentials(keyId, await crypto.subtle.digest("SHA-256", utf8.encode(apiKey)));
+  const secret = await importSecret(await crypto.subtle.digest("SHA-256", utf8.encode(apiKey)));
+  return { keyId, sign: text => sign(secret, text) };
 }
 
-/** In a browser: signs with a secret. */
-async function webCredentials(keyId: string, secret: ArrayBuffer): Promise<Credentials> {
-  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+/** In a browser: proves a session; `secret` is hexadecimal. */
+export async function webSessionCredentials(id: string, secret: string): Promise<Credentials> {
+  const key = await importSecret(fromHex(secret));
+  return { keyId: id, sign: text => sign(key, text) };
+}
+
+/**
+ * In a browser: proves the code of a link, `ID.SECRET`. With the first connection it becomes a session, whose secret both sides
+ * derive; `onSession` is told of that, hexadecimal.
+ */
+export function webCodeCredentials(
+  id: string,
+  secret: string,
+  onSession: (id: string, secret: string) => void,
+): Credentials {
+  let key = importSecret(fromHex(secret));
+  let isSession = false;
   return {
-    keyId,
-    sign: async text => toHex(await crypto.subtle.sign("HMAC", key, utf8.encode(text))),
+    keyId: id,
+    sign: async text => sign(await key, text),
+    proven: handshake => {
+      if (isSession) return;
+      isSession = true;
+      const derived = key.then(code => sign(code, sessionText(handshake)));
+      // Who signs next waits for it.
+      key = derived.then(text => importSecret(fromHex(text)));
+      void derived.then(text => onSession(id, text));
+    },
   };
 }
 
-function toHex(bytes: ArrayBuffer): string {
-  return Array.from(new Uint8Array(bytes), byte => byte.toString(16).padStart(2, "0")).join("");
+type Secret = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+function importSecret(bytes: ArrayBuffer): Promise<Secret> {
+  return crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+}
+
+async function sign(secret: Secret, text: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.sign("HMAC", secret, utf8.encode(text)));
+  return Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function fromHex(text: string): ArrayBuffer {
+  return Uint8Array.from(text.match(/../g) ?? [], pair => Number.parseInt(pair, 16)).buffer;
 }

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, vi } from "vitest";
 import { launchBrowser } from "../helpers/browser.ts";
-import { prepareElectron } from "../helpers/electron-double.ts";
+import { prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
 import type { DesktopApp } from "./driver.ts";
 import { desktopScenarios } from "./scenarios.ts";
 
 let browser: Browser | undefined;
 beforeAll(async () => {
-  browser = await launchBrowser();
+  browser = await launchBrowser(standInSwitches);
 });
 afterAll(() => browser?.close());
 
@@ -16,7 +16,7 @@ const built = join(import.meta.dirname, "../../dist/electron");
 
 async function start(home: string, args: readonly string[] = []): Promise<DesktopApp> {
   if (browser === undefined) throw new Error("no Chromium");
-  const double = prepareElectron({ browser });
+  const double = prepareElectron({ browser, home });
   vi.stubEnv("REPOCONF_HOME", home);
   const { boot } = await import("../../main/electron/boot.ts");
   const argv = process.argv;

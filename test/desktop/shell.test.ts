@@ -5,13 +5,13 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connect } from "../../main/client/client.ts";
 import { launchBrowser } from "../helpers/browser.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
-import { type AppDouble, type ElectronDouble, prepareElectron } from "../helpers/electron-double.ts";
+import { type AppDouble, type ElectronDouble, prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
 import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 let browser: Browser | undefined;
 beforeAll(async () => {
-  browser = await launchBrowser();
+  browser = await launchBrowser(standInSwitches);
 });
 afterAll(() => browser?.close());
 
@@ -31,7 +31,7 @@ async function startApp(
 ): Promise<ElectronDouble & AsyncDisposable> {
   if (browser === undefined) throw new Error("no Chromium");
   const { version = "0.0.0-test", answer = 0, args = [], ...rest } = options;
-  const double = prepareElectron({ browser, ...rest });
+  const double = prepareElectron({ browser, home, ...rest });
   double.answer = () => answer;
   vi.stubEnv("REPOCONF_HOME", home);
   const { boot } = await import("../../main/electron/boot.ts");
@@ -49,16 +49,85 @@ async function startApp(
   });
 }
 
-test("every permission that the page could ask for is refused", async () => {
+test("every permission that the page could ask for is refused, but for the loopback", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
-  const { request, check, device } = app.permissions;
-  const answers: unknown[] = [];
-  (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)({}, "media", yes =>
-    answers.push(yes),
+  expect(app.sessions.map(({ partition }) => partition)).toEqual([undefined, "screen"]);
+  for (const { permissions } of app.sessions) {
+    const { request, check, device } = permissions;
+    const answers: unknown[] = [];
+    (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)({}, "media", yes =>
+      answers.push(yes),
+    );
+    answers.push((check as () => boolean)(), (device as () => boolean)());
+    expect(answers).toEqual([false, false, false]);
+  }
+});
+
+test("the window loads the app's own screen by a scheme of its own, in a partition that is in memory alone", async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startApp(folder.path);
+  const [window] = app.windows;
+  const [, partition] = app.sessions;
+  expect(window?.options.webPreferences.session).toBe(partition);
+  // One whose name begins with persist: is kept on the disk.
+  expect(partition?.partition).not.toMatch(/^persist:/);
+  expect(app.schemes).toEqual([
+    { scheme: "repoconf-screen", privileges: { standard: true, secure: true, supportFetchAPI: true } },
+  ]);
+  expect(window?.webContents.mainFrame.url).toBe("repoconf-screen://app/");
+  const ask = async (url: string, method = "GET") => {
+    const answer = await partition?.schemes.get("repoconf-screen")?.({ url, method });
+    return { status: answer?.status, policy: answer?.headers.get("content-security-policy") };
+  };
+  const page = await ask("repoconf-screen://app/");
+  expect(page.status).toBe(200);
+  expect(page.policy).toContain("connect-src 'self' ws://127.0.0.1:*;");
+  for (const url of ["repoconf-screen://other/", "repoconf-screen://app/../../package.json", "repoconf-screen://app/x"])
+    expect((await ask(url)).status).toBe(404);
+  expect((await ask("repoconf-screen://app/", "POST")).status).toBe(404);
+});
+
+test("a daemon that stops and comes back on another port is found again: the window goes on, and keeps its place and its edits", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  await using app = await startApp(t.homeFolder, { args: [link] });
+  const page = await pageOf(app);
+  await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  await page.getByRole("textbox", { name: "Provider" }).fill("here");
+  const before = t.url;
+  await t.restart();
+  expect(t.url).not.toBe(before);
+  await until(async () => (await t.owner.call("key/list")).result.length === 1, "the window's new session");
+  await page.getByText("Connected", { exact: true }).waitFor();
+  await t.owner.call("config/set", { repo: "shop", "svc.timeout": 77 });
+  await until(
+    async () => (await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()) === "77",
+    "what was set since",
   );
-  answers.push((check as () => boolean)(), (device as () => boolean)());
-  expect(answers).toEqual([false, false, false]);
+  expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await until(
+    async () => (await t.owner.call("config/list", { repo: "shop" })).result["svc"]?.["provider"] === "here",
+    "the edit to be saved",
+  );
+});
+
+test("a window whose session has ended gets another, and goes on", async () => {
+  await using t = await startTestDaemon();
+  await t.addRepository("shop");
+  await using app = await startApp(t.homeFolder, { args: [link] });
+  const page = await pageOf(app);
+  await page.getByRole("heading", { name: "shop", level: 1 }).waitFor();
+  const sessions = async () => (await t.owner.call("key/list")).result.map(({ id }) => id);
+  const [first = ""] = await sessions();
+  await t.owner.call("key/revoke", { id: first });
+  await until(async () => (await sessions()).length === 1, "another session");
+  await t.owner.call("config/set", { repo: "shop", "svc.timeout": 77 });
+  await until(
+    async () => (await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()) === "77",
+    "what was set since",
+  );
 });
 
 test("a native call is answered to the window's own page alone", async () => {
@@ -66,7 +135,11 @@ test("a native call is answered to the window's own page alone", async () => {
   await using app = await startApp(folder.path);
   const own = app.windows[0]?.webContents.mainFrame;
   const handler = app.handlers.get("session");
-  expect(await handler?.({ senderFrame: own })).toMatch(/^repoconf_/);
+  expect(await handler?.({ senderFrame: own })).toEqual({
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    id: expect.any(String),
+    secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
   for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
     expect(() => handler?.({ senderFrame })).toThrow("may not call");
 });
@@ -80,10 +153,10 @@ test("another start that is not the first leaves at once and starts nothing", as
   await expect(readFile(join(home, "daemon.json"))).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("the app boots in its order: lock, ready, daemon, window, menu, tray", async () => {
+test("the app boots in its order: lock, scheme, ready, daemon, window, menu, tray", async () => {
   await using folder = await temporaryFolder();
   await using app = await startApp(folder.path);
-  expect(app.calls).toEqual(["lock", "ready", "menu", "tray", "window", "load"]);
+  expect(app.calls).toEqual(["lock", "scheme", "ready", "menu", "tray", "window", "load"]);
 });
 
 test("an older daemon on the home is offered to be restarted, and is used as it is if the person wants that", async () => {

@@ -3,20 +3,15 @@ import { join, relative, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { connectClient, until } from "../helpers/daemon.ts";
+import { codeOf, followLink, type TestSession } from "../helpers/open-socket.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
-import { onTerminal, projectFolder, repoconfCommand, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { onTerminal, projectFolder, repoconfCommand, runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 const builtScreen = resolve(projectFolder, "dist/screen");
 
-/** Changes a link's code for a session's key, as the page does; undefined if it is refused. */
-async function follow(link: string): Promise<string | undefined> {
-  const { origin, hash } = new URL(link);
-  const code = new URLSearchParams(hash.slice(1)).get("code");
-  const headers = { Origin: origin, "Content-Type": "application/json" };
-  const response = await fetch(`${origin}/session`, { method: "POST", headers, body: JSON.stringify({ code }) });
-  if (!response.ok) return undefined;
-  const { key }: { key: string } = JSON.parse(await response.text());
-  return key;
+/** Follows a link as the page does; undefined if it is refused. */
+async function follow(link: string): Promise<TestSession | undefined> {
+  return followLink(link).catch(() => undefined);
 }
 
 interface Opener {
@@ -52,7 +47,7 @@ ${ending}
   };
 }
 
-const linkIn = (text: string) => /http:\/\/127\.0\.0\.1:\d+\/#code=[A-Za-z0-9_-]+/.exec(text)?.[0] ?? "";
+const linkIn = (text: string) => /http:\/\/[0-9a-f]{32}\.localhost:\d+\/#code=[\w.]+/.exec(text)?.[0] ?? "";
 const noDisplay = { DISPLAY: "", WAYLAND_DISPLAY: "" };
 
 describe("repoconf ui --print", () => {
@@ -60,12 +55,26 @@ describe("repoconf ui --print", () => {
     await using home = await makeCommandHome();
     const output = await home.succeed(["ui", "--print"]);
     const { url } = await home.endpoint();
-    expect(output).toMatch(new RegExp(`^${url}/#code=[A-Za-z0-9_-]{43}\n$`));
-    const key = await follow(output.trim());
-    const client = await connectClient(url, key);
+    expect(output).toMatch(
+      new RegExp(`^http://[0-9a-f]{32}\\.localhost:${new URL(url).port}/#code=[0-9a-f]{12}\\.[0-9a-f]{64}\n$`),
+    );
+    const session = await follow(output.trim());
+    const client = await connectClient(url, session);
     expect((await client.call("key/self")).result).toMatchObject({ name: "owner (browser)", kind: "session" });
     client.socket.close();
     expect(await follow(output.trim())).toBeUndefined();
+  });
+
+  test("with --by-address the link is to a port of 127.0.0.1, and as good", async () => {
+    await using home = await makeCommandHome();
+    const link = (await home.succeed(["ui", "--print", "--by-address"])).trim();
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=/);
+    const { url } = await home.endpoint();
+    expect(new URL(link).origin).not.toBe(url);
+    expect((await fetch(new URL(link).origin)).headers.get("content-type")).toContain("text/html");
+    const client = await connectClient(url, await follow(link));
+    expect((await client.call("key/self")).errors).toEqual([]);
+    client.socket.close();
   });
 
   test("with a key that is not the owner's says so, and leaves with an error", async () => {
@@ -90,13 +99,14 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     expect(call?.mode).toBe(0o600);
     expect((await stat(join(home.homeFolder, "tmp"))).mode & 0o777).toBe(0o700);
     const link = linkIn(call?.text ?? "");
-    const code = new URL(link).hash.slice("#code=".length);
+    const code = codeOf(link).secret;
+    expect(code).toMatch(/^[0-9a-f]{64}$/);
     expect(call?.args.join(" ")).not.toContain(code);
-    const key = await follow(link);
-    expect(key).toMatch(/^repoconf_/);
+    const session = await follow(link);
+    expect(session).toBeDefined();
 
     const log = await readFile(join(home.homeFolder, "daemon.log"), "utf8").catch(() => "");
-    for (const secret of [code, (key ?? "").slice(22)]) expect(log).not.toContain(secret);
+    for (const secret of [code, session?.secret ?? "none"]) expect(log).not.toContain(secret);
   });
 
   test("starts nothing out of the current folder, also where the PATH leads there", async () => {
@@ -128,7 +138,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     await home.succeed(["ui"], { environment: opener.environment });
     for (const { args, text } of await opener.calls()) {
       expect(await readFile(args[0] ?? "", "utf8")).toBe(text);
-      expect(await follow(linkIn(text))).toMatch(/^repoconf_/);
+      expect(await follow(linkIn(text))).toBeDefined();
     }
   });
 
@@ -141,7 +151,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     const environment = ending === undefined ? { ...opener.environment, ...noDisplay } : opener.environment;
     const output = await home.succeed(["ui"], { environment, nodeArguments: onTerminal });
     expect(output).toContain("No browser could be opened");
-    expect(await follow(linkIn(output))).toMatch(/^repoconf_/);
+    expect(await follow(linkIn(output))).toBeDefined();
     expect((await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"))).toEqual([]);
     expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
   });
@@ -168,14 +178,14 @@ describe("sessions on the command line", () => {
   test("are listed with the keys and revoked by id; a name that several have is not enough", async () => {
     await using home = await makeCommandHome();
     const open = async () => follow((await home.succeed(["ui", "--print"])).trim());
-    const keys = [await open(), await open()];
+    const sessions = [await open(), await open()];
     const list = await home.succeed(["key", "list"]);
-    expect(list.match(/owner \(browser\).*after 30 days without use/g)).toHaveLength(2);
+    expect(list.match(/owner \(browser\).*after 12 hours without use/g)).toHaveLength(2);
     const byName = await home.run(["key", "revoke", "owner (browser)"]);
     expect(byName.code).not.toBe(0);
     expect(byName.errorOutput).toContain("2 of the name");
     const { url } = await home.endpoint();
-    const clients = await Promise.all(keys.map(key => connectClient(url, key)));
+    const clients = await Promise.all(sessions.map(session => connectClient(url, session)));
     const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));
     await home.succeed(["key", "revoke", ids[0] ?? ""]);
     await until(() => clients[0]?.socket.connected === false, "the end of the first session");
@@ -186,26 +196,22 @@ describe("sessions on the command line", () => {
 });
 
 describe("the link that repoconf daemon prints", () => {
-  test("makes one session, which goes on after a restart; neither its code nor its key is in the log", async () => {
+  test("makes one session, which ends with the daemon; neither its code nor its secret is in the log", async () => {
     await using home = await makeCommandHome();
     const first = await spawnDaemon(["--port", "0", "--log-level", "debug"], home.homeFolder, onTerminal);
     const link = linkIn(first.output());
     expect(first.output()).toContain(`Screen ${link}`);
-    expect(new URL(link).origin).toBe(first.url);
-    const key = await follow(link);
-    expect(key).toMatch(/^repoconf_/);
+    expect(new URL(link).port).toBe(new URL(first.url).port);
+    const session = await follow(link);
+    expect(session).toBeDefined();
     expect(await follow(link)).toBeUndefined();
     await first.end("SIGTERM");
-    const code = new URL(link).hash.slice("#code=".length);
-    for (const secret of [code, (key ?? "").slice(22)]) expect(first.errorOutput()).not.toContain(secret);
+    for (const secret of [codeOf(link).secret, session?.secret ?? "none"])
+      expect(first.errorOutput()).not.toContain(secret);
 
     await using second = await spawnDaemon(["--port", "0"], home.homeFolder);
-    const client = await connectClient(second.url, key);
-    expect((await client.call("key/self")).result.name).toBe("owner (browser)");
-    client.socket.close();
-    const stale = new URL(link);
-    stale.port = new URL(second.url).port;
-    expect(await follow(stale.href)).toBeUndefined();
+    await expect(connectClient(second.url, session)).rejects.toMatchObject({ data: { code: 1100 } });
+    await expect(connectClient(second.url, codeOf(link))).rejects.toMatchObject({ data: { code: 1100 } });
   });
 
   test("is printed on a terminal only: a file or the system's journal gets the command that opens the screen", async () => {
@@ -223,7 +229,7 @@ describe("the link that repoconf daemon prints", () => {
 
   test.skipIf(process.platform !== "linux")("is in no process's arguments", async () => {
     await using daemon = await spawnDaemon(["--port", "0"], undefined, onTerminal);
-    const code = new URL(linkIn(daemon.output())).hash.slice("#code=".length);
+    const code = codeOf(linkIn(daemon.output())).secret;
     expect(code).not.toBe("");
     const processes = (await readdir("/proc")).filter(name => /^\d+$/.test(name));
     const read = (id: string) => readFile(`/proc/${id}/cmdline`, "utf8").catch(() => "");
@@ -235,15 +241,16 @@ describe("the link that repoconf daemon prints", () => {
 
 describe("the screen as it was built", () => {
   test("is what the built daemon serves: all that its page names, and nothing that stands in the page itself", async () => {
-    await using daemon = await spawnDaemon();
-    const { headers, body } = await rawRequest(daemon.url, "/", { headers: [`Host: ${new URL(daemon.url).host}`] });
+    await using daemon = await spawnDaemon(undefined, undefined, onTerminal);
+    const host = `Host: ${new URL(linkIn(daemon.output())).host}`;
+    const { headers, body } = await rawRequest(daemon.url, "/", { headers: [host] });
     const [, nonce] = /'nonce-([^']+)'/.exec(headers.get("content-security-policy") ?? "") ?? [];
     expect(body).toContain(`nonce="${nonce}"`);
     const named = [...body.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? "");
     expect(named.length).toBeGreaterThan(1);
     for (const path of named) {
       expect(path).toMatch(/^\/[^/]/);
-      expect((await fetch(daemon.url + path)).status).toBe(200);
+      expect((await rawRequest(daemon.url, path, { headers: [host] })).status).toBe(200);
     }
     // The policy lets no script and no style stand in the page itself.
     expect(body).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=/);
@@ -251,10 +258,12 @@ describe("the screen as it was built", () => {
 
   test("comes byte for byte, every file of it", async () => {
     await using daemon = await spawnDaemon();
+    const { output } = await runRepoconf(["ui", "--print", "--by-address", "--home", daemon.homeFolder]);
+    const { origin } = new URL(output);
     const entries = await readdir(builtScreen, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter(one => one.isFile() && one.name !== "index.html")) {
       const path = join(entry.parentPath, entry.name);
-      const answer = await fetch(`${daemon.url}/${relative(builtScreen, path).replaceAll("\\", "/")}`);
+      const answer = await fetch(`${origin}/${relative(builtScreen, path).replaceAll("\\", "/")}`);
       expect(answer.status).toBe(200);
       expect(Buffer.from(await answer.arrayBuffer()).equals(await readFile(path))).toBe(true);
     }

@@ -7,19 +7,21 @@ import type { Socket } from "socket.io-client";
 import { createDaemon, type Daemon, type DaemonOptions } from "../../main/daemon/daemon.ts";
 import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
-import { openSocket } from "./open-socket.ts";
+import { openSocket, type TestKey } from "./open-socket.ts";
 
 /** A real daemon on a free port and a temporary home, and real clients of it. `await using` takes all of it away. */
 export interface TestDaemon extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly url: string;
+  /** Where the screen is, as the header Host has it: a name that only its links tell. */
+  readonly screenHost: string;
   readonly homeFolder: string;
   readonly ownerKey: string;
   /** What the daemon logged, a line each. */
   readonly log: readonly string[];
   /** A client with the owner's key. */
   readonly owner: TestClient;
-  connect(key?: string): Promise<TestClient>;
+  connect(key?: TestKey): Promise<TestClient>;
   /** A client whose key has these grants. */
   connectWith(grants: Grants, name?: string): Promise<TestClient>;
   /** Adds a repository with an id (else a new one) and returns its id. */
@@ -54,20 +56,25 @@ export type TestDaemonOptions = Partial<
 > & {
   /** An existing home; then it is not taken away at the end. */
   readonly home?: string;
+  /** The port that the settings prefer; then none is insisted on. */
+  readonly settingsPort?: number;
 };
 
 export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
-  const { home, ...daemonOptions } = options;
+  const { home, settingsPort, ...daemonOptions } = options;
   const folder = home ?? (await mkdtemp(join(tmpdir(), "repoconf-test-")));
   const log: string[] = [];
   const logger = pino({ level: "debug", base: null }, { write: (line: string) => void log.push(line) });
-  const start = () => createDaemon({ port: 0, home: folder, version: "0.0.0-test", logger, ...daemonOptions });
+  if (settingsPort !== undefined)
+    await writeFile(join(folder, "settings.json"), JSON.stringify({ port: settingsPort }));
+  const port = settingsPort === undefined ? { port: 0 } : {};
+  const start = () => createDaemon({ ...port, home: folder, version: "0.0.0-test", logger, ...daemonOptions });
   let daemon = await start();
   const readKey = async () => (await readFile(join(folder, "owner.key"), "utf8")).trim();
   let ownerKey = await readKey();
   const clients: TestClient[] = [];
 
-  const connect = async (key: string = ownerKey): Promise<TestClient> => {
+  const connect = async (key: TestKey = ownerKey): Promise<TestClient> => {
     const client = await connectClient(daemon.url, key);
     clients.push(client);
     return client;
@@ -84,6 +91,9 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     },
     get url() {
       return daemon.url;
+    },
+    get screenHost() {
+      return new URL(daemon.createLink(1)).host;
     },
     get ownerKey() {
       return ownerKey;
@@ -128,7 +138,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
 }
 
 /** As `openSocket`. */
-export async function connectClient(url: string, key: string | undefined): Promise<TestClient> {
+export async function connectClient(url: string, key: TestKey): Promise<TestClient> {
   const socket = await openSocket(url, key);
   const events: EventMessage[] = [];
   socket.on("svc", (...message: EventMessage) => void events.push(message));

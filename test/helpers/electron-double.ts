@@ -2,11 +2,14 @@
  * A double of the `electron` module, for tests of the desktop shell where Electron's runtime cannot be had. The shell's
  * real code runs against it; behind each `BrowserWindow` is a page of a real Chromium, with the built preload in it. What
  * it cannot show is in docs/desktop.md: sandbox and isolated world, menus, tray and dialogs as the system draws them, the
- * single-instance lock between processes, fuses, loading from an asar.
+ * single-instance lock between processes, fuses, loading from an asar, and the screen's own scheme, which Chromium alone cannot
+ * load: the page is at an http address that stands for it, its files come from the shell's real handler, and the home's
+ * settings let its origin connect.
  */
 import { EventEmitter } from "node:events";
-import { readFileSync } from "node:fs";
-import type { Browser, Page } from "playwright-core";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page, Route } from "playwright-core";
 
 /** What the shell did, and what the test answers for the person: one object for each started app. */
 export interface ElectronDouble {
@@ -24,8 +27,56 @@ export interface ElectronDouble {
   /** The order in which the shell used Electron. */
   readonly calls: string[];
   readonly handlers: Map<string, (event: { senderFrame: unknown }) => unknown>;
-  /** Of the default session. */
-  readonly permissions: { request?: unknown; check?: unknown; device?: unknown };
+  /** Of the default session, then those of partitions. */
+  readonly sessions: SessionDouble[];
+  /** What was registered before the app was ready. */
+  readonly schemes: { readonly scheme: string; readonly privileges: { readonly [name: string]: boolean } }[];
+}
+
+type SchemeHandler = (request: { readonly url: string; readonly method: string }) => Response | Promise<Response>;
+
+/** The screen's own address, and the one that stands for it in Chromium. */
+const screenAddress = "repoconf-screen://app";
+const standIn = "http://app.repoconf-screen.localhost";
+
+const shown = (url: string) => (url.startsWith(`${screenAddress}/`) ? standIn + url.slice(screenAddress.length) : url);
+const meant = (url: string) => (url.startsWith(`${standIn}/`) ? screenAddress + url.slice(standIn.length) : url);
+
+/** For its browser, which would ask a person whether a page that came from no address may reach the loopback. */
+export const standInSwitches = ["--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets"];
+
+/** Lets the page's stand-in connect, as the daemon lets the scheme's origin: a home has no settings else. */
+function allowStandIn(home: string): void {
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ origins: [standIn] }));
+}
+
+export class SessionDouble {
+  /** Undefined: the default one. */
+  readonly partition: string | undefined;
+  readonly options: unknown;
+  readonly schemes = new Map<string, SchemeHandler>();
+  readonly permissions: { request?: unknown; check?: unknown; device?: unknown } = {};
+  readonly protocol = {
+    handle: (scheme: string, handler: SchemeHandler) => void this.schemes.set(scheme, handler),
+  };
+
+  constructor(partition?: string, options?: unknown) {
+    this.partition = partition;
+    this.options = options;
+  }
+
+  setPermissionRequestHandler(handler: unknown): void {
+    this.permissions.request = handler;
+  }
+
+  setPermissionCheckHandler(handler: unknown): void {
+    this.permissions.check = handler;
+  }
+
+  setDevicePermissionHandler(handler: unknown): void {
+    this.permissions.device = handler;
+  }
 }
 
 interface MenuItem {
@@ -42,11 +93,13 @@ let browser: Browser | undefined;
 /** Before the shell is imported: what it will get, and the browser whose pages are its windows. */
 export function prepareElectron(options: {
   readonly browser: Browser;
+  readonly home: string;
   readonly firstInstance?: boolean;
   /** What happens while the app starts, before it is ready. */
   readonly whileStarting?: (app: AppDouble) => void;
 }): ElectronDouble {
   browser = options.browser;
+  allowStandIn(options.home);
   current = {
     app: new AppDouble(options.firstInstance ?? true, options.whileStarting),
     windows: [],
@@ -58,7 +111,8 @@ export function prepareElectron(options: {
     menu: [],
     calls: [],
     handlers: new Map(),
-    permissions: {},
+    sessions: [new SessionDouble()],
+    schemes: [],
   };
   return current;
 }
@@ -145,7 +199,11 @@ export class WebContentsDouble extends EventEmitter {
 
 export class WindowDouble extends EventEmitter {
   readonly options: {
-    readonly webPreferences: { readonly preload: string; readonly [name: string]: unknown };
+    readonly webPreferences: {
+      readonly preload: string;
+      readonly session: SessionDouble;
+      readonly [name: string]: unknown;
+    };
     readonly [name: string]: unknown;
   };
   readonly webContents = new WebContentsDouble(this);
@@ -189,11 +247,11 @@ export class WindowDouble extends EventEmitter {
     );
     await page.route("**/*", async route => {
       const request = route.request();
-      if (!request.isNavigationRequest()) return route.continue();
+      if (!request.isNavigationRequest()) return this.#load(route);
       const isMainFrame = request.frame() === page.mainFrame();
       let prevented = false;
       const event = {
-        url: request.url(),
+        url: meant(request.url()),
         isMainFrame,
         preventDefault: () => {
           prevented = true;
@@ -204,7 +262,7 @@ export class WindowDouble extends EventEmitter {
         this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
       }
       if (prevented) return route.abort("aborted");
-      return route.continue();
+      return this.#load(route);
     });
     context.on("page", other => {
       if (this.webContents.openHandler({ url: other.url() }).action === "deny") void other.close();
@@ -226,13 +284,24 @@ export class WindowDouble extends EventEmitter {
     return page;
   }
 
+  /** By the window's session, where the address stands for one of a scheme's. */
+  async #load(route: Route): Promise<void> {
+    const request = route.request();
+    const url = meant(request.url());
+    const handler = this.options.webPreferences.session.schemes.get(new URL(url).protocol.slice(0, -1));
+    if (handler === undefined) return route.continue();
+    const answer = await handler({ url, method: request.method() });
+    const body = Buffer.from(await answer.arrayBuffer());
+    return route.fulfill({ status: answer.status, headers: Object.fromEntries(answer.headers), body });
+  }
+
   async loadURL(url: string): Promise<void> {
     electron().calls.push("load");
     const page = await this.page;
     // As soon as it is asked for: the page's script runs before it has loaded to the end.
     this.webContents.mainFrame.url = url;
     this.#loading = true;
-    await page.goto(url);
+    await page.goto(shown(url));
     this.#loading = false;
     this.emit("ready-to-show");
   }
@@ -333,16 +402,20 @@ export const ipcMain = {
 };
 
 export const session = {
-  defaultSession: {
-    setPermissionRequestHandler: (handler: unknown) => {
-      electron().permissions.request = handler;
-    },
-    setPermissionCheckHandler: (handler: unknown) => {
-      electron().permissions.check = handler;
-    },
-    setDevicePermissionHandler: (handler: unknown) => {
-      electron().permissions.device = handler;
-    },
+  get defaultSession(): SessionDouble | undefined {
+    return electron().sessions[0];
+  },
+  fromPartition: (name: string, options: unknown) => {
+    const made = new SessionDouble(name, options);
+    electron().sessions.push(made);
+    return made;
+  },
+};
+
+export const protocol = {
+  registerSchemesAsPrivileged: (schemes: ElectronDouble["schemes"]) => {
+    electron().calls.push("scheme");
+    electron().schemes.push(...schemes);
   },
 };
 

@@ -49,6 +49,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "trust/accept": null,
   "session/create": null,
   "session/link": null,
+  "session/touch": null,
   "key/self": null,
   "key/list": null,
   "key/create": null,

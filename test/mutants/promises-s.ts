@@ -14,29 +14,31 @@ const s13 = { promise: "S13", test: "test/promises/s13-journal-damage.test.ts" }
 const textSigned = ["repoconf $", "{kind} 1\\n$", "{url}\\n$", "{engineId}\\n$", "{nonce}"].join("");
 const s14 = { promise: "S14", test: "test/main/client/proven-daemon.test.ts" };
 
+const sessions = { promise: "S14", test: "test/main/daemon/sessions.test.ts" };
+
 export const mutants: readonly Mutant[] = [
   {
     promise: "S1",
     takenOut: "the address: it listens on all of them",
     file: "main/daemon/server.ts",
-    find: `await listen(server, "127.0.0.1", port);`,
-    replace: `await listen(server, "0.0.0.0", port);`,
+    find: `await listen(ipv4, "127.0.0.1", attempt === 0 ? port : 0);`,
+    replace: `await listen(ipv4, "0.0.0.0", attempt === 0 ? port : 0);`,
     test: "test/promises/s1-loopback.test.ts",
   },
   {
     promise: "S2",
     takenOut: "the port in the Host: the name alone is compared",
     file: "main/daemon/guard.ts",
-    find: "!hosts.has(host)",
-    replace: `!names.includes(host.replace(/:\\d*$/, ""))`,
+    find: "!hosts.includes(host)",
+    replace: `!hosts.some(one => one.replace(/:\\d*$/, "") === host.replace(/:\\d*$/, ""))`,
     test: "test/promises/s2-host-names.test.ts",
   },
   {
     promise: "S2",
     takenOut: "the exactness of the Host: another case of the letters is taken too",
     file: "main/daemon/guard.ts",
-    find: "!hosts.has(host)",
-    replace: "!hosts.has(host.toLowerCase())",
+    find: "!hosts.includes(host)",
+    replace: "!hosts.includes(host.toLowerCase())",
     test: "test/promises/s2-host-names.test.ts",
   },
   {
@@ -53,8 +55,8 @@ export const mutants: readonly Mutant[] = [
     ...s3,
     takenOut: "the refusal of the origin null",
     file: "main/daemon/guard.ts",
-    find: "origin => !ownOrigins.has(origin) &&",
-    replace: `origin => origin !== "null" && !ownOrigins.has(origin) &&`,
+    find: "origin => !ownOrigins.includes(origin) &&",
+    replace: `origin => origin !== "null" && !ownOrigins.includes(origin) &&`,
   },
   {
     ...s3,
@@ -63,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "main/daemon/guard.ts",
-        find: "originHeaders.length === 0 && isForeignLoad(request)",
+        find: "originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))",
         replace: "false",
       },
       {
@@ -341,10 +343,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s11,
-    takenOut: "the comparison of a whole origin: its start is enough for a navigation",
+    takenOut: "the comparison of a whole address: its start is enough for a navigation",
     file: "main/electron/lockdown.ts",
-    find: "if (URL.parse(event.url)?.origin !== origin) event.preventDefault();",
-    replace: "if (!event.url.startsWith(origin)) event.preventDefault();",
+    find: "return url.startsWith(screenUrl);",
+    replace: "return url.startsWith(screenUrl.slice(0, -1));",
   },
   {
     promise: "S12",
@@ -425,8 +427,8 @@ export const mutants: readonly Mutant[] = [
     ...s14,
     takenOut: "the client's comparison of the daemon's proof",
     file: "shared/client/proofs.ts",
-    find: "this.#expected !== undefined && proof === this.#expected",
-    replace: "this.#expected !== undefined && proof !== undefined",
+    find: "const isRight = this.#expected !== undefined && proof === this.#expected;",
+    replace: "const isRight = this.#expected !== undefined && proof !== undefined;",
   },
   {
     ...s14,
@@ -489,10 +491,83 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
+    takenOut: "the budget of connections that the Unix socket has of its own",
+    file: "main/daemon/server.ts",
+    find: `(ofSocket.has(request) ? "socket" : "port")`,
+    replace: `(ofSocket.has(request) ? "port" : "port")`,
+    test: "test/main/daemon/local-socket.test.ts",
+    name: "has a budget of connections of its own",
+  },
+  {
+    promise: "S14",
     takenOut: "the client's preference for the Unix socket",
     file: "main/client/locate.ts",
     find: "return stats?.isSocket() ? socket : undefined;",
     replace: "return stats?.isFile() ? socket : undefined;",
     test: "test/main/daemon/local-socket.test.ts",
+  },
+  {
+    promise: "S14",
+    takenOut: "that a window in use tells so: its session lapses",
+    file: "renderer/main.tsx",
+    find: "tellPresence();\n",
+    replace: "void tellPresence;\n",
+    test: "test/screen/session.test.ts",
+    name: "tells the daemon so",
+  },
+  {
+    promise: "S14",
+    takenOut: "the look for a new link in a tab that is open",
+    file: "renderer/main.tsx",
+    find: "if (hasCode()) void open();",
+    replace: `if (hasCode()) console.debug("a link");`,
+    test: "test/screen/session.test.ts",
+    name: "a new link in a tab",
+  },
+  {
+    promise: "S14",
+    takenOut: "that tabs of earlier daemons are counted for themselves",
+    file: "main/daemon/guard.ts",
+    find: "if (isOfEarlierScreen(host))",
+    replace: `if (isOfEarlierScreen(host) && host === "")`,
+    test: "test/main/daemon/guard.test.ts",
+    name: "a tab of an earlier daemon's screen",
+  },
+  {
+    ...sessions,
+    takenOut: "that a link's code is good once",
+    file: "main/daemon/keys/sessions.ts",
+    find: "    this.#codes.delete(keyId);\n",
+    replace: "",
+  },
+  {
+    ...sessions,
+    takenOut: "the derived secret: the session keeps the link's",
+    file: "main/daemon/keys/sessions.ts",
+    find: `createHmac("sha256", secret).update(sessionText(handshake)).digest()`,
+    replace: "secret",
+  },
+  {
+    ...sessions,
+    takenOut: "the end of a session that nobody uses",
+    file: "main/daemon/keys/sessions.ts",
+    find: "return usedAt + idleTime <= this.#clock.now();",
+    replace: "return usedAt + idleTime * 2 <= this.#clock.now();",
+  },
+  {
+    promise: "S14",
+    takenOut: "the screen's own host: the page is at every Host",
+    file: "main/daemon/server.ts",
+    find: "=> screenHosts.includes(host);",
+    replace: `=> screenHosts.includes(host) || host !== "";`,
+    test: "test/main/daemon/screen-routes.test.ts",
+  },
+  {
+    promise: "S14",
+    takenOut: "the look for whoever sits on the port of the other loopback address",
+    file: "main/daemon/server.ts",
+    find: "if (isTaken(error)) throw error;",
+    replace: "",
+    test: "test/main/daemon/both-loopbacks.test.ts",
   },
 ];

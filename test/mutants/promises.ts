@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
     promise: "S3",
     takenOut: "the origin check",
     file: "main/daemon/guard.ts",
-    find: "originHeaders.find(origin => !ownOrigins.has(origin) && !allowedOrigins().includes(origin))",
+    find: "originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin))",
     replace: "originHeaders.find(() => false)",
     test: "test/promises/s3-foreign-pages.test.ts",
   },

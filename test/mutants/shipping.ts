@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
     promise: "shipping",
     takenOut: "how many connections are the page's own, when tools are counted",
     file: "main/desktop/app-daemon.ts",
-    find: "(screen === undefined ? 0 : own.countClients(screen.id))",
+    find: "(session === undefined ? 0 : own.countClients(session.id))",
     replace: "1",
     test: "test/desktop/shell.test.ts",
     name: "also where no window was ever opened",

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { launchBrowser } from "../helpers/browser.ts";
-import { prepareElectron } from "../helpers/electron-double.ts";
+import { prepareElectron, standInSwitches } from "../helpers/electron-double.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
+const browser: Browser | undefined = await launchBrowser(standInSwitches).catch(() => undefined);
 afterAll(() => browser?.close());
 
 /** Each point of Electron's security checklist that is an option, and what it must be; null: it must not be set at all. */
@@ -46,8 +46,9 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
   test("S11 Electron is closed: the options that the shell really passes, its handlers, and the fuses", async () => {
     if (browser === undefined) throw new Error("there is no browser");
     await using folder = await temporaryFolder();
-    vi.stubEnv("REPOCONF_HOME", join(folder.path, "home"));
-    const double = prepareElectron({ browser });
+    const home = join(folder.path, "home");
+    vi.stubEnv("REPOCONF_HOME", home);
+    const double = prepareElectron({ browser, home });
     const { boot } = await import("../../main/electron/boot.ts");
     await boot({ version: "0.0.0-test", folder: join(projectFolder, "dist/electron") });
     const wrong: string[] = [];
@@ -64,10 +65,23 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
       for (const [point, name, value] of options)
         check(point, value === null ? !(name in webPreferences) : webPreferences[name] === value);
 
-      const own = URL.parse(window.webContents.mainFrame.url);
-      check("1 and 18 loaded over http from the loopback", own?.protocol === "http:" && own.hostname === "127.0.0.1");
+      const own = window.webContents.mainFrame.url;
+      check("1 and 18 loaded by the app's own scheme, from its own files", own === "repoconf-screen://app/");
+      check(
+        "18 the scheme counts as secure",
+        double.schemes.every(({ privileges }) => privileges["secure"] === true),
+      );
+      check(
+        "18 it bypasses no policy",
+        double.schemes.every(({ privileges }) => privileges["bypassCSP"] !== true),
+      );
+      check("the window has the partition that denies", webPreferences.session === double.sessions[1]);
 
-      const { request, check: checkPermission, device } = double.permissions;
+      check(
+        "5 every session denies",
+        double.sessions.every(({ permissions }) => Object.keys(permissions).length === 3),
+      );
+      const { request, check: checkPermission, device } = webPreferences.session.permissions;
       for (const permission of ["media", "geolocation", "notifications", "clipboard-read", "openExternal", "usb"]) {
         let answer: unknown;
         (request as (contents: unknown, permission: string, answer: (yes: boolean) => void) => void)(
@@ -83,6 +97,10 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
           (checkPermission as (...all: unknown[]) => unknown)({}, permission) === false,
         );
       }
+      const mayReachLoopback = double.sessions.map(({ permissions }) =>
+        (permissions.check as (...all: unknown[]) => unknown)({}, "loopback-network"),
+      );
+      check("5 the screen's partition alone reaches the loopback", mayReachLoopback.join() === "false,true");
       check("5 no device", (device as () => unknown)() === false);
 
       const asks = (event: string, url: string, isMainFrame: boolean) => {
@@ -100,8 +118,12 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
       const elsewhere = [
         "https://evil.example/",
         `http://127.0.0.1:1/`,
-        `http://localhost:${own?.port}/`,
-        `http://127.0.0.1:${own?.port}@evil.example/`,
+        "http://localhost:7420/",
+        "http://127.0.0.1:7420/",
+        "repoconf-screen://evil/",
+        "repoconf-screen://app.evil.example/",
+        "repoconf-screen://app@evil.example/",
+        "repoconf-screen:app",
         "file:///etc/passwd",
         "data:text/html,x",
         "javascript:alert(1)",
@@ -117,14 +139,11 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
         check(`13 no frame of ${url}`, asks("will-frame-navigate", url, false));
         check(`14 no window of ${url}`, window.webContents.openHandler({ url }).action === "deny");
       }
-      check(
-        "14 no window of its own address",
-        window.webContents.openHandler({ url: own?.href ?? "" }).action === "deny",
-      );
+      check("14 no window of its own address", window.webContents.openHandler({ url: own }).action === "deny");
       check("12 no webview is attached", asks("will-attach-webview", "", true));
 
       check("17 there are native calls", double.handlers.size > 0);
-      const strangers = [null, { url: own?.href }, { url: "https://evil.example/" }, undefined];
+      const strangers = [null, { url: own }, { url: "https://evil.example/" }, undefined];
       for (const [name, handler] of double.handlers) {
         for (const senderFrame of strangers) {
           let refused = false;

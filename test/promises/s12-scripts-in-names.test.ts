@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { reportPromise } from "../helpers/promise.ts";
+import { rawRequest } from "../helpers/raw-http.ts";
 import { describeScreen, reads, startScreen, untilScope } from "../helpers/screen.ts";
 
 /** Each sets `executed` if anything takes it for more than a text. */
@@ -88,7 +89,8 @@ describeScreen("texts of others", () => {
     await reads(page.getByRole("textbox", { name: "The values in service" }), "onerror");
     const ran = await executed();
     // Nor was any stopped by the policy alone: the page's disposal fails at each breach that the browser tells.
-    const policy = (await fetch(screen.t.url)).headers.get("content-security-policy") ?? "";
+    const answer = await rawRequest(screen.t.url, "/", { headers: [`Host: ${screen.t.screenHost}`] });
+    const policy = answer.headers.get("content-security-policy") ?? "";
     const failed = (ran === undefined ? 0 : 1) + (isStrict(policy) ? 0 : 1);
     reportPromise({
       row: "S12",
@@ -105,7 +107,7 @@ describeScreen("texts of others", () => {
     await using window = await screen.open();
     await window.row("shop").waitFor();
     for (const text of corpus) {
-      await window.page.goto(`${screen.t.url}/#/repo/${encodeURIComponent(text)}/${text}`);
+      await window.page.goto(`http://${screen.t.screenHost}/#/repo/${encodeURIComponent(text)}/${text}`);
       await window.page.reload();
       await window.row("shop").waitFor();
       expect(await window.page.evaluate("window.executed")).toBeUndefined();

@@ -7,6 +7,7 @@ import type { Grants } from "../../shared/grants.ts";
 import type { OperationName } from "../../shared/protocol.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { homeFiles } from "../helpers/home-files.ts";
+import { codeOf, followLink, proofOf, type TestKey, type TestSession } from "../helpers/open-socket.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { pollingHandshake } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
@@ -62,6 +63,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
   "session/create": { label: "desktop" },
   "session/link": {},
+  "session/touch": {},
   "key/self": {},
   "key/list": {},
   "key/create": { name: "planted", grants: everything },
@@ -91,9 +93,13 @@ async function prepareHome(folder: string): Promise<void> {
 }
 
 /** Sends an operation as a client of the key does, by one way or the other, and resolves with every packet that came back. */
-type Way = (url: string, key: string | undefined, name: OperationName) => Promise<readonly string[]>;
+type Way = (url: string, key: TestKey, name: OperationName) => Promise<readonly string[]>;
 
+const authOf = (url: string, engineId: string, key: string | TestSession) =>
+  typeof key === "string" ? { apiKey: key } : proofOf(key, { url, engineId, nonce: "0".repeat(64) });
 const messageOf = (name: OperationName) => `421${JSON.stringify(["svc", ...name.split("/"), operations[name]])}`;
+/** The daemon's own, for a session. */
+const isNoProof = (packet: string) => !packet.startsWith('42["svc","session"');
 /** Of Socket.IO, and not one of those with which Engine.IO keeps its connection. */
 const isMessage = (packet: string) => packet.startsWith("4");
 
@@ -103,7 +109,9 @@ const ways: { readonly [way: string]: Way } = {
     using raw = await openRawWebSocket(url);
     const { socket, received } = raw;
     const has = (start: string) => raw.closed || received.some(packet => packet.startsWith(start));
-    socket.send(`40${key === undefined ? "" : JSON.stringify({ apiKey: key })}`);
+    await until(() => has("0"), "the connection's id");
+    const { sid }: { sid: string } = JSON.parse(received[0]?.slice(1) ?? "{}");
+    socket.send(`40${key === undefined ? "" : JSON.stringify(authOf(url, sid, key))}`);
     await until(() => has("40") || has("44"), "the answer to the handshake");
     socket.send(messageOf(name));
     await until(() => has("43"), "the answer, or the end of the connection");
@@ -111,7 +119,7 @@ const ways: { readonly [way: string]: Way } = {
   },
   // With the key in a header, each message a request of its own.
   polling: async (url, key, name) => {
-    const headers: Record<string, string> = key === undefined ? {} : { Authorization: `Bearer ${key}` };
+    const headers: Record<string, string> = typeof key === "string" ? { Authorization: `Bearer ${key}` } : {};
     const opened = await (await fetch(url + pollingHandshake, { headers })).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${url}${pollingHandshake}&sid=${sid}`;
@@ -123,7 +131,8 @@ const ways: { readonly [way: string]: Way } = {
       if (answer.ok) told.push(...text.split("\x1e"));
       return answer.ok;
     };
-    await (await fetch(address, { method: "POST", body: "40" })).text();
+    const auth = typeof key === "object" ? JSON.stringify(authOf(url, sid, key)) : "";
+    await (await fetch(address, { method: "POST", body: `40${auth}` })).text();
     while (!told.some(packet => /^4[04]/.test(packet)) && (await read()));
     await (await fetch(address, { method: "POST", body: messageOf(name) })).text();
     while (!told.some(packet => packet.startsWith("43")) && (await read()));
@@ -132,13 +141,19 @@ const ways: { readonly [way: string]: Way } = {
 };
 
 /** Keys that must not do, by what is wrong with them. */
-async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [what: string]: string | undefined }> {
+async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [what: string]: TestKey }> {
   const make = async (name: string, more: object = {}) =>
     (await t.owner.call("key/create", { name, grants: everything, ...more })).result;
   const revoked = await make("revoked");
   await t.owner.call("key/revoke", { id: revoked.id });
-  const session = (await t.owner.call("session/create", { label: "desktop" })).result;
+  const newSession = async () => (await t.owner.call("session/create", { label: "desktop" })).result;
+  const lapsed = await newSession();
+  clock.advance(12 * 60 * 60_000);
+  const session = await newSession();
   await t.owner.call("key/revoke", { id: session.id });
+  const link = t.daemon.createLink(60_000);
+  const { id } = await followLink(link);
+  await t.owner.call("key/revoke", { id });
   const expired = await make("expired", { expires: new Date(clock.now() + 60_000).toISOString() });
   clock.advance(60_000);
   const other = await make("other");
@@ -150,7 +165,10 @@ async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [wha
     "the owner's id with another secret": withAnotherSecret(t.ownerKey),
     "a tool's id with another secret": withAnotherSecret(other.key),
     "a revoked key": revoked.key,
-    "a revoked session": session.key,
+    "a revoked session": session,
+    "a session that nobody used": lapsed,
+    "a code that was used": codeOf(link),
+    "a session's id with another secret": { id: (await newSession()).id, secret: "0".repeat(64) },
     "an expired key": expired.key,
   };
 }
@@ -166,7 +184,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   expect([...names].sort()).toEqual(Object.keys(argumentSchemas).sort());
   const wrong: string[] = [];
   let tried = 0;
-  const tryOne = async (way: string, send: Way, what: string, key: string | undefined, name: OperationName) => {
+  const tryOne = async (way: string, send: Way, what: string, key: TestKey, name: OperationName) => {
     tried++;
     const told = await send(t.url, key, name);
     // The refusal, and nothing but the refusal.
@@ -185,10 +203,12 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
     await using other = await temporaryFolder();
     await prepareHome(other.path);
     await using control = await startTestDaemon({ home: other.path, onStop: () => void stops++ });
+    const session = (await control.owner.call("session/create", { label: "desktop" })).result;
     for (const name of names) {
-      const [handshake = "", answer = ""] = await send(control.url, control.ownerKey, name);
+      const key = name === "key/self" ? session : control.ownerKey;
+      const [handshake = "", answer = ""] = (await send(control.url, key, name)).filter(isNoProof);
       if (!handshake.startsWith("40") || !answer.startsWith("431[") || !answer.endsWith(`"errors":[]}]`))
-        wrong.push(`${name} by ${way} with the owner's key: ${handshake} ${answer}`);
+        wrong.push(`${name} by ${way} with the owner's key, or a session: ${handshake} ${answer}`);
     }
   }
   if (stops !== Object.keys(ways).length) wrong.push(`the owner's key stopped ${stops} daemons`);

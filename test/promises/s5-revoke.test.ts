@@ -1,10 +1,25 @@
 import { expect, test } from "vitest";
 import type { Grants } from "../../shared/grants.ts";
-import { startTestDaemon, until } from "../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
+import { proofOf, type TestSession } from "../helpers/open-socket.ts";
 import { amount, reportPromise } from "../helpers/promise.ts";
 import { pollingHandshake } from "../helpers/raw-http.ts";
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+
+interface Made {
+  readonly id: string;
+  readonly key: string | TestSession;
+}
+
+async function newSession(t: TestDaemon): Promise<Made> {
+  const { result } = await t.owner.call("session/create", { label: "desktop" });
+  return { id: result.id, key: result };
+}
+
+async function newKey(t: TestDaemon, name: string): Promise<Made> {
+  return (await t.owner.call("key/create", { name, grants: everything })).result;
+}
 
 test("S5 a revoke works at once: nothing asked after it is done, the sockets close, and the key comes in no more", async () => {
   await using t = await startTestDaemon();
@@ -15,9 +30,7 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
   let value = 0;
   for (let round = 0; round < rounds; round++) {
     const session = round % 2 === 1;
-    const { id, key } = session
-      ? (await t.owner.call("session/create", { label: "desktop" })).result
-      : (await t.owner.call("key/create", { name: `tool ${round}`, grants: everything })).result;
+    const { id, key } = session ? await newSession(t) : await newKey(t, `tool ${round}`);
     const what = `${session ? "session" : "key"} ${round}`;
     // One that does nothing at all is closed by nothing but the revoke.
     const [asking, watching, idle] = [await t.connect(key), await t.connect(key), await t.connect(key)];
@@ -26,7 +39,9 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
     const opened = await (await fetch(t.url + pollingHandshake)).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${t.url}${pollingHandshake}&sid=${sid}`;
-    await (await fetch(address, { method: "POST", body: `40${JSON.stringify({ apiKey: key })}` })).text();
+    const auth =
+      typeof key === "string" ? { apiKey: key } : proofOf(key, { url: t.url, engineId: sid, nonce: "0".repeat(64) });
+    await (await fetch(address, { method: "POST", body: `40${JSON.stringify(auth)}` })).text();
     await until(async () => (await sockets()) === 5, "all of them to be let in");
 
     const replies: unknown[] = [];

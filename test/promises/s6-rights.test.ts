@@ -116,6 +116,7 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["repo/scan", { path: "/" }],
   ["session/create", { label: "desktop" }],
   ["session/link", {}],
+  ["session/link", { byAddress: true }],
   ["key/list", {}],
   ["key/create", { name: "planted", grants: [] }],
   ["key/revoke", { id: "0123456789ab" }],

@@ -4,7 +4,7 @@ import { startTestDaemon } from "../helpers/daemon.ts";
 test("a repository added from a session's window was added by the owner, also to keys that may not know of windows", async () => {
   await using t = await startTestDaemon();
   const { result: session } = await t.owner.call("session/create", { label: "browser" });
-  const window = await t.connect(session.key);
+  const window = await t.connect(session);
   expect((await window.call("repo/add", { name: "shop", id: "shop" })).errors).toEqual([]);
   const tool = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
   const actors: string[] = [];

@@ -49,7 +49,7 @@ describe("the owner's key, while the daemon runs", () => {
     async how => {
       await using t = await startTestDaemon(noSweeps);
       const old = t.ownerKey;
-      const session = (await t.owner.call("session/create", { label: "browser" })).result.key;
+      const session = (await t.owner.call("session/create", { label: "browser" })).result;
       const tool = (await t.owner.call("key/create", { name: "tool", grants: [] })).result.key;
       const window = await t.connect(session);
       const owner = t.owner;
@@ -57,6 +57,7 @@ describe("the owner's key, while the daemon runs", () => {
       if (how === "removed") await rm(keyFile(t));
       else await writeFile(keyFile(t), `${another}\n`);
       await until(() => !owner.socket.connected && !window.socket.connected, "the connections to be closed");
+      await until(async () => (await keyOf(t)) !== "", "the new key");
       const key = await keyOf(t);
       expect(key).toMatch(/^repoconf_/);
       expect(key).not.toBe(old);
@@ -71,6 +72,29 @@ describe("the owner's key, while the daemon runs", () => {
       expect(t.ownerKey).toBe(key);
     },
   );
+
+  test("when it is removed and the disk takes no new one, the old one and all sessions have ended all the same, once", async () => {
+    await using t = await startTestDaemon({ sweepInterval: 20 });
+    const session = (await t.owner.call("session/create", { label: "browser" })).result;
+    const { owner } = t;
+    // Where new texts are written first nothing can be.
+    const temporary = join(t.homeFolder, "tmp");
+    await rm(temporary, { recursive: true });
+    await writeFile(temporary, "");
+    await rm(keyFile(t));
+    await until(() => !owner.socket.connected, "the old key to end");
+    await until(() => t.log.some(line => line.includes("cannot be put back")), "the problem to be told");
+    for (const ended of [t.ownerKey, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
+    expect(await keyOf(t)).toBe("");
+    await rm(temporary);
+    await mkdir(temporary, { mode: 0o700 });
+    await until(async () => (await keyOf(t)).startsWith("repoconf_"), "a new key");
+    const next = await t.connect(await keyOf(t));
+    expect((await next.call("key/list")).result).toEqual([]);
+    const audited = (await read(join(t.homeFolder, "audit.log"))).split("\n").filter(line => line.includes('"owner"'));
+    expect(audited.filter(line => line.includes("keyRevoked"))).toHaveLength(1);
+    expect(audited.filter(line => line.includes("keyMade"))).toHaveLength(2);
+  });
 
   test("when it is saved by removing and writing it again, nothing ends", async () => {
     await using t = await startTestDaemon(noSweeps);

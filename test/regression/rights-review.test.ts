@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
 import { FileStore } from "../../main/daemon/store/file-store.ts";
-import { connectClient, startTestDaemon, until } from "../helpers/daemon.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -83,31 +83,6 @@ test("what failed in a way it should not is in the log with its words and where 
   expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
   expect(line.err.stack).toContain("rights-review.test.ts");
 });
-
-test("a session ends with the owner's key, also when its file is replaced while no daemon runs", async () => {
-  await using home = await temporaryFolder();
-  await using other = await temporaryFolder();
-  const newKey = await keyOfNewHome(other.path);
-  let session: string;
-  {
-    await using t = await startTestDaemon({ home: home.path });
-    session = (await t.owner.call("session/create", { label: "browser" })).result.key;
-  }
-  {
-    await using t = await startTestDaemon({ home: home.path });
-    // A restart alone ends none.
-    expect((await (await t.connect(session)).call("key/self")).result.kind).toBe("session");
-  }
-  await writeFile(join(home.path, "owner.key"), `${newKey}\n`);
-  await using t = await startTestDaemon({ home: home.path });
-  expect((await t.owner.call("key/list")).result).toEqual([]);
-  await expect(connectClient(t.url, session)).rejects.toThrow("Unauthorized");
-});
-
-async function keyOfNewHome(path: string): Promise<string> {
-  await using t = await startTestDaemon({ home: path });
-  return t.ownerKey;
-}
 
 test("a grant on svc* is for the scope svc, not for one that is named alike later; a new key cannot have it", async () => {
   await using t = await startTestDaemon();

@@ -39,7 +39,7 @@ describeScreen("axe", () => {
 
     test(`finds nothing without a session, nor on a page without a repository (${colorScheme})`, async () => {
       await using screen = await startScreen();
-      await using visitor = await openPage(screen.t.url, options);
+      await using visitor = await openPage(`http://${screen.t.screenHost}`, options);
       await visitor.page.getByRole("heading", { level: 1 }).waitFor();
       expect(await findings(visitor)).toEqual([]);
       await using window = await screen.open(options);

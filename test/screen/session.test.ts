@@ -10,15 +10,15 @@ describeScreen("session and frame", () => {
     await first.row("shop").waitFor();
     // The code is gone from the address, and so from the browser's history.
     expect(first.page.url()).not.toContain("code");
-    await using second = await openPage(link, { expected: /401/ });
-    await reads(second.page.getByRole("alert"), "used before");
+    await using second = await openPage(link, {});
+    await reads(second.page.getByRole("alert"), "has ended");
     await second.page.getByText("repoconf ui", { exact: true }).waitFor();
     expect(await second.page.getByRole("tree").count()).toBe(0);
   });
 
   test("a page without a session says how to get one", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    await using visitor = await openPage(screen.t.url);
+    await using visitor = await openPage(`http://${screen.t.screenHost}`);
     await visitor.page.getByText("repoconf ui", { exact: true }).waitFor();
     expect(await visitor.page.content()).not.toContain("shop");
   });
@@ -31,7 +31,7 @@ describeScreen("session and frame", () => {
     await window.row("shop").waitFor();
     expect(await window.page.context().cookies()).toEqual([]);
     const another = await window.page.context().newPage();
-    await another.goto(screen.t.url);
+    await another.goto(`http://${screen.t.screenHost}`);
     await another.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
@@ -45,11 +45,12 @@ describeScreen("session and frame", () => {
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
-  test("signing out ends the session in the daemon too; edits are asked about first", async () => {
+  test("signing out ends the session in the daemon too; edits are asked about first, and go with it", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
-    const sessions = async () => (await screen.t.owner.call("key/list")).result.length;
+    const sessions = async () =>
+      (await screen.t.owner.call("key/list")).result.filter(({ kind }) => kind === "session").length;
     await poll(sessions).toBe(1);
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
@@ -62,40 +63,102 @@ describeScreen("session and frame", () => {
     await reads(window.page.getByRole("alert"), "This session has ended.");
     await poll(sessions).toBe(0);
     // Nothing of it is left in the window.
+    expect(await window.page.getByRole("region", { name: "Edits" }).count()).toBe(0);
     expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
     await window.page.reload();
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
-  test("a daemon killed and started again: the loss is said plainly, edits stay, and the screen goes on by itself", async () => {
+  test("a new link in a tab whose session has ended goes on there, with its edits", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    const { result } = await screen.t.owner.call("key/list");
+    for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
+    await reads(window.page.getByRole("alert"), "This session has ended.");
+    await window.page.getByRole("region", { name: "Edits" }).getByText("svc.timeout").first().waitFor();
+    const { hash } = new URL(screen.t.daemon.createLink(60_000));
+    await window.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await reads(window.page.getByRole("banner").getByRole("status"), "Connected");
+    expect(window.page.url()).not.toContain("code");
+    await window.page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(
+      async () => (await screen.t.owner.call("config/list", { repo: "shop", field: "svc.timeout" })).result,
+    ).toEqual({ svc: { timeout: 55 } });
+  });
+
+  test("a text that was edited when the session ended is there to copy", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await window.choose("shop");
+    await window.view("JSON");
+    const editor = window.page.getByRole("textbox", { name: "Text of the file" });
+    await editor.getByText(`"timeout"`).click();
+    await window.page.keyboard.press("End");
+    await window.page.keyboard.type(" // half a minute");
+    await reads(editor, "// half a minute");
+    const { result } = await screen.t.owner.call("key/list");
+    for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
+    await reads(window.page.getByRole("alert"), "This session has ended.");
+    await window.page
+      .getByRole("region", { name: "Edited text" })
+      .getByRole("button", { name: "Copy the text" })
+      .click();
+    await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toContain("// half a minute");
+  });
+
+  test("a window that a person uses tells the daemon so: its session goes on", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.row("shop").waitFor();
+    const session = async () => (await screen.t.owner.call("key/list")).result.find(({ kind }) => kind === "session");
+    const { createdAt, usedAt } = (await session()) ?? {};
+    expect(usedAt).toBe(createdAt);
+    await window.page.keyboard.press("Shift");
+    await poll(async () => (await session())?.usedAt !== usedAt).toBe(true);
+  });
+
+  test("a daemon killed and started again: the tab says that it cannot go on, and its edits are there to read and to copy", async () => {
     const port = String(await freePort());
     await using first = await spawnDaemon(["--port", port]);
     await runRepoconf(["repo", "add", first.homeFolder, "--name", "shop", "--home", first.homeFolder]);
     const { output } = await runRepoconf(["ui", "--print", "--home", first.homeFolder]);
     await using window = await openPage(output.trim(), { expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
+    await window.page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     const connection = window.page.getByRole("banner").getByRole("status");
     await reads(connection, "Connected");
     await window.choose("shop");
-    const timeout = window.page.getByRole("spinbutton", { name: "Timeout" });
-    await timeout.fill("55");
-    await first.end("SIGKILL");
-    await reads(connection, "does not answer");
+    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    await window.page.getByRole("textbox", { name: "Provider" }).fill("it's $HOME");
     const bar = window.page.getByRole("region", { name: "Edits" });
-    await reads(bar, "1 edit, not saved; they are kept until the connection is back");
+    expect(await bar.getByRole("button", { name: "Copy the edits" }).count()).toBe(0);
+    await first.end("SIGKILL");
+    await reads(
+      connection,
+      "The daemon does not answer. Trying again. If it was restarted, this tab cannot go on: run repoconf ui",
+    );
+    await reads(bar, "2 edits, not saved; they stay in this window");
     expect(await bar.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
-    await window.page.getByRole("switch", { name: "Proxy HTTPS" }).focus();
-    await window.page.keyboard.press("Space");
-    await reads(bar, "2 edits, not saved");
+    const repo = (await runRepoconf(["repo", "list", "--json", "--home", first.homeFolder])).output;
+    const { id }: { id: string } = JSON.parse(repo)[0];
+    const commands = [
+      `repoconf set --repo ${id} svc.timeout=55`,
+      `repoconf set --repo ${id} 'svc.provider=it'\\''s $HOME'`,
+    ];
+    await bar.getByRole("button", { name: "Copy the edits" }).click();
+    await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toBe(`${commands.join("\n")}\n`);
+    await runRepoconf(["stop", "--home", first.homeFolder]);
+
+    // The next daemon has the port and another name for its screen: it turns the tab away, which keeps its edits.
     await using second = await spawnDaemon(["--port", port], first.homeFolder);
-    await reads(connection, "Connected");
-    expect(await timeout.inputValue()).toBe("55");
-    await window.save();
-    await poll(async () =>
-      (await runRepoconf(["get", "svc.timeout", "--repo", "shop", "--home", second.homeFolder])).output.trim(),
-    ).toBe("55");
-    // What changes after that is seen: the watch goes on too.
-    await runRepoconf(["set", "svc.domain=after.test", "--repo", "shop", "--home", second.homeFolder]);
-    await poll(() => window.page.getByRole("textbox", { name: "Domain", exact: true }).inputValue()).toBe("after.test");
+    await poll(async () => {
+      const { output: status } = await runRepoconf(["status", "--json", "--home", second.homeFolder]);
+      return JSON.parse(status).refusals?.page ?? 0;
+    }).toBeGreaterThan(0);
+    await reads(connection, "does not answer");
+    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
   });
 
   test("light and dark are the system's choice, at once when it changes", async () => {

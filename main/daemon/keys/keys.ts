@@ -2,7 +2,7 @@ import { Low } from "lowdb";
 import pLimit from "p-limit";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import { type Grants, isOpenScope, ownerGrants } from "../../../shared/grants.ts";
+import { type Grants, isOpenScope } from "../../../shared/grants.ts";
 import type { ClientProof } from "../../../shared/handshake.ts";
 import { isJsonObject } from "../../../shared/json.ts";
 import { type Clock, timeText } from "../../clock.ts";
@@ -27,12 +27,6 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
-  /** A session: a window of the owner's. */
-  readonly kind?: "session";
-  /** Of a session, RFC 3339, to the hour. */
-  readonly usedAt?: string;
-  /** Of a session: the id of the owner's key of its time, with which it ends. */
-  readonly owner?: string;
   /** Somebody has connected with it. */
   readonly used?: true;
 }
@@ -49,10 +43,6 @@ type OnKeyEvent = (event: KeyEvent, id: string) => void;
 
 /** Names that events give to others than named keys. */
 const reservedNames = /^(owner|file$|this key$|another key$)/i;
-/** A session that was not used for so long, in milliseconds, has ended. */
-const sessionIdle = 30 * 24 * 60 * 60_000;
-/** How exactly the last use of a session is known, in milliseconds: each time costs a write. */
-const useStep = 60 * 60_000;
 /** One answer for every way a key can be wrong, so that trying teaches nothing. */
 export class UnauthorizedError extends RepoconfError {
   /** Whose id was shown, if it is one that is known: for the daemon's own files. */
@@ -80,9 +70,9 @@ export class Keys {
   readonly #home: Home;
   readonly #fileSystem: FileSystem;
   #owner: Owner;
+  /** Its file holds it, as far as is known. */
+  #isOwnerKept = true;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
-  /** When each session was last used, in milliseconds since 1970. */
-  readonly #used = new Map<string, number>();
   /** Keys that somebody has connected with. */
   readonly #usedOnce = new WeakSet<Caller>();
   readonly #writing = pLimit(1);
@@ -128,42 +118,33 @@ export class Keys {
     for (const key of low.data.keys) keys.#remember(key);
     if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);
     if (isNew) onEvent("keyMade", owner.caller.keyId);
-    // Its file may have been replaced while no daemon ran.
-    await keys.#endSessions(session => session.owner !== owner.id);
     return keys;
   }
 
   /**
-   * Takes up the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before,
-   * that one and every session have ended: returns the ids of their callers. Throws HomeError, and changes nothing, for a
-   * file that holds no key.
+   * Takes up the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
+   * one has ended: `onEnded` gets the id of its caller at once, whatever becomes of the new one. Throws HomeError, and changes
+   * nothing, for a file that holds no key, and the system's error where a new one cannot be kept.
    */
-  followOwnerKey(): Promise<readonly string[]> {
+  followOwnerKey(onEnded: (id: string) => void): Promise<void> {
     return this.#writing(async () => {
       const key = await lookForOwnerKey(this.#home, this.#clock);
-      if (key !== undefined && sameHash(hashKey(key), this.#owner.hash)) return [];
-      // The sessions first: if that fails, the key is still another at the next look.
-      const sessions = await this.#endSessions();
+      if (key !== undefined && sameHash(hashKey(key), this.#owner.hash)) return;
       const { keyId } = this.#owner.caller;
-      this.#onEvent("keyRevoked", keyId);
       const take = (owner: Owner) => {
         this.#owner = owner;
+        // One that could not be kept has not been anybody's.
+        if (this.#isOwnerKept) {
+          this.#onEvent("keyRevoked", keyId);
+          onEnded(keyId);
+        }
+        this.#isOwnerKept = false;
       };
       const { owner, isNew } = await openOwnerKey(this.#home, this.#fileSystem, take);
       take(owner);
+      this.#isOwnerKept = true;
       if (isNew) this.#onEvent("keyMade", keyId);
-      return [keyId, ...sessions];
     });
-  }
-
-  /** Whoever takes the owner's key away means all that had its rights. Returns the sessions' ids. */
-  async #endSessions(which: (session: StoredKey) => boolean = () => true): Promise<readonly string[]> {
-    const { keys } = this.#low.data;
-    const ended = new Set(keys.filter(key => key.kind === "session" && which(key)));
-    if (ended.size > 0) await this.#save(keys.filter(key => !ended.has(key)));
-    const ids = [...ended].map(({ id }) => id);
-    for (const id of ids) this.#forget(id);
-    return ids;
   }
 
   /** Whose key this is. Throws RepoconfError 1100. */
@@ -174,7 +155,7 @@ export class Keys {
     if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return this.#owner.caller;
     const known = this.#callers.get(id);
     if (known === undefined || !sameHash(hash, known.hash)) throw new UnauthorizedError(this.#knownId(id));
-    this.assertValid(known.caller);
+    this.#assertValid(known.caller);
     return known.caller;
   }
 
@@ -184,7 +165,7 @@ export class Keys {
     if (hash === undefined || caller === undefined) throw new UnauthorizedError();
     const secret = Buffer.from(hash, "hex");
     if (!sameHash(sign(secret, text), proof)) throw new UnauthorizedError(caller.keyId);
-    this.assertValid(caller);
+    this.#assertValid(caller);
     return { caller, sign: answer => sign(secret, answer) };
   }
 
@@ -194,9 +175,8 @@ export class Keys {
   }
 
   /** Throws RepoconfError 1100 if the caller's key has been revoked or has expired since. */
-  assertValid(caller: Caller): void {
+  #assertValid(caller: Caller): void {
     if (!this.isValid(caller)) throw new UnauthorizedError(caller.keyId);
-    if (caller !== this.#owner.caller && caller.owner) this.#touch(caller.keyId);
   }
 
   /** Somebody has connected with the key. The first time ever is told and kept; a crash in that moment makes it be told twice. */
@@ -217,15 +197,11 @@ export class Keys {
   isValid(caller: Caller): boolean {
     if (caller === this.#owner.caller) return true;
     if (this.#callers.get(caller.keyId)?.caller !== caller) return false;
-    const used = this.#used.get(caller.keyId);
-    if (used !== undefined && !this.#lasts(used)) return false;
     return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();
   }
 
-  /** Sessions that have ended are not among them. */
   list(): readonly StoredKey[] {
-    const { keys } = this.#low.data;
-    return keys.filter(key => key.kind !== "session" || this.#lasts(this.#used.get(key.id) ?? lastUse(key)));
+    return this.#low.data.keys;
   }
 
   /** Makes a key; its text is in this answer and nowhere else. Throws RepoconfError 1101, 1108 or 1111. */
@@ -269,28 +245,6 @@ export class Keys {
     });
   }
 
-  /** Makes a session: a key with the owner's rights for a window of the owner's. Throws RepoconfError 1108. */
-  createSession(label: string): Promise<{ readonly id: string; readonly key: string }> {
-    return this.#writing(async () => {
-      const { id, key } = newKeyText();
-      const createdAt = timeText(this.#clock);
-      const stored: StoredKey = {
-        id,
-        name: `owner (${label})`,
-        hash: hashKey(key),
-        grants: ownerGrants,
-        createdAt,
-        kind: "session",
-        usedAt: createdAt,
-        owner: this.#owner.id,
-      };
-      await this.#save([...this.list(), stored]);
-      this.#remember(stored);
-      this.#onEvent("keyMade", id);
-      return { id, key };
-    });
-  }
-
   /** Ends a key. Throws RepoconfError 1108 or 1112. */
   revoke(id: string): Promise<void> {
     return this.#writing(async () => {
@@ -298,7 +252,8 @@ export class Keys {
       if (rest.length === this.list().length)
         throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
       await this.#save(rest);
-      this.#forget(id);
+      this.#callers.delete(id);
+      this.#onEvent("keyRevoked", id);
     });
   }
 
@@ -332,43 +287,12 @@ export class Keys {
     }
   }
 
-  #forget(id: string): void {
-    this.#callers.delete(id);
-    this.#used.delete(id);
-    this.#onEvent("keyRevoked", id);
+  #remember({ id, name, hash, grants, expires, used }: StoredKey): void {
+    const actor = { kind: "key", id, name } as const;
+    const caller: Caller = { keyId: id, name, owner: false, actor, grants, ...(expires !== undefined && { expires }) };
+    this.#callers.set(id, { hash, caller });
+    if (used) this.#usedOnce.add(caller);
   }
-
-  #remember(stored: StoredKey): void {
-    const { id, name, hash, grants, expires, kind } = stored;
-    const owner = stored.kind === "session";
-    const actor = { kind: "key", id: owner ? "owner" : id, name } as const;
-    const caller: Caller = { keyId: id, name, owner, actor, grants, ...(expires !== undefined && { expires }) };
-    const known = kind === undefined ? caller : { ...caller, kind };
-    this.#callers.set(id, { hash, caller: known });
-    if (stored.used) this.#usedOnce.add(known);
-    if (owner) this.#used.set(id, lastUse(stored));
-  }
-
-  /** Whether a session that was used then, in milliseconds since 1970, has not ended. No time at all is long ago. */
-  #lasts(used: number): boolean {
-    return used + sessionIdle >= this.#clock.now();
-  }
-
-  /** A session is in use. That it is may be forgotten by a crash, for at most an hour. */
-  #touch(id: string): void {
-    const now = this.#clock.now();
-    if (now - (this.#used.get(id) ?? 0) < useStep) return;
-    this.#used.set(id, now);
-    const usedAt = new Date(now).toISOString();
-    void this.#writing(() => this.#save(this.list().map(key => (key.id === id ? { ...key, usedAt } : key)))).catch(
-      // It goes on as it was known before.
-      () => {},
-    );
-  }
-}
-
-function lastUse({ usedAt, createdAt }: StoredKey): number {
-  return Date.parse(usedAt ?? createdAt);
 }
 
 function parseKeys(value: unknown): KeysData {
@@ -379,10 +303,10 @@ function parseKeys(value: unknown): KeysData {
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       validateGrants(key["grants"]) &&
-      ["expires", "usedAt", "owner"].every(member => key[member] === undefined || typeof key[member] === "string") &&
-      (key["kind"] === undefined || key["kind"] === "session");
+      (key["expires"] === undefined || typeof key["expires"] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
   }
-  // Every member that is used has been checked.
-  return value as unknown as KeysData;
+  // Every member that is used has been checked. Sessions of earlier versions stood among them, and have ended.
+  const keys = value["keys"].filter(key => !isJsonObject(key) || key["kind"] !== "session");
+  return { ...value, keys } as unknown as KeysData;
 }

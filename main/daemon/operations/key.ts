@@ -1,23 +1,30 @@
+import { ownerGrants } from "../../../shared/grants.ts";
 import type { KeyEntry } from "../../../shared/protocol.ts";
 import type { Caller } from "../caller.ts";
 import type { Operations } from "../dispatch.ts";
 import type { Keys, StoredKey } from "../keys/keys.ts";
+import type { Sessions } from "../keys/sessions.ts";
 import { page } from "./pages.ts";
 import { requireOwner } from "./repo.ts";
 
 type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "key/revoke">;
 
 /** `key/*`: any key may ask about itself; the rest is the owner's. `disconnect` ends a key's connections. */
-export function keyOperations(keys: Keys, onChanged: () => void, disconnect: (id: string) => void): KeyOperations {
+export function keyOperations(
+  keys: Keys,
+  sessions: Sessions,
+  onChanged: () => void,
+  disconnect: (id: string) => void,
+): KeyOperations {
   return {
     "key/self": (_args, { caller }) => ({ result: selfEntry(caller) }),
 
     "key/list": ({ limit, after }, { caller }) => {
       requireOwner(caller);
-      const entries = keys.list().map(key => {
-        const { createdAt, usedAt } = key;
-        return { ...keyEntry(key), createdAt, ...(usedAt !== undefined && { usedAt }) };
-      });
+      const entries = [
+        ...keys.list().map(key => ({ ...keyEntry(key), createdAt: key.createdAt })),
+        ...sessions.list().map(session => ({ ...session, grants: ownerGrants, kind: "session" as const })),
+      ];
       return page(
         entries.sort((one, other) => (one.id < other.id ? -1 : 1)),
         limit,
@@ -34,11 +41,13 @@ export function keyOperations(keys: Keys, onChanged: () => void, disconnect: (id
 
     "key/revoke": async ({ id }, { caller }) => {
       requireOwner(caller);
-      await keys.revoke(id);
+      if (!sessions.end(id)) {
+        await keys.revoke(id);
+        onChanged();
+      }
       // A session that ends itself is to get its answer first.
       if (caller.keyId === id) setImmediate(() => disconnect(id));
       else disconnect(id);
-      onChanged();
       return { result: {} };
     },
   };
@@ -48,6 +57,6 @@ function selfEntry({ keyId, name, grants, expires, kind }: Caller): KeyEntry {
   return { id: keyId, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
 }
 
-function keyEntry({ id, name, grants, expires, kind }: StoredKey): KeyEntry {
-  return { id, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
+function keyEntry({ id, name, grants, expires }: StoredKey): KeyEntry {
+  return { id, name, grants, ...(expires !== undefined && { expires }) };
 }

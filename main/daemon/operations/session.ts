@@ -1,30 +1,35 @@
 import type { Operations } from "../dispatch.ts";
-import type { Keys } from "../keys/keys.ts";
-import type { SessionCodes } from "../keys/session-codes.ts";
+import type { Sessions } from "../keys/sessions.ts";
 import { requireOwner } from "./repo.ts";
 
-/** Milliseconds that a code is good for. */
-const codeLifetime = 60_000;
+/** Milliseconds that a link is good for. */
+const linkLifetime = 60_000;
+
+export interface SessionOperationsOptions {
+  readonly sessions: Sessions;
+  /** `byAddress`: for a browser that does not find the screen's own name. */
+  linkOf(code: string, byAddress: boolean): Promise<string>;
+}
 
 /** `session/*`: windows of the owner's (docs/protocol.md, "Sessions"). */
-export function sessionOperations(
-  keys: Keys,
-  codes: SessionCodes,
-  linkOf: (code: string) => string,
-  onChanged: () => void,
-): Pick<Operations, "session/create" | "session/link"> {
+export function sessionOperations({
+  sessions,
+  linkOf,
+}: SessionOperationsOptions): Pick<Operations, "session/create" | "session/link" | "session/touch"> {
   return {
-    "session/create": async ({ label }, { caller }) => {
+    "session/create": ({ label }, { caller }) => {
       requireOwner(caller);
-      const result = await keys.createSession(label);
-      onChanged();
-      return { result };
+      return { result: sessions.create(label) };
     },
 
-    "session/link": (_args, { caller }) => {
+    "session/link": async ({ byAddress }, { caller }) => {
       requireOwner(caller);
-      const code = codes.create(codeLifetime);
-      return { result: { url: linkOf(code), code } };
+      return { result: { url: await linkOf(sessions.createCode(linkLifetime), byAddress === true) } };
+    },
+
+    "session/touch": (_args, { caller }) => {
+      sessions.touch(caller.keyId);
+      return { result: {} };
     },
   };
 }

@@ -84,6 +84,7 @@ const members = {
   expected: text,
   label: text,
   hash: text,
+  byAddress: fc.boolean(),
   grants: fc.array(grant, { maxLength: 2 }),
   expires: fc.oneof(fc.constantFrom("2999-01-01T00:00:00Z", "2000-01-01T00:00:00Z", "tomorrow"), text),
 };
@@ -118,7 +119,8 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "trust/list": [[], ["repo"]],
   "trust/accept": [["repo", "field", "hash"]],
   "session/create": [["label"]],
-  "session/link": [[]],
+  "session/link": [[], ["byAddress"]],
+  "session/touch": [[]],
   "key/self": [[]],
   "key/list": [[], ["limit", "after"]],
   "key/create": [["name", "grants"], ["expires"]],

@@ -164,7 +164,8 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
     { repo: notText, field: notText, hash: [...notText, null, undefined] },
   ],
   "session/create": [{ label: "browser" }, { label: [...notText, null, "", "A", "a)", "x".repeat(32)] }],
-  "session/link": [{}, {}],
+  "session/link": [{}, { byAddress: notBoolean }],
+  "session/touch": [{}, {}],
   "key/self": [{}, {}],
   "key/list": [{}, { limit: notLimit, after: notText }],
   "key/create": [

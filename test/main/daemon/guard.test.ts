@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { pollingHandshake, rawRequest, waysIn } from "../../helpers/raw-http.ts";
@@ -10,12 +12,15 @@ beforeAll(async () => {
 });
 afterAll(() => t[Symbol.asyncDispose]());
 
-/** PORT and OTHER stand for the daemon's port and the next one. */
+/** PORT and OTHER stand for the daemon's port and the next one, SCREEN for the screen's host. */
 function filled(text: string): string {
-  return text.replaceAll("PORT", String(port)).replaceAll("OTHER", String(port === 65_535 ? 1 : port + 1));
+  return text
+    .replaceAll("SCREEN", t.screenHost)
+    .replaceAll("PORT", String(port))
+    .replaceAll("OTHER", String(port === 65_535 ? 1 : port + 1));
 }
 
-async function refusals(cause: "host" | "origin"): Promise<number> {
+async function refusals(cause: "host" | "origin" | "page"): Promise<number> {
   const { result } = await t.owner.call("daemon/status");
   return result.refusals?.[cause] ?? 0;
 }
@@ -66,6 +71,11 @@ const refusedOrigins = [
   "http://LOCALHOST:PORT",
   "HTTP://localhost:PORT",
   "http://x.localhost:PORT",
+  "http://127.0.0.1:PORT",
+  "http://localhost:PORT",
+  "http://[::1]:PORT",
+  "repoconf-screen://other",
+  "repoconf-screen://app/",
   "http://localhost:PORT.evil.example",
   "http://localhost:PORT@evil.example",
   "http://localhost:PORT http://evil.example",
@@ -87,6 +97,14 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     expect(await refusals("host")).toBe(before + 1);
   });
 
+  test("a tab of an earlier daemon's screen is refused, and counted for itself", async () => {
+    const before = await refusals("page");
+    const host = `${"0123456789abcdef".repeat(2)}.localhost:PORT`;
+    const answer = await rawRequest(t.url, target, { headers: [filled(`Host: ${host}`), ...headers] });
+    expect(answer.status).toBe(403);
+    expect(await refusals("page")).toBe(before + 1);
+  });
+
   test.each([
     ["ours first", ["127.0.0.1:PORT", "evil.example"]],
     ["ours last", ["evil.example", "127.0.0.1:PORT"]],
@@ -103,8 +121,8 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
     expect((await rawRequest(t.url, target, { version: "1.0", headers })).status).toBe(403);
   });
 
-  test.each([[], ["Origin: http://127.0.0.1:PORT"], ["Origin: http://localhost:PORT"], ["Origin: http://[::1]:PORT"]])(
-    "no Origin or the daemon's own gets in: %s",
+  test.each([[], ["Origin: http://SCREEN"], ["Origin: repoconf-screen://app"]])(
+    "no Origin, or that of the screen or of the desktop window's, gets in: %s",
     async (...origin) => {
       const lines = ["Host: 127.0.0.1:PORT", ...origin].map(filled);
       expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(granted);
@@ -121,8 +139,8 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
   });
 
   test.each([
-    ["first", ["http://evil.example", "http://127.0.0.1:PORT"]],
-    ["last", ["http://127.0.0.1:PORT", "http://evil.example"]],
+    ["first", ["http://evil.example", "http://SCREEN"]],
+    ["last", ["http://SCREEN", "http://evil.example"]],
   ])("of two Origin headers the foreign one counts, even %s", async (_, origins) => {
     const lines = ["Host: 127.0.0.1:PORT", ...origins.map(origin => `Origin: ${origin}`)].map(filled);
     expect((await rawRequest(t.url, target, { headers: [...lines, ...headers] })).status).toBe(403);
@@ -130,14 +148,22 @@ describe.each(waysIn)("by $way", ({ target, headers, granted }) => {
 });
 
 describe("a refusal", () => {
-  test("is logged with the Host that came and those that would do", async () => {
+  test("is logged with the Host that came and those that would do for a tool", async () => {
     await rawRequest(t.url, "/", { headers: ["Host: named-in-the-log.example"] });
     const line = t.log.find(one => one.includes("named-in-the-log.example"));
     expect(JSON.parse(line ?? "{}")).toMatchObject({
       cause: "host",
       host: "named-in-the-log.example",
-      msg: expect.stringContaining(`localhost:${port}`),
+      msg: expect.stringContaining("127.0.0.1 or localhost"),
     });
+  });
+
+  test("of such a tab is in neither log nor audit file, which it would fill", async () => {
+    const host = `${"fedcba9876543210".repeat(2)}.localhost:PORT`;
+    const { body } = await rawRequest(t.url, "/", { headers: [filled(`Host: ${host}`)] });
+    expect(body).toContain("repoconf ui");
+    expect(t.log.filter(line => line.includes("fedcba9876543210"))).toEqual([]);
+    expect(await readFile(join(t.homeFolder, "audit.log"), "utf8")).not.toContain('"page"');
   });
 
   test("is logged with the Origin that came and where to allow it", async () => {

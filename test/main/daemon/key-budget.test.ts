@@ -53,20 +53,23 @@ function thrownBy(task: () => unknown): unknown {
 describe("connections", () => {
   test("one key has 64, and another one once it let one go", () => {
     const budget = new KeyBudget();
-    const seats = Array.from({ length: socketsPerKey }, () => budget.enter(tool));
-    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/one key/, socketsPerKey));
-    expect(thrownBy(() => budget.enter(caller("other")))).toBeUndefined();
+    const seats = Array.from({ length: socketsPerKey }, () => budget.enter(tool, "port"));
+    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
+    expect(thrownBy(() => budget.enter(caller("other"), "port"))).toBeUndefined();
     for (let again = 0; again < 3; again++) seats[0]?.leave();
-    budget.enter(tool);
-    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/one key/, socketsPerKey));
+    budget.enter(tool, "port");
+    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/one key/, socketsPerKey));
   });
 
   test("all keys together leave 100 of 1,000 to the owner, who has no bound but the total", () => {
     const budget = new KeyBudget();
-    for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`));
-    expect(thrownBy(() => budget.enter(tool))).toEqual(refused(/other keys/, sockets - keptForOwner));
-    for (let count = 0; count < keptForOwner; count++) budget.enter(count % 2 ? owner : caller("session", true));
-    expect(thrownBy(() => budget.enter(owner))).toEqual(refused(/connections/, sockets));
+    for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`), "port");
+    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/other keys/, sockets - keptForOwner));
+    for (let count = 0; count < keptForOwner; count++)
+      budget.enter(count % 2 ? owner : caller("session", true), "port");
+    expect(thrownBy(() => budget.enter(owner, "port"))).toEqual(refused(/connections/, sockets));
+    // Whoever fills the port keeps nobody from the Unix socket.
+    expect(thrownBy(() => budget.enter(caller("another"), "socket"))).toBeUndefined();
   });
 });
 
@@ -139,7 +142,7 @@ describe("what clients send and do not read", () => {
 
   test("all connections of a key rest after a large packet until everyone else was heard", async () => {
     const budget = new KeyBudget();
-    const [one, other, owners] = [budget.enter(tool), budget.enter(tool), budget.enter(owner)];
+    const [one, other, owners] = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(owner, "port")];
     const [first, second, third] = [reading(one), reading(other), reading(owners)];
     one.took(300_000);
     owners.took(3_000_000);
@@ -150,7 +153,7 @@ describe("what clients send and do not read", () => {
 
   test("and while much of its requests has not been answered", async () => {
     const budget = new KeyBudget();
-    const { isRead } = reading(budget.enter(tool));
+    const { isRead } = reading(budget.enter(tool, "port"));
     const { ask, endOne } = holding(budget);
     const done = ask(tool, { bytes: requestBytes / 2 + 1, work: 1 });
     expect(isRead()).toBe(false);
@@ -161,7 +164,7 @@ describe("what clients send and do not read", () => {
 
   test("and while many of its requests wait, until it leaves", () => {
     const budget = new KeyBudget();
-    const seat = budget.enter(tool);
+    const seat = budget.enter(tool, "port");
     const { isRead } = reading(seat);
     const { ask } = holding(budget);
     for (let count = 0; count < running + waiting / 2; count++) void ask(tool);
@@ -175,7 +178,7 @@ describe("what clients send and do not read", () => {
   test("many small packets count as a large one, and who sent last is read last", async () => {
     const budget = new KeyBudget();
     const order: string[] = [];
-    const [one, other] = [budget.enter(tool), budget.enter(tool)];
+    const [one, other] = [budget.enter(tool, "port"), budget.enter(tool, "port")];
     one.read({ pause: () => {}, resume: () => order.push("one") });
     other.read({ pause: () => {}, resume: () => order.push("other") });
     for (let count = 0; count < 129; count++) one.took(20);
@@ -185,18 +188,18 @@ describe("what clients send and do not read", () => {
 
   test("beyond 64 MiB that wait for a key's clients, those that have more than their share are told apart", () => {
     const budget = new KeyBudget();
-    const seats = [budget.enter(tool), budget.enter(tool), budget.enter(tool)] as const;
+    const seats = [budget.enter(tool, "port"), budget.enter(tool, "port"), budget.enter(tool, "port")] as const;
     const [slow, slower, fast] = seats;
     slow.wait(unreadBytes / 2);
     slower.wait(unreadBytes / 2);
     fast.wait(1_000);
     expect(seats.map(({ isUnread }) => isUnread)).toEqual([true, true, false]);
-    const others = budget.enter(caller("other"));
+    const others = budget.enter(caller("other"), "port");
     others.wait(2 * 1024 * 1024);
     expect(others.isUnread).toBe(false);
     slower.leave();
     expect(slow.isUnread).toBe(false);
-    const owners = budget.enter(owner);
+    const owners = budget.enter(owner, "port");
     owners.wait(2 * unreadBytes);
     expect(owners.isUnread).toBe(false);
   });

@@ -3,9 +3,10 @@ import { Agent, get, request } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import { io } from "socket.io-client";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { connect } from "../../../main/client/client.ts";
 import { locateDaemon } from "../../../main/client/locate.ts";
+import { KeyBudget } from "../../../main/daemon/key-budget.ts";
 import { longestSocketPath } from "../../../main/daemon/local-socket.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -71,6 +72,27 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
       const { result } = await socket.emitWithAck("svc", "key", "self", {});
       expect(result).toMatchObject({ name: "owner" });
       socket.close();
+    }
+  });
+
+  test("has a budget of connections of its own, by polling and websocket", async () => {
+    const enter = vi.spyOn(KeyBudget.prototype, "enter");
+    try {
+      await using t = await startTestDaemon();
+      const path = await socketOf(t);
+      const agent = Object.assign(new Agent(), { createConnection: () => connectSocket(path) });
+      for (const transport of ["websocket", "polling"])
+        for (const url of ["http://localhost", t.url]) {
+          const options = url === t.url ? {} : { agent: agent as unknown as string };
+          const auth = { apiKey: t.ownerKey };
+          const socket = io(url, { ...options, transports: [transport], auth, forceNew: true });
+          await socket.emitWithAck("svc", "key", "self", {});
+          socket.close();
+        }
+      // The first is the test's own client.
+      expect(enter.mock.calls.map(([, channel]) => channel)).toEqual(["port", "socket", "port", "socket", "port"]);
+    } finally {
+      enter.mockRestore();
     }
   });
 

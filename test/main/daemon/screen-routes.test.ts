@@ -1,8 +1,9 @@
-import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
-import { type RawAnswer, rawRequest } from "../../helpers/raw-http.ts";
+import { followLink } from "../../helpers/open-socket.ts";
+import { pollingHandshake, type RawAnswer, rawRequest } from "../../helpers/raw-http.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 /** A screen as a build leaves it, with what must not get out beside it and in it. */
@@ -29,9 +30,19 @@ afterAll(async () => {
   await screen[Symbol.asyncDispose]();
 });
 
-function get(path: string, { daemon = t, method = "GET", headers = [] as readonly string[] } = {}): Promise<RawAnswer> {
-  return rawRequest(daemon.url, path, { method, headers: [`Host: ${new URL(daemon.url).host}`, ...headers] });
+interface Get {
+  readonly daemon?: TestDaemon;
+  readonly method?: string;
+  /** Left out: the screen's. */
+  readonly host?: string;
+  readonly headers?: readonly string[];
 }
+
+function get(path: string, { daemon = t, method = "GET", host = daemon.screenHost, headers = [] }: Get = {}) {
+  return rawRequest(daemon.url, path, { method, headers: [`Host: ${host}`, ...headers] });
+}
+
+const addressOf = (daemon: TestDaemon) => new URL(daemon.url).host;
 
 function expectSafeHeaders({ headers }: RawAnswer): void {
   expect(headers.get("x-content-type-options")).toBe("nosniff");
@@ -66,7 +77,7 @@ describe("the page", () => {
         `style-src 'self' 'nonce-${nonce}'`,
         "img-src 'self' data:",
         "font-src 'self'",
-        `connect-src 'self' ws://${new URL(t.url).host}`,
+        `connect-src 'self' ws://${t.screenHost}`,
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
@@ -79,12 +90,6 @@ describe("the page", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => get("/")));
     const nonces = answers.map(({ body }) => /nonce="([^"]*)"/.exec(body)?.[1]);
     expect(new Set(nonces).size).toBe(20);
-  });
-
-  test("connects to the daemon by the name that the browser knows it by", async () => {
-    const { port } = new URL(t.url);
-    const { headers } = await rawRequest(t.url, "/", { headers: [`Host: localhost:${port}`] });
-    expect(headers.get("content-security-policy")).toContain(`connect-src 'self' ws://localhost:${port};`);
   });
 
   test("is the same with a query, and index.html is no second one", async () => {
@@ -109,7 +114,7 @@ describe("the built files", () => {
     expectSafeHeaders(answer);
   });
 
-  test.each(["/", "/icon.svg", "/assets/index-Ab12.js", "/livez", "/nothing"])(
+  test.each(["/", "/icon.svg", "/assets/index-Ab12.js", "/nothing"])(
     "HEAD of %s has the headers of GET and no body",
     async path => {
       const [whole, head] = [await get(path), await get(path, { method: "HEAD" })];
@@ -169,28 +174,31 @@ describe("the built files", () => {
 describe("the guard", () => {
   const evil = [
     ["a rebound Host", ["Host: evil.example:PORT"]],
-    ["another port", ["Host: 127.0.0.1:1"]],
-    ["a foreign Origin", ["Host: 127.0.0.1:PORT", "Origin: http://evil.example"]],
-    ["another port's Origin", ["Host: 127.0.0.1:PORT", "Origin: http://127.0.0.1:1"]],
-    ["the Origin null", ["Host: 127.0.0.1:PORT", "Origin: null"]],
+    ["another port", ["Host: SCREEN:1"]],
+    ["the screen's name without its port", ["Host: SCREEN"]],
+    ["the screen's name in capitals", ["Host: CAPITALS:PORT"]],
+    ["a name that is guessed", [`Host: ${"0".repeat(32)}.localhost:PORT`]],
+    ["a name below the screen's", ["Host: x.SCREEN:PORT"]],
+    ["a foreign Origin", ["Host: SCREEN:PORT", "Origin: http://evil.example"]],
+    ["the Origin of a page on the daemon's address", ["Host: SCREEN:PORT", "Origin: http://127.0.0.1:PORT"]],
+    ["the Origin of a page on localhost", ["Host: SCREEN:PORT", "Origin: http://localhost:PORT"]],
+    ["the Origin null", ["Host: SCREEN:PORT", "Origin: null"]],
     [
       "another site's page that loads it as a script",
-      ["Host: 127.0.0.1:PORT", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"],
+      ["Host: SCREEN:PORT", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"],
     ],
   ] as const;
 
-  test.each(evil)("turns %s away from the page, its files and the session", async (_title, headers) => {
-    const { port } = new URL(t.url);
-    const filled = headers.map(line => line.replace("PORT", port));
-    const { result } = await t.owner.call("session/link");
-    const body = JSON.stringify({ code: result.code });
-    for (const path of ["/", "/icon.svg", "/assets/index-Ab12.js", "/nothing"]) {
+  test.each(evil)("turns %s away from the page, its files and a connection", async (_title, headers) => {
+    const [name = "", port = ""] = t.screenHost.split(":");
+    const filled = headers.map(line =>
+      line.replace("PORT", port).replace("SCREEN", name).replace("CAPITALS", name.toUpperCase()),
+    );
+    for (const path of ["/", "/icon.svg", "/assets/index-Ab12.js", "/nothing", pollingHandshake]) {
       const answer = await rawRequest(t.url, path, { headers: filled });
       expect(answer.status).toBe(403);
       expect(answer.body).toContain("Refused");
     }
-    expect((await rawRequest(t.url, "/session", { method: "POST", headers: filled, body })).status).toBe(403);
-    expect((await t.owner.call("key/list")).result).toEqual([]);
   });
 
   test("lets in who follows a link from elsewhere", async () => {
@@ -199,17 +207,91 @@ describe("the guard", () => {
   });
 });
 
+describe("the screen's own host", () => {
+  test("is new at each start, and told by its link alone", async () => {
+    await using daemon = await startTestDaemon({ screenFolder: screen.folder });
+    const hosts = [daemon.screenHost];
+    const answers = await Promise.all(
+      ["/", "/livez", "/identity?nonce=x", "/nothing"].map(path => get(path, { daemon, host: addressOf(daemon) })),
+    );
+    answers.push(await get("/", { daemon, host: "evil.example" }));
+    const told = JSON.stringify(answers.map(({ headers, body }) => [...headers, body]));
+    for (const text of [told, daemon.log.join(), await readFile(join(daemon.homeFolder, "daemon.json"), "utf8")])
+      expect(text).not.toContain(hosts[0]?.split(".")[0]);
+    await daemon.restart();
+    hosts.push(daemon.screenHost);
+    for (const host of hosts) expect(host).toMatch(/^[0-9a-f]{32}\.localhost:\d+$/);
+    expect(hosts[0]?.split(".")[0]).not.toBe(hosts[1]?.split(".")[0]);
+    expect((await get("/", { daemon, host: hosts[0] ?? "" })).status).toBe(403);
+  });
+
+  test.each(["127.0.0.1", "localhost", "[::1]"])("%s has no page and none of its files", async name => {
+    const host = `${name}:${new URL(t.url).port}`;
+    const front = await get("/", { host });
+    expect(front.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(front.body).toContain("repoconf ui");
+    for (const path of ["/icon.svg", "/assets/index-Ab12.js"]) expect((await get(path, { host })).status).toBe(404);
+  });
+
+  test("has nothing but the screen", async () => {
+    for (const path of ["/livez", "/readyz", "/metrics", `/identity?nonce=${"0".repeat(64)}`])
+      await expectNothing(path);
+  });
+
+  test("lets its own page connect, and no other page by that name", async () => {
+    const { port } = new URL(t.url);
+    const connect = async (host: string, origin: string) =>
+      (await get(pollingHandshake, { host, headers: [`Origin: http://${origin}`] })).status;
+    expect(await connect(t.screenHost, t.screenHost)).toBe(200);
+    expect(await connect(`127.0.0.1:${port}`, `127.0.0.1:${port}`)).toBe(403);
+    expect(await connect(`localhost:${port}`, `localhost:${port}`)).toBe(403);
+  });
+});
+
+describe("the screen by address, for browsers that do not find its name", () => {
+  test("is on a port of its own, that serves the page, lets it connect, and refuses every other Host and Origin", async () => {
+    await using daemon = await startTestDaemon({ screenFolder: screen.folder });
+    const linkOf = async () => (await daemon.owner.call("session/link", { byAddress: true })).result.url;
+    const link = await linkOf();
+    const { origin, host, hostname, port } = new URL(link);
+    expect(hostname).toBe("127.0.0.1");
+    expect(port).not.toBe(new URL(daemon.url).port);
+    expect(new URL(await linkOf()).origin).toBe(origin);
+    const ask = async (path: string, ...headers: readonly string[]) => rawRequest(origin, path, { headers });
+    const page = await ask("/", `Host: ${host}`);
+    expect(page.headers.get("content-security-policy")).toContain(`connect-src 'self' ws://${host};`);
+    expect((await ask("/icon.svg", `Host: ${host}`)).status).toBe(200);
+    expect((await ask("/livez", `Host: ${host}`)).status).toBe(404);
+    expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${origin}`)).status).toBe(200);
+    for (const other of [daemon.screenHost, addressOf(daemon), `localhost:${port}`, "evil.example"])
+      expect((await ask("/", `Host: ${other}`)).status).toBe(403);
+    for (const other of [`http://${daemon.screenHost}`, daemon.url, `http://localhost:${port}`])
+      expect((await ask(pollingHandshake, `Host: ${host}`, `Origin: ${other}`)).status).toBe(403);
+    // The session is one as any other.
+    const session = await followLink(link);
+    const window = await daemon.connect(session);
+    expect((await window.call("key/self")).result).toMatchObject({ name: "owner (browser)" });
+  });
+
+  test("is not there before it is asked for, and gone with the daemon", async () => {
+    await using daemon = await startTestDaemon({ screenFolder: screen.folder });
+    const { url } = (await daemon.owner.call("session/link", { byAddress: true })).result;
+    await daemon.restart();
+    await expect(fetch(new URL(url).origin)).rejects.toThrow();
+  });
+});
+
 describe("a daemon without a built screen", () => {
   test.each<[title: string, folder: (above: string) => string | undefined]>([
     ["no folder is named", () => undefined],
     ["the folder is not there", above => join(above, "nowhere")],
     ["the folder is empty", above => above],
-  ])("says so in words at /, and serves nothing else: %s", async (_title, folder) => {
+  ])("says so in words, and serves nothing else: %s", async (_title, folder) => {
     await using above = await temporaryFolder();
     const screenFolder = folder(above.path);
     await using daemon: TestDaemon = await startTestDaemon(screenFolder === undefined ? {} : { screenFolder });
     const answer = await get("/", { daemon });
-    expect(answer.status).toBe(200);
+    expect(answer.status).toBe(404);
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     expect(answer.body).toContain("built without its screen");
     expectSafeHeaders(answer);

@@ -1,83 +1,63 @@
-import { readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { systemClock } from "../../../main/clock.ts";
-import { makeHomeFolder, prepareHome } from "../../../main/daemon/home.ts";
-import { Keys } from "../../../main/daemon/keys/keys.ts";
-import { SessionCodes } from "../../../main/daemon/keys/session-codes.ts";
-import { homeAt } from "../../../main/home.ts";
-import { RepoconfError } from "../../../shared/errors.ts";
+import { sign } from "../../../main/credentials.ts";
+import { Sessions } from "../../../main/daemon/keys/sessions.ts";
 import { type Grants, ownerGrants } from "../../../shared/grants.ts";
+import { clientText, type Handshake } from "../../../shared/handshake.ts";
 import { connectClient, startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
-import { type RawAnswer, rawRequest } from "../../helpers/raw-http.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { codeOf, followLink, openSocket, type TestSession } from "../../helpers/open-socket.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
 
 const shared = await startTestDaemon();
 afterAll(() => shared[Symbol.asyncDispose]());
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
-const day = 24 * 60 * 60_000;
+const hour = 60 * 60_000;
+const refused = { data: { code: 1100 } };
 
-async function newCode(t: TestDaemon): Promise<string> {
-  return (await t.owner.call("session/link")).result.code;
+async function newLink(t: TestDaemon): Promise<string> {
+  return (await t.owner.call("session/link")).result.url;
 }
 
-interface Post {
-  readonly method?: string;
-  /** Undefined: none is sent. */
-  readonly origin?: string | undefined;
-  readonly body?: string;
+async function newSession(t: TestDaemon, label = "desktop"): Promise<TestSession> {
+  return (await t.owner.call("session/create", { label })).result;
 }
 
-function postSession(t: TestDaemon, post: Post): Promise<RawAnswer> {
-  const { host, origin } = new URL(t.url);
-  const { method = "POST", body = "" } = post;
-  const wanted = "origin" in post ? post.origin : origin;
-  return rawRequest(t.url, "/session", {
-    method,
-    headers: [`Host: ${host}`, ...(wanted === undefined ? [] : [`Origin: ${wanted}`])],
-    body,
-  });
-}
-
-async function redeem(t: TestDaemon, code: string): Promise<string> {
-  const { status, body } = await postSession(t, { body: JSON.stringify({ code }) });
-  expect(status).toBe(200);
-  return JSON.parse(body).key;
-}
+const sessionNames = async (t: TestDaemon) => (await t.owner.call("key/list")).result.map(({ name }) => name);
 
 describe("session/create and session/link", () => {
-  test("session/create answers a key with the owner's rights; keys.json holds its hash and not its text", async () => {
+  test("session/create answers id and secret of a session that may what the owner may; keys.json knows nothing of it", async () => {
     await using t = await startTestDaemon();
     const { result, errors } = await t.owner.call("session/create", { label: "desktop" });
     expect(errors).toEqual([]);
-    expect(result).toEqual({ id: expect.stringMatching(/^[0-9a-f]{12}$/), key: expect.any(String) });
-    expect(result.key).toMatch(new RegExp(`^repoconf_${result.id}_[A-Za-z0-9_-]{43}$`));
-    const file = join(t.homeFolder, "keys.json");
-    expect(await readFile(file, "utf8")).not.toContain(result.key.split("_").slice(2).join("_"));
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-
-    const session = await t.connect(result.key);
+    expect(result).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{12}$/),
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    const session = await t.connect(result);
     expect((await session.call("repo/add", { name: "shop", id: "shop" })).errors).toEqual([]);
     expect((await session.call("config/set", { repo: "shop", "svc.timeout": 5 })).errors).toEqual([]);
     expect((await session.call("key/create", { name: "tool", grants: [] })).errors).toEqual([]);
     expect((await session.call("daemon/status")).result.home).toBe(t.homeFolder);
+    // Written since, with the tool's key in it.
+    const text = await readFile(join(t.homeFolder, "keys.json"), "utf8");
+    expect(text).toContain("tool");
+    for (const part of [result.id, result.secret, "session", "owner ("]) expect(text).not.toContain(part);
   });
 
-  test("session/link answers a link to the daemon's own page with the code behind the #, where it is never sent", async () => {
-    const { result } = await shared.owner.call("session/link");
-    expect(result.code).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    const link = new URL(result.url);
-    expect(link.origin).toBe(shared.url);
+  test("session/link answers a link to the screen's own host with the code behind the #, where it is never sent", async () => {
+    const link = new URL(await newLink(shared));
+    expect(link.host).toMatch(new RegExp(`^[0-9a-f]{32}\\.localhost:${new URL(shared.url).port}$`));
     expect(link.pathname + link.search).toBe("/");
-    expect(link.hash).toBe(`#code=${result.code}`);
+    expect(link.hash).toMatch(/^#code=[0-9a-f]{12}\.[0-9a-f]{64}$/);
   });
 
   test("a session may make further sessions, as the owner may, and each ends on its own", async () => {
     await using t = await startTestDaemon();
-    const first = await t.connect((await t.owner.call("session/create", { label: "desktop" })).result.key);
-    const { result } = await first.call("session/create", { label: "browser" });
-    const second = await t.connect(result.key);
+    const first = await t.connect(await newSession(t));
+    const second = await t.connect((await first.call("session/create", { label: "browser" })).result);
     const firstId = (await first.call("key/self")).result.id;
     await second.call("key/revoke", { id: firstId });
     await until(() => !first.socket.connected, "the end of the first session");
@@ -105,215 +85,199 @@ describe("session/create and session/link", () => {
   );
 });
 
-describe("POST /session", () => {
-  test("changes a code for a session's key, which connects as owner (browser)", async () => {
+describe("the code of a link", () => {
+  test("becomes a session of the owner's (browser) at the connection that proves it", async () => {
     await using t = await startTestDaemon();
-    const { status, headers, body } = await postSession(t, { body: JSON.stringify({ code: await newCode(t) }) });
-    expect(status).toBe(200);
-    expect(headers.get("content-type")).toBe("application/json");
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
-    expect(headers.get("set-cookie")).toBeUndefined();
-    const { key } = JSON.parse(body);
-    const session = await t.connect(key);
-    expect((await session.call("key/self")).result).toMatchObject({ name: "owner (browser)", kind: "session" });
+    const session = await followLink(await newLink(t));
+    const window = await t.connect(session);
+    expect((await window.call("key/self")).result).toMatchObject({
+      id: session.id,
+      name: "owner (browser)",
+      kind: "session",
+    });
   });
 
-  test("a code is good once, also when it is sent twice at once", async () => {
+  test("is good once, also when it is used several times at once", async () => {
     await using t = await startTestDaemon();
-    const code = await newCode(t);
-    const send = () => postSession(t, { body: JSON.stringify({ code }) });
-    const answers = await Promise.all([send(), send(), send()]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401]);
-    expect((await send()).body).toContain("repoconf ui");
-    expect((await t.owner.call("key/list")).result).toHaveLength(1);
+    const link = await newLink(t);
+    const tries = await Promise.allSettled([followLink(link), followLink(link), followLink(link)]);
+    expect(tries.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected", "rejected"]);
+    await expect(followLink(link)).rejects.toMatchObject(refused);
+    expect(await sessionNames(t)).toEqual(["owner (browser)"]);
+    await t.owner.call("key/revoke", { id: codeOf(link).id });
+    await expect(followLink(link)).rejects.toMatchObject(refused);
   });
 
-  test("the link that the daemon prints is such a one", async () => {
+  test("is as good in the link that the daemon prints", async () => {
     await using t = await startTestDaemon();
-    const link = new URL(t.daemon.createLink(60_000));
-    const key = await redeem(t, new URLSearchParams(link.hash.slice(1)).get("code") ?? "");
-    expect((await (await t.connect(key)).call("key/self")).errors).toEqual([]);
+    const window = await t.connect(await followLink(t.daemon.createLink(60_000)));
+    expect((await window.call("key/self")).errors).toEqual([]);
   });
 
-  test.each<[title: string, origin: string | undefined]>([
-    ["no Origin, as of a program or a form", undefined],
-    ["the daemon's other name", "http://localhost:PORT"],
-    ["its other address", "http://[::1]:PORT"],
-  ])("refuses %s with 403, and the code stays good", async (_title, origin) => {
-    const code = await newCode(shared);
-    const { port } = new URL(shared.url);
-    const body = JSON.stringify({ code });
-    expect((await postSession(shared, { origin: origin?.replace("PORT", port), body })).status).toBe(403);
-    expect((await postSession(shared, { body })).status).toBe(200);
+  test("is not used up by a wrong proof, and no such proof gets in", async () => {
+    await using t = await startTestDaemon();
+    const link = await newLink(t);
+    const { id, secret } = codeOf(link);
+    for (const wrong of [`${secret.slice(0, -1)}${secret.endsWith("0") ? "1" : "0"}`, "0".repeat(64)])
+      await expect(openSocket(t.url, { id, secret: wrong })).rejects.toMatchObject(refused);
+    // Nor is it a key that could be shown.
+    await expect(openSocket(t.url, `${id}.${secret}`)).rejects.toMatchObject(refused);
+    expect(await sessionNames(t)).toEqual([]);
+    await followLink(link);
   });
 
-  test("an origin that the settings let in may connect with a key, and gets no session all the same", async () => {
-    await using t = await startTestDaemon();
-    const origin = "http://localhost:5173";
-    await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ origins: [origin] }));
+  test("ends with its time, by the clock", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using t = await startTestDaemon({ clock });
+    const [short, long] = [t.daemon.createLink(60_000), t.daemon.createLink(600_000)];
+    clock.advance(59_999);
+    const other = t.daemon.createLink(60_000);
+    clock.advance(1);
+    await expect(followLink(short)).rejects.toMatchObject(refused);
+    await followLink(other);
+    clock.advance(539_999);
+    await followLink(long);
+  });
+
+  test("ends with the daemon", async () => {
+    await using t = await startTestDaemon({});
+    const code = codeOf(await newLink(t));
     await t.restart();
-    const code = await newCode(t);
-    const livez = await rawRequest(t.url, "/livez", { headers: [`Host: ${new URL(t.url).host}`, `Origin: ${origin}`] });
-    expect(livez.status).toBe(200);
-    const { status, headers } = await postSession(t, { origin, body: JSON.stringify({ code }) });
-    expect(status).toBe(403);
-    expect(headers.get("access-control-allow-origin")).toBeUndefined();
-  });
-
-  test.each(["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH"])("%s gets 405 and makes no session", async method => {
-    const before = await shared.owner.call("key/list");
-    const { status, headers } = await postSession(shared, { method });
-    expect(status).toBe(405);
-    expect(headers.get("allow")).toBe("POST");
-    expect(await shared.owner.call("key/list")).toEqual(before);
-  });
-
-  test.each<[title: string, body: string, status: number]>([
-    ["nothing", "", 400],
-    ["half of JSON", '{"code":', 400],
-    ["a text", '"code"', 400],
-    ["an array", '["code"]', 400],
-    ["null", "null", 400],
-    ["no code", "{}", 400],
-    ["a code that is no text", '{"code":7}', 400],
-    ["a code that is none", '{"code":"x"}', 401],
-    ["an empty code", '{"code":""}', 401],
-    ["the name of something that objects have", '{"code":"__proto__"}', 401],
-    ["more than a code", JSON.stringify({ code: "x".repeat(4_200) }), 413],
-    ["far more", JSON.stringify({ code: "x".repeat(3_000_000) }), 413],
-  ])("%s as body gets its status, and the next code works", async (_title, body, status) => {
-    const answer = await postSession(shared, { body });
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatch(/\S/);
-    await redeem(shared, await newCode(shared));
+    await expect(openSocket(t.url, code)).rejects.toMatchObject(refused);
   });
 });
 
-describe("codes", () => {
-  test("end with their time, by the clock", () => {
-    let now = 1_000_000;
-    const codes = new SessionCodes({ now: () => now });
-    const [short, long] = [codes.create(60_000), codes.create(600_000)];
-    now += 59_999;
-    const other = codes.create(60_000);
-    now += 1;
-    expect(codes.redeem(short)).toBe(false);
-    expect(codes.redeem(other)).toBe(true);
-    expect(codes.redeem(other)).toBe(false);
-    now += 539_999;
-    expect(codes.redeem(long)).toBe(true);
+describe("the secret of a session that a link became", () => {
+  test("is not the link's: who has the link and not what both sides drew cannot come back as the session", async () => {
+    await using t = await startTestDaemon();
+    const link = await newLink(t);
+    const session = await followLink(link);
+    expect(session.secret).not.toBe(codeOf(link).secret);
+    await expect(openSocket(t.url, codeOf(link))).rejects.toMatchObject(refused);
+    await t.connect(session);
+  });
+
+  test("is of that one connection: from the same link another one would have come", () => {
+    const handshakeOf = (engineId: string, nonce: string): Handshake => ({ url: "http://x", engineId, nonce });
+    const [nonce, other] = ["1".repeat(64), "2".repeat(64)];
+    const derived = (handshake: Handshake) => {
+      const sessions = new Sessions({ now: () => 0 });
+      // A code that is known, as of a link that somebody else saw.
+      const [id = "", secret = ""] = sessions.createCode(60_000).split(".");
+      const code = Buffer.from(secret, "hex");
+      sessions.prove({ keyId: id, nonce: handshake.nonce, proof: sign(code, clientText(handshake)) }, handshake);
+      const next = handshakeOf("next", other);
+      const asCode = { keyId: id, nonce: other, proof: sign(code, clientText(next)) };
+      const text = (known: Handshake) => ["repoconf session 1", known.url, known.engineId, known.nonce].join("\n");
+      const comesBack = (known: Handshake) => {
+        const proof = sign(Buffer.from(sign(code, text(known)), "hex"), clientText(next));
+        try {
+          return sessions.prove({ keyId: id, nonce: other, proof }, next) !== undefined;
+        } catch {
+          return false;
+        }
+      };
+      expect(() => sessions.prove(asCode, next)).toThrow("Unauthorized");
+      return [
+        comesBack(handshake),
+        comesBack({ ...handshake, nonce: other }),
+        comesBack({ ...handshake, engineId: "guessed" }),
+      ];
+    };
+    expect(derived(handshakeOf(randomBytes(32).toString("base64url"), nonce))).toEqual([true, false, false]);
   });
 });
 
 describe("a session's life", () => {
-  test("it survives restarts of the daemon", async () => {
+  test("it ends with the daemon", async () => {
     await using t = await startTestDaemon();
-    const key = await redeem(t, await newCode(t));
+    const sessions = [await followLink(await newLink(t)), await newSession(t)];
     await t.restart();
-    const session = await t.connect(key);
-    expect((await session.call("key/self")).result).toMatchObject({ name: "owner (browser)", kind: "session" });
-    expect((await session.call("repo/list")).errors).toEqual([]);
+    for (const session of sessions) await expect(openSocket(t.url, session)).rejects.toMatchObject(refused);
+    expect(await sessionNames(t)).toEqual([]);
   });
 
-  test("it ends with the owner's key: whoever takes that away means all that had its rights", async () => {
-    await using t = await startTestDaemon();
-    const [key, old] = [await redeem(t, await newCode(t)), t.ownerKey];
-    await unlink(join(t.homeFolder, "owner.key"));
-    await t.restart();
-    expect(t.ownerKey).not.toBe(old);
-    await expect(t.connect(key)).rejects.toMatchObject({ data: { code: 1100 } });
-    expect((await t.owner.call("key/list")).result).toEqual([]);
-  });
-
-  test("a code does not survive a restart", async () => {
-    await using t = await startTestDaemon();
-    const code = await newCode(t);
-    await t.restart();
-    expect((await postSession(t, { body: JSON.stringify({ code }) })).status).toBe(401);
-  });
-
-  test("key/self and key/list say that it is a session; the list says when it was used, and never its key", async () => {
+  test("sessions that an earlier version kept in keys.json are not taken up, and gone with the next write", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("key/create", { name: "tool", grants: [] });
-    const { result } = await t.owner.call("session/create", { label: "desktop" });
-    const session = await t.connect(result.key);
-    expect((await session.call("key/self")).result).toEqual({
-      id: result.id,
-      name: "owner (desktop)",
-      grants: ownerGrants,
-      kind: "session",
-    });
-    const list = await session.call("key/list");
-    const [tool, window] = ["tool", "owner (desktop)"].map(name => list.result.find(entry => entry.name === name));
+    const file = join(t.homeFolder, "keys.json");
+    const { keys } = JSON.parse(await readFile(file, "utf8"));
+    const old = { ...keys[0], id: "0123456789ab", name: "owner (browser)", kind: "session", usedAt: keys[0].createdAt };
+    await writeFile(file, JSON.stringify({ keys: [...keys, old] }));
+    await t.restart();
+    expect(await sessionNames(t)).toEqual(["tool"]);
+    await t.owner.call("key/create", { name: "other", grants: [] });
+    expect(await readFile(file, "utf8")).not.toContain("owner (browser)");
+  });
+
+  test("key/self and key/list say that it is a session; the list says when it was made and used, and never its secret", async () => {
+    await using t = await startTestDaemon();
+    await t.owner.call("key/create", { name: "tool", grants: [] });
+    const session = await newSession(t);
+    const window = await t.connect(session);
+    const self = { id: session.id, name: "owner (desktop)", grants: ownerGrants, kind: "session" };
+    expect((await window.call("key/self")).result).toEqual(self);
+    const list = await window.call("key/list");
+    const [tool, listed] = ["tool", "owner (desktop)"].map(name => list.result.find(entry => entry.name === name));
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(window).toEqual({
-      id: result.id,
-      name: "owner (desktop)",
-      grants: ownerGrants,
-      kind: "session",
-      createdAt: time,
-      usedAt: time,
-    });
+    expect(listed).toEqual({ ...self, createdAt: time, usedAt: time });
     expect(tool).not.toHaveProperty("kind");
     expect(tool).not.toHaveProperty("usedAt");
-    expect(JSON.stringify(list)).not.toMatch(/hash|repoconf_/);
+    expect(JSON.stringify(list)).not.toMatch(/hash|secret|repoconf_/);
+    expect(JSON.stringify(list)).not.toContain(session.secret);
   });
 
   test("the owner's other windows hear of a new session and of its end", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("config/watch");
     const heard = () => t.owner.events.filter(([resource]) => resource === "key").length;
-    const { result } = await t.owner.call("session/create", { label: "desktop" });
+    const { id } = await newSession(t);
     await until(() => heard() === 1, "the first event");
-    await redeem(t, await newCode(t));
+    await followLink(await newLink(t));
     await until(() => heard() === 2, "the second event");
-    await t.owner.call("key/revoke", { id: result.id });
+    await t.owner.call("key/revoke", { id });
     await until(() => heard() === 3, "the third event");
   });
 
-  test("a revoke closes all of its sockets at once, and its key is good for nothing, also after a restart", async () => {
+  test("a revoke closes all of its sockets at once, and it does not come back", async () => {
     await using t = await startTestDaemon();
-    const { result } = await t.owner.call("session/create", { label: "desktop" });
-    const windows = [await t.connect(result.key), await t.connect(result.key)];
+    const session = await newSession(t);
+    const windows = [await t.connect(session), await t.connect(session)];
     for (const window of windows) await window.call("config/watch");
-    expect((await t.owner.call("key/revoke", { id: result.id })).errors).toEqual([]);
+    expect((await t.owner.call("key/revoke", { id: session.id })).errors).toEqual([]);
     await until(() => windows.every(({ socket }) => !socket.connected), "the end of both sockets");
-    const refused = { data: { code: 1100 } };
-    await expect(connectClient(t.url, result.key)).rejects.toMatchObject(refused);
-    expect((await t.owner.call("key/list")).result).toEqual([]);
-    await t.restart();
-    await expect(connectClient(t.url, result.key)).rejects.toMatchObject(refused);
+    await expect(connectClient(t.url, session)).rejects.toMatchObject(refused);
+    expect(await sessionNames(t)).toEqual([]);
+    expect((await t.owner.call("key/revoke", { id: session.id })).errors).toMatchObject([{ code: 1112 }]);
   });
 
-  test("requests of a session that are under way when it is revoked get 1100 or their answer, and nothing after it", async () => {
+  test("what happens after a revoke is told to no window of it", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
-    const { result } = await t.owner.call("session/create", { label: "desktop" });
-    const session = await t.connect(result.key);
-    await session.call("config/watch");
-    const revoked = t.owner.call("key/revoke", { id: result.id });
-    await revoked;
-    const before = session.events.length;
+    const session = await newSession(t);
+    const window = await t.connect(session);
+    await window.call("config/watch");
+    await t.owner.call("key/revoke", { id: session.id });
+    const before = window.events.length;
     await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
-    await until(() => !session.socket.connected, "the end of the session");
-    expect(session.events.slice(before).filter(([resource]) => resource === "config")).toEqual([]);
+    await until(() => !window.socket.connected, "the end of the session");
+    expect(window.events.slice(before).filter(([resource]) => resource === "config")).toEqual([]);
   });
 
   test("a session that ends itself gets its answer, and then its sockets close", async () => {
     await using t = await startTestDaemon();
-    const { result } = await t.owner.call("session/create", { label: "desktop" });
-    const [one, other] = [await t.connect(result.key), await t.connect(result.key)];
-    expect(await one.call("key/revoke", { id: result.id })).toEqual({ result: {}, errors: [] });
+    const session = await newSession(t);
+    const [one, other] = [await t.connect(session), await t.connect(session)];
+    expect(await one.call("key/revoke", { id: session.id })).toEqual({ result: {}, errors: [] });
     await until(() => !one.socket.connected && !other.socket.connected, "the end of both sockets");
-    await expect(connectClient(t.url, result.key)).rejects.toMatchObject({ data: { code: 1100 } });
+    await expect(connectClient(t.url, session)).rejects.toMatchObject(refused);
   });
 
   test("the journal names it owner (browser) to the owner, and owner to others", async () => {
     await using t = await startTestDaemon();
     await t.addRepository("shop");
     const tool = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
-    const session = await t.connect(await redeem(t, await newCode(t)));
+    const session = await t.connect(await followLink(await newLink(t)));
     for (const client of [t.owner, tool, session]) await client.call("config/watch", { repo: "shop" });
     await session.call("config/set", { repo: "shop", "svc.timeout": 5, reason: "why not" });
     await t.owner.call("config/set", { repo: "shop", "svc.timeout": 6 });
@@ -334,97 +298,71 @@ describe("a session's life", () => {
     expect(await history()).toEqual(before);
   });
 
-  test("neither key nor code is in the log, whatever was asked", async () => {
+  test("no secret of it is in the log, whatever was asked", async () => {
     await using t = await startTestDaemon();
-    const code = await newCode(t);
-    await postSession(t, { origin: "http://evil.example", body: JSON.stringify({ code }) });
-    const key = await redeem(t, code);
-    await postSession(t, { body: JSON.stringify({ code }) });
-    const session = await t.connect(key);
-    const { result } = await session.call("session/create", { label: "desktop" });
-    const later = (await session.call("session/link")).result.code;
-    await session.call("key/revoke", { id: result.id });
-    await expect(connectClient(t.url, result.key)).rejects.toThrow("Unauthorized");
+    const link = await newLink(t);
+    const session = await followLink(link);
+    await expect(followLink(link)).rejects.toThrow("Unauthorized");
+    const window = await t.connect(session);
+    const { result } = await window.call("session/create", { label: "desktop" });
+    const later = (await window.call("session/link")).result.url;
+    await window.call("key/revoke", { id: result.id });
+    await expect(connectClient(t.url, result)).rejects.toThrow("Unauthorized");
     const log = t.log.join("\n");
-    expect(log).toContain("evil.example");
-    for (const secret of [code, later, key.slice(22), result.key.slice(22)]) expect(log).not.toContain(secret);
+    expect(log).toContain("without a valid key");
+    for (const { secret } of [codeOf(link), codeOf(later), session, result]) expect(log).not.toContain(secret);
+    expect(log).not.toContain(new URL(link).hostname);
   });
 });
 
-describe("a session that is not used", () => {
-  /** Keys on a home of their own, by a clock that stands until it is moved. */
-  async function startKeys() {
-    const folder = await temporaryFolder();
-    const home = homeAt(join(folder.path, "home"));
-    await makeHomeFolder(home);
-    await prepareHome(home);
-    const clock = { now: Date.parse("2027-01-01T00:00:00Z") };
-    const open = () => Keys.open(home, { ...systemClock, now: () => clock.now });
-    return { clock, open, keys: await open(), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
-  }
-
-  test("ends after 30 days, and is listed no more", async () => {
-    await using t = await startKeys();
-    const { key } = await t.keys.createSession("browser");
-    const caller = t.keys.authenticate(key);
-    t.clock.now += 30 * day + 1;
-    expect(t.keys.isValid(caller)).toBe(false);
-    expect(() => t.keys.authenticate(key)).toThrow(RepoconfError);
-    expect(() => t.keys.assertValid(caller)).toThrow(RepoconfError);
-    expect(t.keys.list()).toEqual([]);
-    const reopened = await t.open();
-    expect(() => reopened.authenticate(key)).toThrow(RepoconfError);
-    expect(reopened.list()).toEqual([]);
+describe("a session that no person uses", () => {
+  test("ends after 12 hours: it is listed no more, does nothing more, and is disconnected", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using t = await startTestDaemon({ clock, sweepInterval: 20 });
+    const session = await newSession(t);
+    const [idle, asking] = [await t.connect(session), await t.connect(session)];
+    clock.advance(12 * hour - 1);
+    expect((await asking.call("repo/list")).errors).toEqual([]);
+    clock.advance(1);
+    expect(await sessionNames(t)).toEqual([]);
+    // Neither asks anything more.
+    await until(() => !idle.socket.connected && !asking.socket.connected, "the end of both sockets");
+    await expect(connectClient(t.url, session)).rejects.toMatchObject(refused);
   });
 
-  test("goes on for 30 days from each use, also across restarts", async () => {
-    await using t = await startKeys();
-    const { id, key } = await t.keys.createSession("browser");
-    for (let month = 0; month < 3; month++) {
-      t.clock.now += 29 * day;
-      t.keys.assertValid(t.keys.authenticate(key));
+  test("goes on for 12 hours from each session/touch, and no other request counts", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using t = await startTestDaemon({ clock, sweepInterval: 1_000_000 });
+    const session = await newSession(t);
+    const window = await t.connect(session);
+    for (let day = 0; day < 3; day++) {
+      clock.advance(12 * hour - 1);
+      expect(await window.call("session/touch")).toEqual({ result: {}, errors: [] });
     }
-    const usedAt = new Date(t.clock.now).toISOString();
-    // Written beside what goes on.
-    await t.keys.idle();
-    expect(t.keys.list()).toContainEqual(expect.objectContaining({ id, usedAt }));
-    const reopened = await t.open();
-    t.clock.now += 29 * day;
-    expect(reopened.authenticate(key).keyId).toBe(id);
-    await reopened.idle();
+    const usedAt = new Date(clock.now()).toISOString();
+    expect((await t.owner.call("key/list")).result).toContainEqual(expect.objectContaining({ id: session.id, usedAt }));
+    clock.advance(12 * hour - 1);
+    expect((await window.call("repo/list")).errors).toEqual([]);
+    expect((await (await t.connect(session)).call("key/self")).errors).toEqual([]);
+    clock.advance(1);
+    expect((await window.call("session/touch")).errors).toMatchObject([{ code: 1100 }]);
+    await until(() => !window.socket.connected, "the end of the session");
   });
 
-  test("a look at whether it lasts is no use of it", async () => {
-    await using t = await startKeys();
-    const { key } = await t.keys.createSession("browser");
-    const caller = t.keys.authenticate(key);
-    t.clock.now += 20 * day;
-    expect(t.keys.isValid(caller)).toBe(true);
-    t.clock.now += 20 * day;
-    expect(t.keys.isValid(caller)).toBe(false);
+  test("session/touch of a key does nothing", async () => {
+    expect(await shared.owner.call("session/touch")).toEqual({ result: {}, errors: [] });
   });
 
-  test("one whose last use cannot be read in keys.json has ended", async () => {
-    await using t = await startTestDaemon();
-    const { result } = await t.owner.call("session/create", { label: "browser" });
-    const file = join(t.homeFolder, "keys.json");
-    const text = await readFile(file, "utf8");
-    await writeFile(file, text.replace(/"usedAt":\s*"[^"]*"/, '"usedAt":"some day"'));
-    await t.restart();
-    await expect(connectClient(t.url, result.key)).rejects.toMatchObject({ data: { code: 1100 } });
-  });
-
-  test("a use that is written while the session is revoked does not bring it back", async () => {
-    await using t = await startKeys();
-    const { id, key } = await t.keys.createSession("browser");
-    t.clock.now += day;
-    const revoked = t.keys.revoke(id);
-    t.keys.authenticate(key);
-    await revoked;
-    await t.keys.create("tool", [], undefined);
-    expect(t.keys.list().map(({ name }) => name)).toEqual(["tool"]);
-    expect(() => t.keys.authenticate(key)).toThrow(RepoconfError);
-    const reopened = await t.open();
-    expect(() => reopened.authenticate(key)).toThrow(RepoconfError);
+  test("keeps a daemon that leaves when idle until it has ended", async () => {
+    const clock = new TestClock();
+    let stops = 0;
+    await using t = await startTestDaemon({ clock, idleTimeout: hour, onStop: () => void stops++ });
+    await newSession(t);
+    t.owner.socket.close();
+    await until(() => clock.waiting(hour) > clock.waiting(hour - 1), "the daemon to see that nobody is connected");
+    clock.advance(12 * hour - 1);
+    expect(stops).toBe(0);
+    clock.advance(hour + 1);
+    expect(stops).toBe(1);
   });
 });

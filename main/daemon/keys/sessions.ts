@@ -1,0 +1,168 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { ownerGrants } from "../../../shared/grants.ts";
+import { type ClientProof, clientText, type Handshake, sessionText } from "../../../shared/handshake.ts";
+import type { Clock } from "../../clock.ts";
+import { sign } from "../../credentials.ts";
+import type { KeyEvent } from "../audit-log.ts";
+import type { Caller } from "../caller.ts";
+import { sameHash } from "./key-text.ts";
+import { type Proven, UnauthorizedError } from "./keys.ts";
+
+/** A window of the owner's. */
+export interface SessionEntry {
+  readonly id: string;
+  readonly name: string;
+  /** RFC 3339, UTC. */
+  readonly createdAt: string;
+  readonly usedAt: string;
+}
+
+interface Session {
+  readonly caller: Caller;
+  readonly secret: Buffer;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  usedAt: number;
+  /** Somebody has connected with it. */
+  isUsed: boolean;
+}
+
+/** A session that no person has used for so long, in milliseconds, has ended. */
+const idleTime = 12 * 60 * 60_000;
+
+/**
+ * The owner's windows, each with the owner's rights. They are in memory alone and end with the daemon, so nothing that outlives
+ * it opens the next one. A link's code becomes a session at the first connection that proves its secret, which is never sent.
+ */
+export class Sessions {
+  readonly #clock: Pick<Clock, "now">;
+  readonly #onChanged: () => void;
+  readonly #onEvent: (event: KeyEvent, id: string) => void;
+  readonly #sessions = new Map<string, Session>();
+  /** The secrets of links that were not followed yet, and until when they are good (milliseconds since 1970). */
+  readonly #codes = new Map<string, { readonly secret: Buffer; readonly end: number }>();
+
+  constructor(
+    clock: Pick<Clock, "now">,
+    onChanged: () => void = () => {},
+    onEvent: (event: KeyEvent, id: string) => void = () => {},
+  ) {
+    this.#clock = clock;
+    this.#onChanged = onChanged;
+    this.#onEvent = onEvent;
+  }
+
+  /** A session that can connect at once; `secret` is hexadecimal. */
+  create(label: string): { readonly id: string; readonly secret: string } {
+    const [id, secret] = [newId(), randomBytes(32)];
+    this.#open(id, label, secret);
+    return { id, secret: secret.toString("hex") };
+  }
+
+  /** The code of a link, `ID.SECRET`, good once and for so many milliseconds. */
+  createCode(lifetime: number): string {
+    const now = this.#clock.now();
+    for (const [id, { end }] of this.#codes) if (end <= now) this.#codes.delete(id);
+    const [id, secret] = [newId(), randomBytes(32)];
+    this.#codes.set(id, { secret, end: now + lifetime });
+    return `${id}.${secret.toString("hex")}`;
+  }
+
+  /** Whose proof this is; undefined if of no session. Throws RepoconfError 1100 for a wrong one. */
+  prove({ keyId, proof }: ClientProof, handshake: Handshake): Proven | undefined {
+    const session = this.#live(keyId);
+    const secret = session?.secret ?? this.#codeSecret(keyId);
+    if (secret === undefined) return undefined;
+    if (!sameHash(sign(secret, clientText(handshake)), proof)) throw new UnauthorizedError(session?.caller.keyId);
+    const proven = { sign: (text: string) => sign(secret, text) };
+    if (session !== undefined) return { ...proven, caller: session.caller };
+    this.#codes.delete(keyId);
+    // Of what both sides drew: who sees the link later has not seen that.
+    const derived = createHmac("sha256", secret).update(sessionText(handshake)).digest();
+    return { ...proven, caller: this.#open(keyId, "browser", derived).caller };
+  }
+
+  isValid(caller: Caller): boolean {
+    return this.#live(caller.keyId)?.caller === caller;
+  }
+
+  /** Somebody has connected with it. */
+  noteUse({ keyId }: Caller): void {
+    const session = this.#live(keyId);
+    if (session === undefined || session.isUsed) return;
+    session.isUsed = true;
+    this.#onEvent("keyFirstUsed", keyId);
+  }
+
+  /** A person does something in this window. */
+  touch(id: string): void {
+    const session = this.#live(id);
+    if (session !== undefined) session.usedAt = this.#clock.now();
+  }
+
+  list(): readonly SessionEntry[] {
+    const text = (time: number) => new Date(time).toISOString();
+    return [...this.#sessions.keys()].flatMap(id => {
+      const session = this.#live(id);
+      if (session === undefined) return [];
+      return [{ id, name: session.caller.name, createdAt: text(session.createdAt), usedAt: text(session.usedAt) }];
+    });
+  }
+
+  /** False if there is none of this id. */
+  end(id: string): boolean {
+    const isEnded = this.#sessions.delete(id);
+    if (isEnded) {
+      this.#onEvent("keyRevoked", id);
+      this.#onChanged();
+    }
+    return isEnded;
+  }
+
+  /** Ends those that no person has used for too long; returns their ids. */
+  endLapsed(): readonly string[] {
+    const lapsed = [...this.#sessions].filter(([, session]) => this.#hasLapsed(session)).map(([id]) => id);
+    for (const id of lapsed) this.#sessions.delete(id);
+    if (lapsed.length > 0) this.#onChanged();
+    return lapsed;
+  }
+
+  /** Returns the ids of those that have ended by this. */
+  endAll(): readonly string[] {
+    const ids = [...this.#sessions.keys()];
+    for (const id of ids) this.end(id);
+    this.#codes.clear();
+    return ids;
+  }
+
+  #codeSecret(id: string): Buffer | undefined {
+    const code = this.#codes.get(id);
+    return code !== undefined && code.end > this.#clock.now() ? code.secret : undefined;
+  }
+
+  #open(id: string, label: string, secret: Buffer): Session {
+    const name = `owner (${label})`;
+    const actor = { kind: "key", id: "owner", name } as const;
+    const caller: Caller = { keyId: id, name, owner: true, actor, grants: ownerGrants, kind: "session" };
+    const now = this.#clock.now();
+    const session = { caller, secret, createdAt: now, usedAt: now, isUsed: false };
+    this.#sessions.set(id, session);
+    this.#onEvent("keyMade", id);
+    this.#onChanged();
+    return session;
+  }
+
+  #live(id: string): Session | undefined {
+    const session = this.#sessions.get(id);
+    return session === undefined || this.#hasLapsed(session) ? undefined : session;
+  }
+
+  #hasLapsed({ usedAt }: Session): boolean {
+    return usedAt + idleTime <= this.#clock.now();
+  }
+}
+
+/** As the ids of keys are. */
+function newId(): string {
+  return randomBytes(6).toString("hex");
+}

@@ -1,0 +1,42 @@
+import { notify } from "../state/notices.ts";
+import { findField, screenStore } from "../state/store.ts";
+import { editCommands } from "./edit-commands.ts";
+
+/** For a tab that cannot save any more: what was edited, as commands that set it from a terminal. */
+export function CopyEdits() {
+  const commands = () => {
+    const { pending, scopes } = screenStore.getState();
+    return editCommands(pending.values(), (scope, field) => findField(scopes, scope, field));
+  };
+  return (
+    <CopyButton
+      label="Copy the edits"
+      text={commands}
+      done="The edits are copied as commands: paste them into a terminal."
+      what="The edits as commands"
+    />
+  );
+}
+
+interface CopyButtonProps {
+  readonly label: string;
+  readonly text: () => string;
+  /** What is said once it is copied, and what the text is, for where the browser does not let the page copy. */
+  readonly done: string;
+  readonly what: string;
+}
+
+export function CopyButton({ label, text, done, what }: CopyButtonProps) {
+  const copy = async () => {
+    const copied = text();
+    await navigator.clipboard.writeText(copied).then(
+      () => notify("done", done),
+      () => notify("problem", `The browser does not let this page copy. ${what}:\n${copied}`),
+    );
+  };
+  return (
+    <button type="button" className="button" onClick={() => void copy()}>
+      {label}
+    </button>
+  );
+}

@@ -1,0 +1,20 @@
+import { daemon } from "./connection.ts";
+import { screenStore } from "./store.ts";
+
+/** Milliseconds after which the daemon is told again. */
+const step = 60_000;
+
+/** Tells the daemon now and then that a person uses this window: a session that nobody uses ends. */
+export function tellPresence(): void {
+  let told = 0;
+  const tell = () => {
+    if (Date.now() - told < step || screenStore.getState().connection !== "connected") return;
+    told = Date.now();
+    daemon()
+      .request("session/touch", {})
+      // The next use tells it again.
+      .catch(() => {});
+  };
+  for (const event of ["pointerdown", "wheel", "keydown"])
+    document.addEventListener(event, tell, { capture: true, passive: true });
+}
