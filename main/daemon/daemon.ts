@@ -186,7 +186,8 @@ async function startDaemon(
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string, keyId?: string) => {
     refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
-    audit?.connectionRefused(cause, keyId);
+    // One tab that is left open would fill the audit file.
+    if (cause !== "page") audit?.connectionRefused(cause, keyId);
   };
   const metrics = new Metrics({
     version,
@@ -221,12 +222,8 @@ async function startDaemon(
       },
     }),
     onRefusal: (refusal, { headers: { host, origin } }) => {
-      // One tab that is left open would fill the audit file.
-      if (refusal.cause === "page") {
-        refusals.set(refusal.cause, (refusals.get(refusal.cause) ?? 0) + 1);
-        return;
-      }
       countRefusal(refusal.cause);
+      if (refusal.cause === "page") return;
       logger.warn({ cause: refusal.cause, host, origin }, refusal.message);
     },
   });
