@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "../../main/clock.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { type FileCall, systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { freezeHome } from "../helpers/frozen-home.ts";
@@ -30,7 +31,11 @@ describe("what a review of the log found", () => {
     starting.before = async call => {
       if (call.operation === "open" && ["two", "three"].some(id => isHistoryOf(id, call))) await gate.promise;
     };
-    const opening = startTestDaemon({ home: killed.path, fileSystem: starting, ...noSweeps });
+    // Whatever waits for less than a second waits no time: the log lets go as soon as a file is written.
+    const schedule: Clock["schedule"] = (milliseconds, task) =>
+      systemClock.schedule(milliseconds < 1_000 ? 0 : milliseconds, task);
+    const clock = { ...systemClock, schedule };
+    const opening = startTestDaemon({ home: killed.path, fileSystem: starting, clock, ...noSweeps });
     const isInFile = async () => (await readFile(join(killed.path, "repos/one.json"), "utf8")).includes("31");
     await until(isInFile, "the file of the first");
     // Time to let go of what nobody needs.
