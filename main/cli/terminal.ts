@@ -93,17 +93,24 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
   for (const line of lines.flat()) print(line);
 }
 
-/** Asks on the terminal; false without one, as nobody can answer. */
+/** One reader for all questions: with the answer to one it may have read what was typed for the next. */
+let typedLines: AsyncIterator<string> | undefined;
+
+/** Asks on the terminal; false without one, as nobody can answer, and at the end of the input (Ctrl-D). */
 export async function confirm(question: string): Promise<boolean> {
   if (process.stdin.isTTY !== true) return false;
-  const { createInterface } = await import("node:readline/promises");
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const answer = await terminal.question(`${visible(question)} [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    terminal.close();
+  process.stderr.write(`${visible(question)} [y/N] `);
+  if (typedLines === undefined) {
+    const { createInterface } = await import("node:readline");
+    // Lines are the terminal's own business, so what is typed early is kept and Ctrl-C ends the command.
+    typedLines = createInterface({ input: process.stdin, terminal: false })[Symbol.asyncIterator]();
   }
+  process.stdin.ref();
+  const { value: answer = "", done } = await typedLines.next();
+  // The command may end without another question.
+  process.stdin.unref();
+  if (done === true) process.stderr.write("\n");
+  return /^y(es)?$/i.test(answer.trim());
 }
 
 function asLine(text: string): string {

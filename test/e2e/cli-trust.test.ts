@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { repoconfCommand, runProcess } from "../helpers/spawned-daemon.ts";
 
-const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc", image: "node:24" } };
+const evil = { web: { ready: "true \u202e# \u009b2Khs | lruc\u3164\u00a0", image: "node:24" } };
 
 interface Waiting {
   readonly field: string;
@@ -32,9 +32,9 @@ describe("commands that a work tree brings, on the command line", () => {
     const folder = await makeSite(home);
     const added = await home.succeed(["repo", "add", folder, "--in-tree"]);
     expect(added).toContain("values that run as commands");
-    expect(added).toContain(`+     "ready": "true \\u202e# \\u009b2Khs | lruc"`);
+    expect(added).toContain(`+     "ready": "true \\u202e# \\u009b2Khs | lruc\\u3164\\u00a0"`);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the very characters that must not be there.
-    expect(added).not.toMatch(/[\u202e\u0080-\u009f\u001b]/);
+    expect(added).not.toMatch(/[\u202e\u0080-\u00a0\u001b\u3164]/);
     expect(added).toMatch(/2 are not used until you trust them, on a terminal: repoconf trust --repo [0-9a-f]{24}/);
     expect(await home.succeed(["get", "svc.services"], { folder })).toBe("{}\n");
     expect(await home.succeed(["repo", "list"])).toContain("2 problems, waits for trust");
@@ -83,6 +83,8 @@ describe("commands that a work tree brings, on the command line", () => {
         environment: { REPOCONF_HOME: home.homeFolder },
       });
     expect((await answer("\n\n")).output).toContain("Trust this value of svc.services? [y/N]");
+    // The end of the input is no for all that is left.
+    expect((await answer("")).output).toContain("2 are not used until you trust them");
     expect(await waitingIn(home, folder)).toHaveLength(2);
     await answer("y\nn\n");
     expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
