@@ -405,6 +405,8 @@ async function startDaemon(
     connections.disconnectAll();
   }
 
+  // All that answers is there.
+  door.open();
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
   upkeep.start();

@@ -49,6 +49,8 @@ export interface Door {
   /** The path of the Unix socket, if there is one. */
   readonly socket: string | undefined;
   readonly engine: Engine;
+  /** Answers from now on, also what has come in since the port was taken: until then nobody is there to do so. */
+  open(): void;
   /** By which of its addresses a request came. */
   channelOf(request: IncomingMessage): Channel;
   /** What client and daemon sign of the connection that this request began. */
@@ -65,11 +67,13 @@ class PortTakenError extends Error {
 const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
-/** Opens the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Throws PortTakenError. */
+/**
+ * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Whoever comes waits for `open`. Throws
+ * PortTakenError.
+ */
 export async function openDoor(options: DoorOptions): Promise<Door> {
-  const local = createServer();
-  const { servers, port, ipv6 } = await listenOnLoopback(options.port, options.insist);
   const sockets = new Set<Socket>();
+  const { servers: byPort, port, ipv6 } = await listenOnLoopback(options.port, options.insist, sockets);
   const hostsOf = (names: readonly string[]) => [
     ...names.map(name => `${name}:${port}`),
     // Of HTTP's own port clients do not speak.
@@ -97,9 +101,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   engine.on("connection", oneWriteForEachFlush);
   const { allowedOrigins } = options;
   const ofSocket = new WeakSet<IncomingMessage>();
-  const serve = (server: HttpServer, guard: (request: IncomingMessage) => Refusal | undefined) => {
-    server.maxConnections = limits.openConnections;
-    trackSockets(server, sockets);
+  const serve = ({ server, release }: HeldServer, guard: (request: IncomingMessage) => Refusal | undefined) => {
     server.on("request", (request, response) => {
       const refusal = guard(request);
       if (refusal !== undefined) {
@@ -122,24 +124,27 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
       if (refusal !== undefined || !isSocketRequest(request)) refuseUpgrade(socket);
       else engine.handleUpgrade(engineRequest(request), socket, head);
     });
+    release();
   };
   const toolHosts = hostsOf(["127.0.0.1", "localhost", ...(ipv6 ? ["[::1]"] : [])]);
   const guardByName = createGuard({ toolHosts, screenHosts: [...screenHosts], allowedOrigins });
-  for (const server of servers) serve(server, guardByName);
-  const socket = await listenLocally(local, options);
-  if (socket !== undefined) {
+  const local = createHeldServer(sockets);
+  const socket = await listenLocally(local.server, options);
+  const servers = socket === undefined ? [...byPort] : [...byPort, local];
+  const open = () => {
+    for (const held of byPort) serve(held, guardByName);
+    if (socket === undefined) return;
     // First of all, before the guard sees it.
-    for (const event of ["request", "upgrade"] as const) local.on(event, request => ofSocket.add(request));
+    for (const event of ["request", "upgrade"] as const) local.server.on(event, request => ofSocket.add(request));
     serve(local, guardLocally);
-    servers.push(local);
-  }
+  };
   const openByAddress = async () => {
-    const server = createServer();
-    await listen(server, "127.0.0.1", 0);
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const held = createHeldServer(sockets);
+    await listen(held.server, "127.0.0.1", 0);
+    const host = `127.0.0.1:${(held.server.address() as AddressInfo).port}`;
     screenHosts.push(host);
-    serve(server, createGuard({ toolHosts: [], screenHosts: [host], allowedOrigins: () => [] }));
-    servers.push(server);
+    serve(held, createGuard({ toolHosts: [], screenHosts: [host], allowedOrigins: () => [] }));
+    servers.push(held);
     return originOf(host);
   };
   let byAddress: Promise<string> | undefined;
@@ -152,7 +157,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   };
   const close = async () => {
     engine.close();
-    const closed = Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))));
+    const closed = Promise.all(servers.map(({ server }) => new Promise(resolve => server.close(resolve))));
     // When what it was sent is on its way: not when the client has said good-bye too, for one that is suspended never does.
     for (const socket of sockets) socket.destroySoon();
     const callOff = options.clock.schedule(goodByeTime, () => {
@@ -169,7 +174,19 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const channelOf = (request: IncomingMessage) => (ofSocket.has(request) ? "socket" : "port");
   const isForScreen = ({ headers: { host = "" } }: IncomingMessage) => screenHosts.includes(host);
   const screenOrigin = originOf(`${screenName}${port === 80 ? "" : `:${port}`}`);
-  return { port, ipv6, screenOrigin, openScreenByAddress, isForScreen, socket, engine, channelOf, connectionOf, close };
+  return {
+    port,
+    ipv6,
+    screenOrigin,
+    openScreenByAddress,
+    isForScreen,
+    socket,
+    engine,
+    open,
+    channelOf,
+    connectionOf,
+    close,
+  };
 }
 
 /** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */
@@ -193,13 +210,14 @@ const portTries = 20;
 async function listenOnLoopback(
   port: number,
   insist: boolean,
-): Promise<{ readonly servers: HttpServer[]; readonly port: number; readonly ipv6: boolean }> {
+  sockets: Set<Socket>,
+): Promise<{ readonly servers: readonly HeldServer[]; readonly port: number; readonly ipv6: boolean }> {
   for (let attempt = 0; ; attempt++) {
-    const [ipv4, ipv6] = [createServer(), createServer()];
+    const [ipv4, ipv6] = [createHeldServer(sockets), createHeldServer(sockets)];
     try {
-      await listen(ipv4, "127.0.0.1", attempt === 0 ? port : 0);
-      const { port: taken } = ipv4.address() as AddressInfo;
-      const has6 = await listen(ipv6, "::1", taken).then(
+      await listen(ipv4.server, "127.0.0.1", attempt === 0 ? port : 0);
+      const { port: taken } = ipv4.server.address() as AddressInfo;
+      const has6 = await listen(ipv6.server, "::1", taken).then(
         () => true,
         error => {
           if (isTaken(error)) throw error;
@@ -208,7 +226,8 @@ async function listenOnLoopback(
       );
       return { servers: has6 ? [ipv4, ipv6] : [ipv4], port: taken, ipv6: has6 };
     } catch (error) {
-      await new Promise(resolve => ipv4.close(resolve));
+      for (const early of sockets) early.destroy();
+      await new Promise(resolve => ipv4.server.close(resolve));
       if (!isTaken(error) || attempt === portTries) throw error;
       if (insist && port !== 0)
         throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
@@ -252,6 +271,34 @@ async function listenLocally(
     onSocketFailure(error);
     return undefined;
   }
+}
+
+/** A server that keeps what comes in until it is released: what a server without listeners gets is never answered. */
+interface HeldServer {
+  readonly server: HttpServer;
+  /** Hands what has come in to those who listen by now. */
+  release(): void;
+}
+
+function createHeldServer(sockets: Set<Socket>): HeldServer {
+  const server = createServer();
+  server.maxConnections = limits.openConnections;
+  trackSockets(server, sockets);
+  const kept: (() => void)[] = [];
+  const keepRequest = (request: IncomingMessage, response: ServerResponse) => {
+    kept.push(() => server.emit("request", request, response));
+  };
+  const keepUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // Nobody else listens to it yet.
+    socket.on("error", () => {});
+    kept.push(() => server.emit("upgrade", request, socket, head));
+  };
+  server.on("request", keepRequest).on("upgrade", keepUpgrade);
+  const release = () => {
+    server.off("request", keepRequest).off("upgrade", keepUpgrade);
+    for (const tell of kept) tell();
+  };
+  return { server, release };
 }
 
 /** Keeps account of the open sockets, also those that were upgraded, which no server counts as its own. */

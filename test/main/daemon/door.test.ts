@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../main/clock.ts";
+import { openDoor } from "../../../main/daemon/server.ts";
+import { until } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+test("whoever comes before it is open waits, by each of its ways, and is answered then", async () => {
+  await using folder = await temporaryFolder();
+  const asked: string[] = [];
+  const door = await openDoor({
+    port: 0,
+    insist: false,
+    socketPath: join(folder.path, "socket"),
+    onSocketFailure: () => undefined,
+    clock: systemClock,
+    allowedOrigins: () => [],
+    onRequest: ({ url = "" }, response) => {
+      asked.push(url);
+      response.end(url);
+    },
+    onRefusal: () => {},
+  });
+  const ways = [{ port: door.port, host: "127.0.0.1" }, { path: door.socket ?? "" }];
+  const comers = ways.map(way => {
+    const socket = connect(way);
+    let text = "";
+    socket.setEncoding("utf8").on("data", part => {
+      text += part;
+    });
+    socket.write(`GET /early HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\n\r\n`);
+    return { socket, text: () => text };
+  });
+  let connections = 0;
+  door.engine.on("connection", () => void connections++);
+  const upgraded = connect(door.port, "127.0.0.1");
+  upgraded.write(
+    `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  );
+  // One that has gone again is none of its business.
+  const gone = connect(door.port, "127.0.0.1");
+  gone.write(`GET /gone HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\n\r\n`);
+  await once(gone, "connect");
+  gone.resetAndDestroy();
+  await Promise.all(
+    [...comers, { socket: upgraded }].map(({ socket }) => socket.connecting && once(socket, "connect")),
+  );
+  // Long enough for what is sent to arrive, where nothing would hold it.
+  await new Promise(resolve => setTimeout(resolve, 50));
+  expect([asked, connections, comers.map(({ text }) => text())]).toEqual([[], 0, ["", ""]]);
+  door.open();
+  for (const { text } of comers) await until(() => text().endsWith("/early"), "the answer");
+  await until(() => connections === 1, "the connection");
+  for (const { socket } of [...comers, { socket: upgraded }]) socket.destroy();
+  await door.close();
+});
