@@ -17,11 +17,14 @@ export function afterCommentsOnLine(body: string, offset: number): number {
   return offset + (trailing.exec(body)?.[0].length ?? 0);
 }
 
-/** The blanks at the start of the line on which an offset lies. */
+/** Deeper than people indent. What is written has the blanks again on each of its lines, and has to fit into a file. */
+const mostBlanks = 1_000;
+
+/** The blanks at the start of the line on which an offset lies, so many at most. */
 export function indentationAt(body: string, offset: number): string {
   let start = offset;
   while (!isLineStart(body, start)) start -= 1;
-  return body.slice(start, afterBlanks(body, start));
+  return body.slice(start, Math.min(afterBlanks(body, start), start + mostBlanks));
 }
 
 export function hasLineBreak(body: string, { start, end }: Range): boolean {

@@ -437,6 +437,15 @@ describe("rewriteJsonText", () => {
     expect(() => formatJsonText(next)).toThrow(/about to be written/);
   });
 
+  test("a line that begins with very many blanks does not make all that is written as wide", () => {
+    const text = `${" ".repeat(100_000)}{ "config": {} }`;
+    const items = Array.from({ length: 50 }, (_, index) => ({ name: `N${index}`, value: "v".repeat(80) }));
+    const next = { config: { svc: { envvars: items } } };
+    const written = rewrite(text, next);
+    expect(parseJsonText(written).value).toEqual(next);
+    expect(written.length).toBeLessThan(text.length + 400_000);
+  });
+
   test("inserts, removes and replaces 1,000 members each of a text of more than 1 MB", () => {
     const members = Array.from(
       { length: 20_000 },
