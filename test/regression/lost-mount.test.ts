@@ -1,5 +1,6 @@
 import { mkdir, readdir, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { realFileSystem } from "../../main/files/file-system.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
@@ -16,6 +17,8 @@ interface MountedTree extends AsyncDisposable {
   mount(device: number, timeout: number | undefined): Promise<void>;
   set(timeout: number): Promise<readonly number[]>;
   newest(): Promise<number | undefined>;
+  /** When nothing has looked at the folder for a while. */
+  quiet(): Promise<void>;
 }
 
 async function startMountedTree(timeout: number | undefined, sweepInterval = 50): Promise<MountedTree> {
@@ -24,7 +27,11 @@ async function startMountedTree(timeout: number | undefined, sweepInterval = 50)
   const file = join(folder, ".repoconf.json");
   await mkdir(folder);
   let device = 1;
-  const deviceOf = async (path: string) => ((await realFileSystem.deviceOf(path)) === undefined ? undefined : device);
+  let looks = 0;
+  const deviceOf = async (path: string) => {
+    looks += 1;
+    return (await realFileSystem.deviceOf(path)) === undefined ? undefined : device;
+  };
   const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, sweepInterval });
   const put = async (value: number | undefined) => {
     if (value === undefined) await unlink(file).catch(() => {});
@@ -45,6 +52,12 @@ async function startMountedTree(timeout: number | undefined, sweepInterval = 50)
       return errors.map(({ code }) => code);
     },
     newest: async () => (await t.owner.call("history/list", { repo: "site" })).result[0]?.revision,
+    quiet: async () => {
+      for (let before = -1; before !== looks; ) {
+        before = looks;
+        await delay(200);
+      }
+    },
     [Symbol.asyncDispose]: async () => {
       await t[Symbol.asyncDispose]();
       await above[Symbol.asyncDispose]();
@@ -74,6 +87,7 @@ test("a set into a work tree without the file makes none where its mount went aw
   await until(async () => (await timeoutOf(tree.t, "site")) === 30, "the file to be seen");
   await tree.mount(1, undefined);
   await until(async () => (await timeoutOf(tree.t, "site")) === 900, "the file to be gone");
+  await tree.quiet();
   // Right before the set, so that only the set itself looks.
   const mounted = tree.mount(2, undefined);
   expect(await tree.set(31)).toEqual([1106]);
