@@ -1,7 +1,7 @@
 import { CopyButton, CopyEdits } from "./edits/copy-edits.tsx";
 import { EditsDiff } from "./edits/edits-diff.tsx";
 import { Notices } from "./page/notices.tsx";
-import { useScreen } from "./state/store.ts";
+import { nameOfRepository, useScreen } from "./state/store.ts";
 
 /** A page without a session says how to get one, and nothing else but the edits that it still has. */
 export function NoSession({ reason }: { readonly reason?: string | undefined }) {
@@ -27,8 +27,8 @@ export function NoSession({ reason }: { readonly reason?: string | undefined }) 
       {[...drafts].map(([repo, { text }]) => (
         <section key={repo} aria-label="Edited text">
           <p>
-            The file of {repositories?.find(({ id }) => id === repo)?.name ?? repo} was edited as text and is not saved.
-            Masked values stand in it as they are.
+            The file of {nameOfRepository({ repositories }, repo)} was edited as text and is not saved. Masked values
+            stand in it as they are.
           </p>
           <CopyButton label="Copy the text" text={() => text} done="The text is copied." what="The text" />
         </section>

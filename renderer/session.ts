@@ -11,7 +11,7 @@ export type Locate = () => Promise<Address>;
 /** The session that this window has, or gets for the code in its address, which is then taken out of it. */
 export async function openSession(): Promise<Locate | undefined> {
   if (shell !== undefined) return shellAddress;
-  const code = partsOf(new URLSearchParams(location.hash.slice(1)).get("code"));
+  const code = partsOf(codeInAddress());
   if (location.hash !== "") history.replaceState(history.state, "", location.pathname);
   if (code !== undefined) return at(webCodeCredentials(...code, keepSession));
   const kept = partsOf(storage()?.getItem(storageName) ?? null);
@@ -20,7 +20,11 @@ export async function openSession(): Promise<Locate | undefined> {
 
 /** Whether the window's address has the code of a link. */
 export function hasCode(): boolean {
-  return new URLSearchParams(location.hash.slice(1)).has("code");
+  return codeInAddress() !== null;
+}
+
+function codeInAddress(): string | null {
+  return new URLSearchParams(location.hash.slice(1)).get("code");
 }
 
 /** `ID.SECRET`, as it stands in a link and in the window's storage. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmod } from "node:fs/promises";
 import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo, ListenOptions, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Server as Engine, type Socket as EngineSocket } from "engine.io";
 import { limits } from "../../shared/limits.ts";
@@ -140,7 +140,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   };
   const openByAddress = async () => {
     const held = createHeldServer(sockets);
-    await listen(held.server, "127.0.0.1", 0);
+    await listen(held.server, { host: "127.0.0.1", port: 0 });
     const host = `127.0.0.1:${(held.server.address() as AddressInfo).port}`;
     screenHosts.push(host);
     serve(held, createGuard({ toolHosts: [], screenHosts: [host], allowedOrigins: () => [] }));
@@ -173,7 +173,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   });
   const channelOf = (request: IncomingMessage) => (ofSocket.has(request) ? "socket" : "port");
   const isForScreen = ({ headers: { host = "" } }: IncomingMessage) => screenHosts.includes(host);
-  const screenOrigin = originOf(`${screenName}${port === 80 ? "" : `:${port}`}`);
+  const screenOrigin = originOf(`${screenName}:${port}`);
   return {
     port,
     ipv6,
@@ -198,7 +198,8 @@ function oneWriteForEachFlush(connection: EngineSocket): void {
   });
 }
 
-const originOf = (host: string) => `http://${host}`;
+/** Without HTTP's own port, as browsers name it. */
+const originOf = (host: string) => new URL(`http://${host}`).origin;
 
 /** How often a port is looked for that is free on both addresses. */
 const portTries = 20;
@@ -215,9 +216,9 @@ async function listenOnLoopback(
   for (let attempt = 0; ; attempt++) {
     const [ipv4, ipv6] = [createHeldServer(sockets), createHeldServer(sockets)];
     try {
-      await listen(ipv4.server, "127.0.0.1", attempt === 0 ? port : 0);
+      await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });
       const { port: taken } = ipv4.server.address() as AddressInfo;
-      const has6 = await listen(ipv6.server, "::1", taken).then(
+      const has6 = await listen(ipv6.server, { host: "::1", port: taken }).then(
         () => true,
         error => {
           if (isTaken(error)) throw error;
@@ -239,10 +240,10 @@ function isTaken(error: unknown): boolean {
   return error instanceof Error && "code" in error && (error.code === "EADDRINUSE" || error.code === "EACCES");
 }
 
-function listen(server: HttpServer, host: string, port: number): Promise<void> {
+function listen(server: HttpServer, where: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen({ ...where, exclusive: true }, () => {
       server.off("error", reject);
       resolve();
     });
@@ -256,13 +257,7 @@ async function listenLocally(
 ): Promise<string | undefined> {
   if (socketPath === undefined) return undefined;
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(socketPath, () => {
-        server.off("error", reject);
-        resolve();
-      });
-    });
+    await listen(server, { path: socketPath });
     // The folder keeps others out. Who looks at the socket alone is to see that it is private.
     await chmod(socketPath, 0o600);
     return socketPath;

@@ -1,13 +1,13 @@
 import { DiffTable } from "../history/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
-import { findField, useScreen } from "../state/store.ts";
+import { findField, nameOfRepository, useScreen } from "../state/store.ts";
 
 /** What is edited and not saved, by repository. */
 export function EditsDiff() {
   const pending = useScreen(state => state.pending);
   const scopes = useScreen(state => state.scopes);
   const repositories = useScreen(state => state.repositories);
-  const nameOf = (repo: string) => repositories?.find(({ id }) => id === repo)?.name ?? repo;
+  const nameOf = (repo: string) => nameOfRepository({ repositories }, repo);
   return Array.from(
     Map.groupBy(pending, ([, { repo }]) => repo),
     ([repo, edits]) => (

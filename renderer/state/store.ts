@@ -122,8 +122,13 @@ export function editKey(repo: string, scope: string, field: string): string {
   return `${repo} ${scope}.${field}`;
 }
 
-export function findRepository(state: ScreenState, id: string): RepositoryEntry | undefined {
+export function findRepository(state: Pick<ScreenState, "repositories">, id: string): RepositoryEntry | undefined {
   return state.repositories?.find(entry => entry.id === id);
+}
+
+/** What people call a repository; its id where it is not there any more. */
+export function nameOfRepository(state: Pick<ScreenState, "repositories">, id: string): string {
+  return findRepository(state, id)?.name ?? id;
 }
 
 export function findField(scopes: readonly ScopeEntry[], scope: string, field: string): FieldSchema | undefined {

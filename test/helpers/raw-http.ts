@@ -86,3 +86,9 @@ export const waysIn = [
     granted: 101,
   },
 ] as const;
+
+/** The screen's page at a link, without following its name: not every system's resolver knows that one, as browsers do. */
+export function requestScreen(link: string): Promise<RawAnswer> {
+  const { host, port } = new URL(link.trim());
+  return rawRequest(`http://127.0.0.1:${port}`, "/", { headers: [`Host: ${host}`] });
+}

@@ -21,8 +21,8 @@ export const mutants: readonly Mutant[] = [
     promise: "S1",
     takenOut: "the address: it listens on all of them",
     file: "main/daemon/server.ts",
-    find: `await listen(ipv4.server, "127.0.0.1", attempt === 0 ? port : 0);`,
-    replace: `await listen(ipv4.server, "0.0.0.0", attempt === 0 ? port : 0);`,
+    find: `await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });`,
+    replace: `await listen(ipv4.server, { host: "0.0.0.0", port: attempt === 0 ? port : 0 });`,
     test: "test/promises/s1-loopback.test.ts",
   },
   {
@@ -544,7 +544,7 @@ export const mutants: readonly Mutant[] = [
     ...sessions,
     takenOut: "the derived secret: the session keeps the link's",
     file: "main/daemon/keys/sessions.ts",
-    find: `createHmac("sha256", secret).update(sessionText(handshake)).digest()`,
+    find: `Buffer.from(sign(secret, sessionText(handshake)), "hex")`,
     replace: "secret",
   },
   {

@@ -8,7 +8,7 @@ import { FuseState, FuseV1Options, getCurrentFuseWire } from "@electron/fuses";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connect } from "../../main/client/client.ts";
 import { until } from "../helpers/daemon.ts";
-import { rawRequest } from "../helpers/raw-http.ts";
+import { requestScreen } from "../helpers/raw-http.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -122,8 +122,7 @@ test("what is packed runs: the headless daemon, started from the extracted archi
     using client = await connect({ home });
     await client.run("repo/add", { name: "shop", id: "shop" });
     expect((await client.set("shop", { "svc.timeout": 30 }))?.revision).toBe(2);
-    const { host, port } = new URL((await client.run("session/link", {})).url);
-    const page = await rawRequest(`http://127.0.0.1:${port}`, "/", { headers: [`Host: ${host}`] });
+    const page = await requestScreen((await client.run("session/link", {})).url);
     expect(page.body).toContain('<div id="root">');
   } finally {
     const ended = new Promise(resolve => daemon.once("exit", resolve));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Packed, packForTerminal } from "../../scripts/terminal-package.ts";
-import { rawRequest } from "../helpers/raw-http.ts";
+import { requestScreen } from "../helpers/raw-http.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -52,9 +52,7 @@ test("the README's session works with the installed command: repo add, set, list
     expect(await command(["list", "svc", "--stored"], shop)).toBe("svc.timeout\t30\tstored\n");
     expect(await command(["explain", "svc.timeout"], shop)).toContain("comes from");
     expect(await command(["undo"], shop)).toContain("Restored svc.timeout = 900");
-    const { host, port } = new URL((await command(["ui", "--print"])).trim());
-    // Not every system's resolver knows the screen's name, as browsers do.
-    const page = await rawRequest(`http://127.0.0.1:${port}`, "/", { headers: [`Host: ${host}`] });
+    const page = await requestScreen(await command(["ui", "--print"]));
     expect(page.body).toContain('<div id="root">');
   } finally {
     await command(["stop"]);

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { ownerGrants } from "../../../shared/grants.ts";
 import { type ClientProof, clientText, type Handshake, sessionText } from "../../../shared/handshake.ts";
 import type { Clock } from "../../clock.ts";
@@ -78,7 +78,7 @@ export class Sessions {
     if (session !== undefined) return { ...proven, caller: session.caller };
     this.#codes.delete(keyId);
     // Of what both sides drew: who sees the link later has not seen that.
-    const derived = createHmac("sha256", secret).update(sessionText(handshake)).digest();
+    const derived = Buffer.from(sign(secret, sessionText(handshake)), "hex");
     return { ...proven, caller: this.#open(keyId, "browser", derived).caller };
   }
 
