@@ -366,15 +366,18 @@ export class RepoconfClient {
     if (this.#closed) return Promise.reject(closedError());
     if (this.#socket?.connected) return Promise.resolve(this.#socket);
     // The first connect fails plainly; one that replaces a lost connection is tried again until it succeeds.
-    this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#connectOnce()).finally(() => {
+    this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#locateAndConnect()).finally(() => {
       this.#connecting = undefined;
     });
     return this.#connecting;
   }
 
-  async #connectOnce(): Promise<Socket> {
+  async #locateAndConnect(): Promise<Socket> {
+    return this.#connectOnce(await this.#locate());
+  }
+
+  async #connectOnce(address: Address): Promise<Socket> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const address = await this.#locate();
     const { url, agent } = address;
     const proofs = new Proofs(address);
     const socket = io(url, {
@@ -432,10 +435,13 @@ export class RepoconfClient {
     // One that is lost as soon as it is there would be made again without end.
     if (Date.now() - this.#connectedAt < shortLife) await new Promise(resolve => setTimeout(resolve, shortLife));
     for (let pause = firstRetryDelay; ; pause = Math.min(pause * 2, longestRetryDelay)) {
+      // Its files may be away for a moment too, while a home is put back or moved.
+      const address = await this.#locate().catch(() => undefined);
       try {
-        return await this.#connectOnce();
+        if (this.#closed) throw closedError();
+        if (address !== undefined) return await this.#connectOnce(address);
       } catch (error) {
-        // A key that has ended will not come back; everything else may.
+        // A key that the daemon knows no more will not come back; everything else may.
         if (this.#closed || (error instanceof RepoconfError && error.code === 1100)) throw error;
       }
       // Half of the pause is chance, so that many clients do not come back in step.

@@ -7,7 +7,7 @@ import { makeCommandHome } from "../helpers/command-home.ts";
 import { startTestDaemon, until } from "../helpers/daemon.ts";
 import { projectFolder, repoconfCommand, runProcess, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
-describe("the daemon behind the command line", () => {
+describe.concurrent("the daemon behind the command line", () => {
   test("a command starts one in the background, and the next one finds it", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "list", "--json"]);

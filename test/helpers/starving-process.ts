@@ -21,8 +21,9 @@ export interface Starving {
   /** Requests in all, after which it ends by itself. */
   readonly requests: number;
   readonly seed: number;
-  /** The repository with a long history of large values. */
+  /** The repository with a long history of large values, and how many revisions of it there are at least. */
   readonly large: string;
+  readonly revisions: number;
   readonly repositories: readonly string[];
 }
 
@@ -148,7 +149,7 @@ function requests(order: Starving): (count: number) => readonly [string, object]
     case "history":
       return () =>
         random(4) === 0
-          ? ["config/list", { repo: order.large, revision: 1 + random(30) }]
+          ? ["config/list", { repo: order.large, revision: 1 + random(order.revisions) }]
           : ["history/list", { repo: repo(), limit: 1_000, ...(random(3) === 0 && { field: "svc.domain" }) }];
     case "search":
       return () => [

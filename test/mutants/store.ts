@@ -294,6 +294,15 @@ export const mutants: readonly Mutant[] = [
     test: "test/main/client/watch.test.ts",
   },
   {
+    promise: "R9",
+    takenOut: "that a client whose key's file is away for a moment comes back",
+    file: "shared/client/client.ts",
+    find: "const address = await this.#locate().catch(() => undefined);",
+    replace: "const address = await this.#locate();",
+    test: "test/main/client/client.test.ts",
+    name: "is waited for",
+  },
+  {
     promise: "R1",
     takenOut: "what a start knows of a file by an edit by hand that the log alone has",
     file: "main/daemon/store/recovery.ts",

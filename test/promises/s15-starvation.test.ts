@@ -16,9 +16,10 @@ const attacks: readonly Attack[] = ["history", "search", "explain", "sockets", "
 
 /** A home with repositories, one of them with a long history of large values, and a key for the fields of svc. */
 async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<Starving, "attack">> {
-  const repositories = Array.from({ length: amount(20, 300) }, (_, index) => `r${String(index).padStart(3, "0")}`);
+  const repositories = Array.from({ length: amount(10, 300) }, (_, index) => `r${String(index).padStart(3, "0")}`);
   for (const id of ["large", ...repositories]) await owner.call("repo/add", { id, name: id });
-  for (let count = 0; count < amount(30, 120); count++) {
+  const revisions = amount(12, 120);
+  for (let count = 0; count < revisions; count++) {
     const services = { web: { ready: String(count), image: "x".repeat(250_000) } };
     const { errors } = await owner.call("config/set", { repo: "large", "svc.services": services });
     expect(errors).toEqual([]);
@@ -31,9 +32,10 @@ async function prepare(daemon: SpawnedDaemon, owner: TestClient): Promise<Omit<S
     key: result.key,
     sockets: amount(4, 64),
     atOnce: amount(10, 80),
-    requests: amount(100, Number.MAX_SAFE_INTEGER),
+    requests: amount(60, Number.MAX_SAFE_INTEGER),
     seed,
     large: "large",
+    revisions,
     repositories,
   };
 }

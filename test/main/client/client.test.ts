@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { Server } from "socket.io";
@@ -142,6 +142,27 @@ describe("the typed client", () => {
     await until(() => t.url !== before || t.log.some(line => line.includes("stopping")), "the restart");
     await restarted;
     expect(await client.get(repo, "svc.timeout")).toBe(900);
+  });
+
+  test("a key's file that is away while the connection is lost is waited for", async () => {
+    await using t = await startTestDaemon();
+    const repo = await t.addRepository("shop");
+    const where = { home: t.homeFolder, keyFile: join(t.homeFolder, "tool.key") };
+    await writeFile(where.keyFile, t.ownerKey);
+    let looks = 0;
+    using client = new RepoconfClient({
+      locate: () => {
+        looks += 1;
+        return locateDaemon(where);
+      },
+    });
+    expect(await client.get(repo, "svc.timeout")).toBe(900);
+    await unlink(where.keyFile);
+    await t.restart();
+    const asked = client.get(repo, "svc.timeout");
+    await until(() => looks > 2, "it to look again");
+    await writeFile(where.keyFile, t.ownerKey);
+    expect(await asked).toBe(900);
   });
 
   test("once its key is revoked it gives up, with 1100", async () => {
