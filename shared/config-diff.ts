@@ -1,4 +1,4 @@
-import { type Config, configEntries, configValue } from "./config.ts";
+import { type Config, configValue } from "./config.ts";
 import { type ConfigPath, joinConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
 
@@ -25,20 +25,29 @@ export function differencesAt(paths: readonly ConfigPath[], before: Config, afte
 export function diffConfigs(before: Config, after: Config): StoredDifference[] {
   if (before === after) return [];
   const differences: StoredDifference[] = [];
-  // What no edit has touched is the very same object on both sides.
-  const isSame = (scope: string) =>
-    Object.hasOwn(before, scope) && Object.hasOwn(after, scope) && before[scope] === after[scope];
-  for (const { scope, field, value } of configEntries(after)) {
-    if (isSame(scope)) continue;
-    const previous = configValue(before, scope, field);
-    if (sameJson(previous, value)) continue;
-    differences.push(differenceOf(scope, field, previous, value));
+  for (const scope of Object.keys(after)) {
+    const [fields, previous] = [after[scope] ?? {}, fieldsOf(before, scope)];
+    // What no edit has touched is the very same object on both sides.
+    if (previous === fields) continue;
+    for (const field of Object.keys(fields)) {
+      const [value, earlier] = [fields[field], Object.hasOwn(previous, field) ? previous[field] : undefined];
+      if (!sameJson(earlier, value)) differences.push(differenceOf(scope, field, earlier, value));
+    }
   }
-  for (const { scope, field, value } of configEntries(before)) {
-    if (isSame(scope)) continue;
-    if (configValue(after, scope, field) === undefined) differences.push(differenceOf(scope, field, value, undefined));
+  for (const scope of Object.keys(before)) {
+    const [fields, next] = [before[scope] ?? {}, fieldsOf(after, scope)];
+    if (next === fields) continue;
+    for (const field of Object.keys(fields))
+      if (!Object.hasOwn(next, field) || next[field] === undefined)
+        differences.push(differenceOf(scope, field, fields[field], undefined));
   }
   return differences;
+}
+
+const noFields = {};
+
+function fieldsOf(config: Config, scope: string): Config[string] {
+  return (Object.hasOwn(config, scope) ? config[scope] : undefined) ?? noFields;
 }
 
 function differenceOf(

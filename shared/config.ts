@@ -21,7 +21,7 @@ export interface ConfigEdit {
 
 /** A new configuration with the edits applied in order; the given one stays as it is. A scope left without fields stays as `{}`. */
 export function applyConfigEdits(config: Config, edits: readonly ConfigEdit[]): Config {
-  const result: { [scope: string]: { [field: string]: JsonValue } } = { ...config };
+  const result: { [scope: string]: { [field: string]: JsonValue } } = copyOf(config);
   const copied = new Set<string>();
   for (const { scope, field, value } of edits) {
     const known = Object.hasOwn(result, scope);
@@ -38,12 +38,12 @@ export function applyConfigEdits(config: Config, edits: readonly ConfigEdit[]): 
 /** From so many members on V8 spreads an object three times as slowly as this copies it, and far fewer ten times as fast. */
 const manyMembers = 1_000;
 
-function copyOf(fields: ScopeConfig): { [field: string]: JsonValue } {
+function copyOf<Value>(fields: { readonly [name: string]: Value }): { [name: string]: Value } {
   const names = Object.keys(fields);
   if (names.length < manyMembers) return { ...fields };
   // Without a prototype V8 makes no hidden class for each name that is added, and `__proto__` is one like any other.
-  const copy: { [field: string]: JsonValue } = Object.create(null);
-  for (const name of names) copy[name] = fields[name] as JsonValue;
+  const copy: { [name: string]: Value } = Object.create(null);
+  for (const name of names) copy[name] = fields[name] as Value;
   return Object.setPrototypeOf(copy, Object.prototype);
 }
 

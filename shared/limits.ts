@@ -15,6 +15,18 @@ export const limits = {
   /** Bytes of one value as JSON. */
   valueBytes: 256 * 1024,
   repositoryFileBytes: 4 * 1024 * 1024,
+  /** Bytes of a scope's file. */
+  scopeBytes: 4_000_000,
+  /** Different patterns in one scope's schema. */
+  patternsOfScope: 1_000,
+  /** Problems of one file that are told one by one. */
+  problemsOfFile: 100,
+  /** Characters of a name that are told. The longest that a scope or a field can have is shorter. */
+  toldName: 200,
+  /** Characters of each part of a place in a value that are told. */
+  toldPart: 80,
+  /** Characters of a message that holds a schema's or a value's own words. */
+  toldMessage: 500,
   /** Clients with a key, by the port and as many more by the Unix socket. */
   sockets: 1_000,
   /** Connections of the operating system likewise, for each address: also those without a key, and those of clients that poll. */

@@ -4,6 +4,7 @@ import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import { allows, allowsAnyField } from "../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts";
+import { SpareSteps } from "../../shared/schema/step-budget.ts";
 import type { Caller } from "./caller.ts";
 import { visibleError } from "./config-service.ts";
 import type { BrokenReference, Scopes } from "./scopes.ts";
@@ -169,8 +170,9 @@ export class ConfigChanges {
     }
     const errors: RepoconfError[] = [];
     const edits: ConfigEdit[] = [];
+    const spare = new SpareSteps();
     for (const [path, value] of request.values) {
-      const edit = this.#judgeField(caller, state, path, value, request.source);
+      const edit = this.#judgeField(caller, state, path, value, request.source, spare);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
@@ -186,12 +188,13 @@ export class ConfigChanges {
     path: string,
     value: JsonValue | undefined,
     source: ConfigChangeRequest["source"],
+    spare: SpareSteps,
   ): ConfigEdit | RepoconfError {
     const split = splitConfigPath(path);
     const field = split && this.#scopes.field(split.scope, split.field);
     if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))
       return noSuchField(path, repo);
-    const problem = value === undefined ? undefined : field.validate(value);
+    const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
       // Nobody looks at what a restore brings back as at what he sets: it gives no trust.
@@ -236,8 +239,9 @@ export class ConfigChanges {
     edits: readonly ConfigEdit[],
   ): { culprit: ConfigEdit; broken: BrokenReference } | undefined {
     const stored = state.stored ?? {};
+    const edited = new Map(edits.map(edit => [joinConfigPath(edit.scope, edit.field), edit]));
     const storedAt = (scope: string, field: string) => {
-      const edit = edits.findLast(one => one.scope === scope && one.field === field);
+      const edit = edited.get(joinConfigPath(scope, field));
       return edit === undefined ? configValue(stored, scope, field) : edit.value;
     };
     for (const broken of this.#scopes.brokenReferences(storedAt)) {

@@ -95,8 +95,7 @@ export class ConfigService {
       throw unknownRepository(repo);
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
-    // A problem told of the field itself, or of the file as a whole, means that the file's text is not what serves.
-    const refused = state.broken !== undefined || state.health.some(problem => problem.field === path);
+    const refused = !this.#store.isFromFile(repo, scope, field);
     const change = await this.#lastChange(caller, repo, path);
     return {
       value,
@@ -259,6 +258,8 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
   if (allowsEveryField(caller.grants, "read", repo)) return health;
   return health.flatMap(problem => {
     const { code, field, line } = problem;
+    // How many values are not told one by one, whose they may be.
+    if (field === undefined && (code === 1011 || code === 1103)) return [];
     // What is wrong with a file as a whole can name anything in it.
     if (field === undefined && code !== 1106) return problem;
     if (field === undefined)

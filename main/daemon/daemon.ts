@@ -298,7 +298,7 @@ async function startDaemon(
     },
   });
   store.subscribe(event => {
-    logStoreEvent(logger, event, store.source(event.state.id, "", "")?.file);
+    logStoreEvent(logger, event, store.file(event.state.id));
     if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event);
   });

@@ -45,8 +45,12 @@ export async function markFormat(home: Home): Promise<void> {
 }
 
 /** A file of the home, for its owner alone, written durably. */
-export function privateFile(home: Home, path: string, fileSystem: FileSystem = realFileSystem): DurableTextFile {
-  const maximumBytes = 64 * 1024 * 1024;
+export function privateFile(
+  home: Home,
+  path: string,
+  fileSystem: FileSystem = realFileSystem,
+  maximumBytes = 64 * 1024 * 1024,
+): DurableTextFile {
   return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
+import { shortened } from "../../shared/shortened.ts";
 
 /** Choices that are named; of a longer list the rest is counted. */
 const mostChoices = 20;
@@ -6,23 +7,31 @@ const mostChoices = 20;
 /** Characters of a member's name that are told. */
 const mostOfName = 40;
 
+/** What a rule of a schema tells, whoever checked it. */
+type RuleError = Pick<ErrorObject, "instancePath" | "keyword" | "params" | "message" | "parentSchema" | "propertyName">;
+
 /** What is wrong with a part of a value, as the end of a sentence about it: what is wanted there, not the rule as it is written. */
-export function describeSchemaError(error: ErrorObject, value: unknown): string {
+export function describeSchemaError(error: RuleError, value: unknown): string {
   const { propertyName: name } = error;
   const problem = describeProblem(error, value);
   if (name === undefined) return problem;
-  return `has a member called ${JSON.stringify(name.length > mostOfName ? `${name.slice(0, mostOfName)}…` : name)}, and that name ${problem}`;
+  return `has a member called ${quoted(name)}, and that name ${problem}`;
 }
 
-function describeProblem(error: ErrorObject, value: unknown): string {
+function quoted(name: string): string {
+  return JSON.stringify(shortened(name, mostOfName));
+}
+
+function describeProblem(error: RuleError, value: unknown): string {
   const { keyword, params } = error;
   const limit: unknown = params["limit"];
   switch (keyword) {
     case "type":
       return `must be ${[params["type"]].flat().map(withArticle).join(" or ")}, and ${withArticle(jsonType(valueAt(value, error.instancePath)))} was given`;
     case "additionalProperties":
-      return `may not have the member "${params["additionalProperty"]}"`;
+      return `may not have the member ${quoted(String(params["additionalProperty"]))}`;
     case "required":
+    case "dependentRequired":
       return `lacks the member "${params["missingProperty"]}"`;
     case "uniqueItemProperties":
       return "must not hold two items of the same name";
@@ -48,7 +57,7 @@ function describeProblem(error: ErrorObject, value: unknown): string {
 }
 
 /** A pattern is for machines; its form in words is in the description, where there is one. */
-function describePattern({ params, parentSchema }: ErrorObject): string {
+function describePattern({ params, parentSchema }: RuleError): string {
   const description: unknown = parentSchema?.["description"];
   if (typeof description === "string" && description !== "")
     return `is not of the right form: ${description.replace(/\.$/, "")}`;

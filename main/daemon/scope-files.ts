@@ -1,13 +1,15 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { type JsonObject, sameJson } from "../../shared/json.ts";
+import type { JsonObject } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
-import { systemErrorCode } from "../files/file-system.ts";
-import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
+import { JsonTextError, readJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
+import { runInParts } from "../turns.ts";
 import { privateFile } from "./home.ts";
-import { compileScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
+import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 
 const ending = ".schema.json";
 
@@ -18,6 +20,8 @@ export class ScopeFiles {
   readonly #onProblem: (message: string) => void;
   readonly #clock: Clock;
   #problems: readonly string[] = [];
+  /** By a file's name, what it held when it was read last and what was made of it. */
+  #known = new Map<string, KnownFile>();
 
   constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void, clock: Clock) {
     this.#home = home;
@@ -34,13 +38,17 @@ export class ScopeFiles {
   /** Reads the folder again. Returns the names of the scopes that came, went or changed. */
   async reload(): Promise<string[]> {
     const found = new Map<string, Scope>();
+    const known = new Map<string, KnownFile>();
     const problems: string[] = [];
     const names = await this.#listFiles();
     // Side by side: a broken one is waited for, and many broken ones must not keep a start waiting for each.
     const read = await Promise.allSettled(names.map(name => this.#read(name)));
     for (const [index, name] of names.entries()) {
       const one = read[index];
-      if (one?.status === "fulfilled" && one.value !== undefined) found.set(one.value.name, one.value);
+      if (one?.status === "fulfilled" && one.value !== undefined) {
+        known.set(name, one.value);
+        found.set(one.value.scope.name, one.value.scope);
+      }
       if (one?.status === "rejected")
         problems.push(`${join(this.#home.scopes, name)}${describe(one.reason)}; this scope is not used`);
     }
@@ -51,12 +59,13 @@ export class ScopeFiles {
       changed.push(name);
     }
     for (const [name, scope] of found) {
-      if (sameJson(this.#scopes.get(name)?.schema, scope.schema)) continue;
+      if (this.#scopes.get(name) === scope) continue;
       this.#scopes.set(scope);
       changed.push(name);
     }
     for (const problem of problems) if (!this.#problems.includes(problem)) this.#onProblem(problem);
     this.#problems = problems;
+    this.#known = known;
     return changed;
   }
 
@@ -83,12 +92,12 @@ export class ScopeFiles {
   }
 
   /** Undefined: it is gone, and stays so. */
-  async #readSettled(path: string): Promise<JsonObject | undefined> {
+  async #readSettled(path: string, known: string | undefined): Promise<ReadFile | undefined> {
     for (let attempt = 0; ; attempt++) {
-      const text = await privateFile(this.#home, path).read();
+      const text = await privateFile(this.#home, path, realFileSystem, limits.scopeBytes).read();
       const pause = settleDelays[attempt];
       try {
-        if (text !== null) return parseJsonText(text).value;
+        if (text !== null) return { text, ...(text !== known && { value: (await readJsonText(text)).value }) };
         if (pause === undefined) return undefined;
       } catch (error) {
         if (pause === undefined) throw error;
@@ -98,12 +107,27 @@ export class ScopeFiles {
   }
 
   /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
-  async #read(name: string): Promise<Scope | undefined> {
+  async #read(name: string): Promise<KnownFile | undefined> {
     const scope = name.slice(0, -ending.length);
     if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
-    const value = await this.#readSettled(join(this.#home.scopes, name));
-    return value === undefined ? undefined : compileScope(scope, value);
+    const known = this.#known.get(name);
+    const read = await this.#readSettled(join(this.#home.scopes, name), known?.text);
+    if (read?.value === undefined) return read && known;
+    // Only where somebody has scopes of their own: it is as large as all else that a start reads.
+    const { comparedPattern } = await import("./compared-pattern.ts");
+    return { text: read.text, scope: await runInParts(compilingScope(scope, read.value, comparedPattern)) };
   }
+}
+
+interface KnownFile {
+  readonly text: string;
+  readonly scope: Scope;
+}
+
+interface ReadFile {
+  readonly text: string;
+  /** What it says; absent if that is known. */
+  readonly value?: JsonObject;
 }
 
 /** Waits before a file that does not parse is believed to be broken: an editor may be in the middle of a save. */

@@ -1,9 +1,23 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { type Config, configValue } from "../../shared/config.ts";
 import { isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
+import { runToEnd } from "../../shared/run-to-end.ts";
+import {
+  type CompiledSchema,
+  type PatternMaker,
+  SchemaCompiler,
+  SchemaError,
+} from "../../shared/schema/compile-schema.ts";
+import { nativePattern } from "../../shared/schema/native-pattern.ts";
+import { patternsOf } from "../../shared/schema/patterns-in.ts";
+import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
+import type { SchemaProblem, TextPattern } from "../../shared/schema/schema-walk.ts";
+import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
+import { shortened } from "../../shared/shortened.ts";
+import { metaSchemas } from "./meta-schema.ts";
 import { describeSchemaError, jsonType, valueAt } from "./schema-messages.ts";
 
 /** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
@@ -29,7 +43,8 @@ interface Field {
   readonly schema: FieldSchema;
   /** Its value runs as a command (`x-command`). */
   readonly isCommand: boolean;
-  validate(value: JsonValue): ValueProblem | undefined;
+  /** `spare`: what the checks of one file or request may cost together; without it those of this one value. */
+  validate(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
 }
 
 export interface Scope {
@@ -46,6 +61,10 @@ export type StoredValue = (scope: string, field: string) => JsonValue | undefine
 /** A schema that cannot be used; `message` says why. */
 export class ScopeSchemaError extends Error {
   override readonly name = "ScopeSchemaError";
+
+  constructor(message: string) {
+    super(shortened(message, limits.toldMessage));
+  }
 }
 
 /** Every scope in use and its rules: which fields exist, what they may hold, what they are when nothing is stored. */
@@ -54,7 +73,7 @@ export class Scopes {
   #defaults: Config = {};
 
   constructor() {
-    this.set(compileScope("svc", svcSchema, true));
+    this.set(compileScope("svc", svcSchema));
   }
 
   set(scope: Scope): void {
@@ -116,6 +135,13 @@ export class Scopes {
     return [...this.#scopes.values()].flatMap(scope => brokenReferencesIn(scope, stored));
   }
 
+  /** Whether one field names such a key. */
+  isBrokenReference(scope: string, field: string, stored: StoredValue): boolean {
+    const known = this.#scopes.get(scope);
+    const target = known?.references.get(field);
+    return known !== undefined && target !== undefined && brokenReference(known, field, target, stored) !== undefined;
+  }
+
   #collectDefaults(): Config {
     const defaults: { [scope: string]: { [field: string]: JsonValue } } = {};
     for (const scope of this.#scopes.values()) {
@@ -129,40 +155,42 @@ export class Scopes {
 
 /**
  * Makes a scope of a JSON Schema (2020-12). Throws ScopeSchemaError if it is none, a field's name or default is not
- * valid, or a `$ref` leads outside. `isOwn`: a part of the program, see own-schemas.ts.
+ * valid, or a `$ref` leads outside. `makePattern`: the program's own patterns are the engine's; those of others need one that takes
+ * no longer than the text is long (linear-pattern.ts).
  */
-export function compileScope(name: string, schema: unknown, isOwn = false): Scope {
+export function compileScope(name: string, schema: unknown, makePattern: PatternMaker = nativePattern): Scope {
+  return runToEnd(compilingScope(name, schema, makePattern));
+}
+
+/** As `compileScope`; yields now and then. */
+export function* compilingScope(name: string, schema: unknown, makePattern: PatternMaker): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" cannot be a scope's name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
-  const outside = findOutsideReference(schema);
-  if (outside !== undefined) throw new ScopeSchemaError(`its $ref "${outside}" leads outside of the file`);
-  const ajv = new Ajv2020({
-    strict: false,
-    strictNumbers: true,
-    validateFormats: false,
-    logger: false,
-    allErrors: false,
-    addUsedSchema: false,
-    validateSchema: !isOwn,
-    // With what stands beside a rule, such as its description.
-    verbose: true,
-  });
-  ajv.addKeyword({
-    keyword: "uniqueItemProperties",
-    type: "array",
-    schemaType: "array",
-    validate: haveUniqueProperties,
-  });
-  try {
-    // Under a name of ours: an `$id` in the file must not become an address that others could be resolved by.
-    const { $id: _, ...unnamed } = schema;
-    ajv.addSchema(unnamed, "scope:");
-  } catch (error) {
-    throw new ScopeSchemaError(`it is not a valid JSON Schema: ${messageOf(error)}`);
+  // An object of JSON, as its shape has told.
+  const json = schema as unknown as JsonObject;
+  const resources = yield* SchemaResources.reading(json);
+  const patterns = new Map<string, () => TextPattern>();
+  let read = 0;
+  for (const one of resources.schemas) {
+    read += 1;
+    if (read % schemasAtOnce === 0) yield;
+    assertStaysInside(one);
+    for (const source of patternsOf(one)) {
+      if (patterns.has(source)) continue;
+      if (patterns.size >= limits.patternsOfScope)
+        throw new ScopeSchemaError(`it has more than ${limits.patternsOfScope} patterns`);
+      yield;
+      patterns.set(source, attempt(makePattern, source));
+    }
   }
+  yield;
+  assertIsSchema(metaSchemas.scope, json, new SpareSteps());
+  const compiler = new SchemaCompiler(resources, source => (patterns.get(source) ?? attempt(makePattern, source))());
+  yield;
+  const spare = new SpareSteps();
   const fields = new Map<string, Field>();
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    fields.set(field, compileField(ajv, field, fieldSchema, isOwn));
+    fields.set(field, yield* compilingField(compiler, field, fieldSchema, spare));
   }
   const references = new Map<string, string>();
   for (const [field, { schema: fieldSchema }] of fields) {
@@ -182,115 +210,167 @@ export function compileScope(name: string, schema: unknown, isOwn = false): Scop
 }
 
 function brokenReferencesIn(scope: Scope, stored: StoredValue): BrokenReference[] {
-  const broken: BrokenReference[] = [];
-  const effective = (field: string) => {
-    const value = stored(scope.name, field);
-    return value === undefined ? scope.fields.get(field)?.schema.default : value;
-  };
-  for (const [field, target] of scope.references) {
-    const value = effective(field);
-    if (typeof value !== "string" || value === "") continue;
-    const keys = effective(target);
-    if (!isJsonObject(keys) || !Object.hasOwn(keys, value)) broken.push({ scope: scope.name, field, target, value });
-  }
-  return broken;
+  return [...scope.references].flatMap(([field, target]) => brokenReference(scope, field, target, stored) ?? []);
 }
 
-/** The first `$ref` that does not begin with "#". Ajv would find the targets of some of them in itself. */
-function findOutsideReference(schema: unknown): string | undefined {
-  if (typeof schema !== "object" || schema === null) return undefined;
-  for (const [keyword, inner] of Object.entries(schema)) {
-    const isReference = (keyword === "$ref" || keyword === "$dynamicRef") && typeof inner === "string";
-    const found = isReference ? (inner.startsWith("#") ? undefined : inner) : findOutsideReference(inner);
-    if (found !== undefined) return found;
+function brokenReference(
+  scope: Scope,
+  field: string,
+  target: string,
+  stored: StoredValue,
+): BrokenReference | undefined {
+  const effective = (name: string) => {
+    const value = stored(scope.name, name);
+    return value === undefined ? scope.fields.get(name)?.schema.default : value;
+  };
+  const value = effective(field);
+  if (typeof value !== "string" || value === "") return undefined;
+  const keys = effective(target);
+  const isThere = isJsonObject(keys) && Object.hasOwn(keys, value);
+  return isThere ? undefined : { scope: scope.name, field, target, value };
+}
+
+/** What makes the pattern, or throws what came of it: it may be none that is ever asked for. */
+function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
+  try {
+    const pattern = makePattern(source);
+    return () => pattern;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
-  return undefined;
+}
+
+/** Throws ScopeSchemaError if a reference does not begin with "#". */
+function assertStaysInside({ $ref, $dynamicRef }: JsonObject): void {
+  for (const reference of [$ref, $dynamicRef])
+    if (typeof reference === "string" && !reference.startsWith("#"))
+      throw new ScopeSchemaError(`its $ref "${reference}" leads outside of the file`);
+}
+
+/** Throws ScopeSchemaError if a rule has what it cannot have. */
+function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: SpareSteps, where = ""): void {
+  const problem = checkValue(metaSchema, schema, spare);
+  if (problem === undefined) return;
+  const keyword = problem.path.split("/").at(-1);
+  if (problem.rule === "false")
+    throw new ScopeSchemaError(
+      `${where}${keyword} at ${problem.path} counts for nothing: it belongs right into the field's own schema`,
+    );
+  throw new ScopeSchemaError(`${where}${keyword} ${problem.message}`);
 }
 
 function isScopeSchema(schema: unknown): schema is ScopeSchema {
   return isJsonObject(schema) && schema["type"] === "object" && isJsonObject(schema["properties"]);
 }
 
-function compileField(ajv: Ajv2020, name: string, schema: FieldSchema, isOwn: boolean): Field {
+function* compilingField(
+  compiler: SchemaCompiler,
+  name: string,
+  schema: FieldSchema,
+  spare: SpareSteps,
+): Generator<void, Field> {
   if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" cannot be a field's name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
   if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
-  let compiled: ValidateFunction | undefined;
-  const validate = (value: JsonValue): ValueProblem | undefined => {
-    const member = findPrototypeMember(value);
-    if (member !== undefined) {
-      return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
-    }
-    compiled ??= hasReference(schema) ? compilePointer(ajv, name) : ajv.compile(withoutDialect(schema));
-    if (compiled(value)) return undefined;
-    return refusalOf(value, compiled.errors?.[0]);
-  };
   const isCommand = schema["x-command"] ?? false;
   // A slip of the pen must not open what it was to close.
   if (typeof isCommand !== "boolean")
     throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
-  // What is a part of the program is right, and is compiled when it is first needed: each start would wait for it.
-  if (isOwn) return { schema, isCommand, validate };
+  // One may be as large as the file.
+  yield;
+  assertIsSchema(metaSchemas.field, schema, spare, `the field "${name}": `);
+  yield;
+  let compiled: CompiledSchema;
   try {
-    const problem = validate(schema.default);
-    if (problem !== undefined)
-      throw new ScopeSchemaError(`the default of "${name}" is refused by its own schema: it ${problem.message}`);
+    compiled = yield* compiler.compiling(schema);
   } catch (error) {
-    if (error instanceof ScopeSchemaError) throw error;
-    throw new ScopeSchemaError(`the field "${name}": ${messageOf(error)}`);
+    if (error instanceof SchemaError) throw new ScopeSchemaError(`the field "${name}": ${error.message}`);
+    throw error;
   }
+  const validate = rememberingVerdicts((value, spareSteps) => checkValue(compiled, value, spareSteps));
+  yield;
+  const problem = validate(schema.default, spare);
+  if (problem !== undefined)
+    throw new ScopeSchemaError(`the default of "${name}" is refused by its own schema: it ${problem.message}`);
   return { schema, isCommand, validate };
 }
 
-/** Whether a schema needs what stands around it. Where none does, Ajv need not compile a scope of thousands of fields in one piece. */
-function hasReference(schema: unknown): boolean {
-  if (typeof schema !== "object" || schema === null) return false;
-  return "$ref" in schema || "$dynamicRef" in schema || Object.values(schema).some(hasReference);
+type Judge = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
+
+/** The values of a file are asked about at each set beside them. No value ever changes: the same one has the same verdict. */
+function rememberingVerdicts(judge: Judge): Field["validate"] {
+  const verdicts = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
+  return (value, spare = new SpareSteps()) => {
+    if (typeof value !== "object" || value === null) return judge(value, spare);
+    const known = verdicts.get(value);
+    // With more steps left it may be another one.
+    if (known !== undefined && (known.problem?.rule !== "steps" || spare.left <= known.spare)) return known.problem;
+    const before = spare.left;
+    const problem = judge(value, spare);
+    verdicts.set(value, { problem, spare: before });
+    return problem;
+  };
 }
 
-/** A field's own `$schema` never counted: all of a scope is of one dialect. */
-function withoutDialect({ $schema: _, ...schema }: FieldSchema & { readonly $schema?: unknown }): object {
-  return schema;
-}
-
-function compilePointer(ajv: Ajv2020, field: string): ValidateFunction {
-  const compiled = ajv.getSchema(`scope:#/properties/${field}`);
-  if (compiled === undefined) throw new ScopeSchemaError(`the field "${field}" cannot be compiled`);
-  return compiled;
-}
-
-/** The keyword `uniqueItemProperties: ["name"]`: no two items of an array have the same value there. As ajv-keywords has it. */
-function haveUniqueProperties(properties: readonly string[], items: readonly unknown[]): boolean {
-  return properties.every(property => {
-    const values = items.filter(isJsonObject).map(item => JSON.stringify(item[property]));
-    return new Set(values).size === values.length;
-  });
+function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps): ValueProblem | undefined {
+  const member = findPrototypeMember(value);
+  if (member !== undefined) {
+    return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
+  }
+  try {
+    const [problem] = schema.check(value, spare).problems;
+    return problem && refusalOf(value, problem);
+  } catch (error) {
+    if (!(error instanceof OutOfStepsError)) throw error;
+    const message =
+      "is refused, because its check by the schema takes too many steps; make the value smaller or the schema simpler";
+    return { message, path: "", rule: "steps", given: jsonType(value) };
+  }
 }
 
 /** JSON pointer of the first object that has an own member called `__proto__`; undefined if there is none. Depth is bounded by the caller. */
-function findPrototypeMember(value: JsonValue, path = ""): string | undefined {
+function findPrototypeMember(value: JsonValue): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  if (Object.hasOwn(value, "__proto__")) return path;
-  for (const [member, inner] of Object.entries(value as JsonObject)) {
-    const found = findPrototypeMember(inner, `${path}/${member}`);
-    if (found !== undefined) return found;
+  if (Object.hasOwn(value, "__proto__")) return "";
+  // Nothing is made of the many that have none.
+  if (!isJsonObject(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = findPrototypeMember(value[index] ?? null);
+      if (found !== undefined) return `/${index}${found}`;
+    }
+    return undefined;
+  }
+  for (const member of Object.keys(value)) {
+    const found = findPrototypeMember(value[member] ?? null);
+    if (found !== undefined) return `/${member}${found}`;
   }
   return undefined;
 }
 
-function refusalOf(value: JsonValue, error: ErrorObject | undefined): ValueProblem {
-  if (error === undefined)
-    return { message: "is refused by its schema", path: "", rule: "schema", given: jsonType(value) };
-  const { instancePath, keyword } = error;
-  const place = instancePath === "" ? "" : `at ${instancePath} `;
-  return {
-    message: `${place}${describeSchemaError(error, value)}`,
-    path: instancePath,
-    rule: keyword,
-    given: jsonType(valueAt(value, instancePath)),
-  };
+/** Without what nobody reads of long names. */
+function shortenedPointer(pointer: string): string {
+  return pointer
+    .split("/")
+    .map(part => shortened(part, limits.toldPart))
+    .join("/");
 }
 
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** Its message is made when it is asked for: of thousands of refused values a hundred are told. */
+function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
+  const { path, keyword } = problem;
+  const pointer = path.map(part => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return {
+    get message() {
+      const place = pointer === "" ? "" : `at ${shortenedPointer(pointer)} `;
+      const problemThere = describeSchemaError({ ...problem, instancePath: pointer }, value);
+      return shortened(`${place}${problemThere}`, limits.toldMessage);
+    },
+    path: pointer,
+    rule: keyword,
+    get given() {
+      return jsonType(valueAt(value, pointer));
+    },
+  };
 }

@@ -8,7 +8,14 @@ import {
   UnreadableFileError,
 } from "./durable-text-file.ts";
 import { systemErrorCode } from "./file-system.ts";
-import { formatJson, type JsonText, JsonTextError, parseJsonText, rewriteJson } from "./json-text.ts";
+import {
+  formatJson,
+  type JsonText,
+  JsonTextError,
+  readJsonText,
+  rewriteJson,
+  rewriteJsonInParts,
+} from "./json-text.ts";
 
 /** What the file was when last looked at or written. */
 export type DocumentStatus =
@@ -140,7 +147,7 @@ export class JsonDocument {
    * the file has changed by then, DocumentTooLargeError or the system's error.
    */
   async prepare(value: JsonObject): Promise<void> {
-    await this.#file.prepare(this.#fittingTextOf(value).text);
+    await this.#file.prepare((await this.#fittingTextOf(value)).text);
     try {
       this.#assertUntouched();
     } catch (error) {
@@ -161,7 +168,7 @@ export class JsonDocument {
     const text = await this.#file.replacedEdit();
     if (text === undefined || text === this.#text) return undefined;
     try {
-      return parseJsonText(text).value;
+      return (await readJsonText(text)).value;
     } catch {
       return null;
     }
@@ -179,7 +186,8 @@ export class JsonDocument {
 
   /** How many bytes the file would have with this value. */
   bytesOf(value: JsonObject): number {
-    return Buffer.byteLength(this.#textOf(value).text);
+    const json = this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
+    return Buffer.byteLength(json.text);
   }
 
   /** The text last seen or written; null if there was no file, or none that can be read. */
@@ -204,18 +212,14 @@ export class JsonDocument {
     if (!this.#file.holds(this.text)) throw new ForeignEditError();
   }
 
-  #textOf(value: JsonObject): JsonText {
-    return this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
-  }
-
-  #fittingTextOf(value: JsonObject): JsonText {
-    const json = this.#textOf(value);
+  async #fittingTextOf(value: JsonObject): Promise<JsonText> {
+    const json = this.#status.kind === "good" ? await rewriteJsonInParts(this.#status.json, value) : formatJson(value);
     if (Buffer.byteLength(json.text) > this.#maximumBytes) throw new DocumentTooLargeError();
     return json;
   }
 
   async #replace(value: JsonObject): Promise<void> {
-    const json = this.#fittingTextOf(value);
+    const json = await this.#fittingTextOf(value);
     const { text } = json;
     const { record, onReplaced } = this.#around;
     const recorded = record?.(text);
@@ -258,7 +262,7 @@ export class JsonDocument {
     if (last !== undefined && last.text === text) return last;
     if (text === null) return { text, status: { kind: "gone" } };
     try {
-      return { text, status: { kind: "good", json: parseJsonText(text) } };
+      return { text, status: { kind: "good", json: await readJsonText(text) } };
     } catch (error) {
       if (!(error instanceof JsonTextError)) throw error;
       const { message, line, column } = error;

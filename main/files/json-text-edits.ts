@@ -1,10 +1,8 @@
 /** How `rewriteJsonText` (json-text.ts) finds its edits. Knows offsets, no errors. */
-import { createScanner, type JSONScanner, type Node } from "jsonc-parser";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import {
   defaultStyle,
   type Entry,
-  entriesOf,
   formatValue,
   inlineValue,
   isContainer,
@@ -18,60 +16,45 @@ import {
   afterLineBreak,
   beforeBlanks,
   hasLineBreak,
-  indentationAt,
   isBlank,
   isLineBreak,
   isLineStart,
   type Range,
-  rangeOf,
+  TextLines,
 } from "./json-text-places.ts";
+import type { Member, TextNode } from "./json-text-scan.ts";
 
 interface Edit extends Range {
   readonly text: string;
 }
 
-interface Member {
-  readonly name: string;
-  readonly key: Range;
-  readonly colon: Range;
-  readonly value: Node;
-}
-
 interface Rewrite {
   readonly body: string;
   readonly style: Style;
-  readonly scanner: JSONScanner;
+  readonly lines: TextLines;
   readonly edits: Edit[];
   readonly discarded: Range[];
 }
 
-/** The members of an object node, in the order of the text. */
-export function membersOf(object: Node): Member[] {
-  const members: Member[] = [];
-  for (const { children, colonOffset } of object.children ?? []) {
-    const [key, value] = children ?? [];
-    if (key === undefined || value === undefined || colonOffset === undefined) continue;
-    const colon = { start: colonOffset, end: colonOffset + 1 };
-    members.push({ name: String(key.value), key: rangeOf(key), colon, value });
-  }
-  return members;
-}
+/** A text's indentation is looked for in so many of its values: it shows in the first ones, or nowhere. */
+const mostLookedAt = 1_000;
 
 /**
- * The text that reads as `next`, given the text without its BOM, its tree and what it reads as. `discarded` are the parts of the old text
+ * The text that reads as `next`, given the text without its BOM, its outermost value and what it reads as. `discarded` are the parts of the old text
  * that nothing of is left in the new one: values that were removed or replaced.
  */
 export function rewriteBody(
   body: string,
-  root: Node,
+  root: TextNode,
   current: JsonObject,
   next: JsonObject,
 ): { text: string; discarded: Range[] } {
+  const lines = new TextLines(body);
   const style = {
-    unit: detectUnit(body, root) ?? defaultStyle.unit,
+    unit: detectUnit(body, lines, root) ?? defaultStyle.unit,
     endOfLine: /\r\n|\r|\n/.exec(body)?.[0] ?? defaultStyle.endOfLine,
   };
-  const rewrite: Rewrite = { body, style, scanner: createScanner(body, true), edits: [], discarded: [] };
+  const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [] };
   compareValue(rewrite, root, current, next);
   return { text: applyEdits(body, rewrite.edits), discarded: rewrite.discarded };
 }
@@ -89,61 +72,62 @@ function applyEdits(body: string, edits: readonly Edit[]): string {
   return parts.join("") + body.slice(done);
 }
 
-function compareValue(rewrite: Rewrite, node: Node, current: JsonValue | undefined, next: JsonValue): void {
+function compareValue(rewrite: Rewrite, node: TextNode, current: JsonValue | undefined, next: JsonValue): void {
   // The very same: of a large text most of it.
   if (current === next) return;
   if (node.type === "object" && isJsonObject(next)) {
     compareMembers(rewrite, node, isJsonObject(current) ? current : {}, next);
-  } else if (node.type === "array" && isJsonArray(next) && node.children?.length === next.length) {
-    for (const [index, element] of next.entries()) {
-      const child = node.children[index];
+  } else if (node.type === "array" && isJsonArray(next) && node.elements.length === next.length) {
+    for (const [index, child] of node.elements.entries()) {
       const item = Array.isArray(current) ? current[index] : undefined;
-      if (child !== undefined) compareValue(rewrite, child, item, element);
+      compareValue(rewrite, child, item, next[index] ?? null);
     }
-  } else if (node.value !== next) {
+  } else if (node.type !== "plain" || node.plainValue !== next) {
     replaceValue(rewrite, node, next);
   }
 }
 
-function replaceValue({ body, style, edits, discarded }: Rewrite, node: Node, next: JsonValue): void {
-  const range = rangeOf(node);
-  // Only a value that goes over several lines needs the indentation, and to find it can mean to read a long line.
-  const inline = hasLineBreak(body, range) && isContainer(next) ? undefined : inlineValue(next);
+function replaceValue({ body, style, lines, edits, discarded }: Rewrite, node: TextNode, next: JsonValue): void {
+  const { start, end } = node;
+  // Only a value that goes over several lines needs the indentation.
+  const inline = hasLineBreak(body, node) && isContainer(next) ? undefined : inlineValue(next);
   const staysInline = inline !== undefined && (inline.length <= lineLimit || !isContainer(next));
-  edits.push({ ...range, text: staysInline ? inline : formatValue(next, indentationAt(body, range.start), style) });
-  discarded.push(range);
+  edits.push({ start, end, text: staysInline ? inline : formatValue(next, lines.indentationAt(start), style) });
+  discarded.push({ start, end });
 }
 
-function compareMembers(rewrite: Rewrite, object: Node, current: JsonObject, next: JsonObject): void {
-  const members = membersOf(object);
-  const names = new Set(members.map(({ name }) => name));
-  const added = entriesOf(next).filter(([name]) => !names.has(name));
-  const survivors: Member[] = [];
+function compareMembers(rewrite: Rewrite, object: TextNode, current: JsonObject, next: JsonObject): void {
+  const { members } = object;
+  const names = new Set<string>();
   const removed = new Set<Member>();
+  let lastSurvivor: Member | undefined;
+  // Mostly in the order of the text. A name taken from there is known to the engine, which would have to look up one out of the text.
+  const nextNames = Object.keys(next);
+  let passed = 0;
   for (const member of members) {
-    const value = Object.hasOwn(next, member.name) ? next[member.name] : undefined;
+    const known = nextNames[passed];
+    const name = known === member.name ? known : member.name;
+    if (known === name) passed += 1;
+    names.add(name);
+    const value = known === name || Object.hasOwn(next, name) ? next[name] : undefined;
     if (value === undefined) {
       removed.add(member);
-    } else {
-      survivors.push(member);
-      compareValue(
-        rewrite,
-        member.value,
-        Object.hasOwn(current, member.name) ? current[member.name] : undefined,
-        value,
-      );
+      continue;
     }
+    lastSurvivor = member;
+    const before = Object.hasOwn(current, name) ? current[name] : undefined;
+    if (before !== value) compareValue(rewrite, member.value, before, value);
   }
+  const added = addedEntries(next, nextNames, names);
   if (removed.size === 0 && added.length === 0) return;
 
-  const lastSurvivor = survivors.at(-1);
   const ranges = removedRanges(rewrite, members, removed, added.length === 0 ? lastSurvivor : undefined);
   const [first, ...others] = ranges;
   if (lastSurvivor === undefined && first !== undefined && others.length === 0 && isAllOf(rewrite, object, first)) {
     replaceValue(rewrite, object, next);
     return;
   }
-  for (const { value } of removed) rewrite.discarded.push(rangeOf(value));
+  for (const { value } of removed) rewrite.discarded.push({ start: value.start, end: value.end });
   let toRemove = ranges;
   if (added.length > 0 && lastSurvivor === undefined && first !== undefined) {
     insertInPlace(rewrite, object, added, first);
@@ -154,12 +138,21 @@ function compareMembers(rewrite: Rewrite, object: Node, current: JsonObject, nex
   for (const range of toRemove) rewrite.edits.push(removal(rewrite, range));
 }
 
+function addedEntries(next: JsonObject, nextNames: readonly string[], names: ReadonlySet<string>): Entry[] {
+  const added: Entry[] = [];
+  for (const name of nextNames) {
+    const value = names.has(name) ? undefined : next[name];
+    if (value !== undefined) added.push([name, value]);
+  }
+  return added;
+}
+
 /**
  * The tokens that go, where only blanks stand between them as one range: names, colons and values of the removed
  * members, their commas, and the comma after the member that is now the last. What is left between are comments.
  */
 function removedRanges(
-  { body, scanner }: Rewrite,
+  { body }: Rewrite,
   members: readonly Member[],
   removed: ReadonlySet<Member>,
   newLast: Member | undefined,
@@ -169,30 +162,30 @@ function removedRanges(
     const previous = ranges.at(-1);
     const touches = previous !== undefined && body.slice(previous.end, range.start).trim() === "";
     if (touches) ranges[ranges.length - 1] = { start: previous.start, end: range.end };
-    else ranges.push(range);
+    else ranges.push({ start: range.start, end: range.end });
   };
   for (const member of members) {
     if (removed.has(member)) {
       add(member.key);
       add(member.colon);
-      add(rangeOf(member.value));
+      add(member.value);
     } else if (member !== newLast) {
       continue;
     }
-    const comma = commaAfter(body, scanner, rangeOf(member.value).end);
+    const { comma } = member;
     if (comma !== undefined) add({ start: comma, end: comma + 1 });
   }
   return ranges;
 }
 
 /** Whether an object holds nothing but this range, not even a comment. */
-function isAllOf({ body }: Rewrite, object: Node, range: Range): boolean {
-  const { start, end } = rangeOf(object);
+function isAllOf({ body }: Rewrite, object: TextNode, range: Range): boolean {
+  const { start, end } = object;
   return (body.slice(start + 1, range.start) + body.slice(range.end, end - 1)).trim() === "";
 }
 
 /** How a range of removed tokens is cut out: with its line if nothing else stands there, else with one of the gaps. */
-function removal({ body, style }: Rewrite, range: Range): Edit {
+function removal({ body, style, lines }: Rewrite, range: Range): Edit {
   const start = beforeBlanks(body, range.start);
   const end = afterBlanks(body, range.end);
   const startsLine = isLineStart(body, start);
@@ -200,19 +193,19 @@ function removal({ body, style }: Rewrite, range: Range): Edit {
   if (body[end] === "}") return { start, end: range.end, text: "" };
   // A comment on a later line must not move up to the member before, as if it were about that one.
   if (body[end] === "/" && !startsLine && hasLineBreak(body, range)) {
-    return { start, end, text: style.endOfLine + indentationAt(body, range.end) };
+    return { start, end, text: style.endOfLine + lines.indentationAt(range.end) };
   }
   const isAfterGap = startsLine || start < range.start || body[start - 1] === "{";
   return { ...range, end: isAfterGap ? end : range.end, text: "" };
 }
 
 /** Adds members after the last one that stays, or into an object that holds at most comments. */
-function insertAfter(rewrite: Rewrite, object: Node, added: readonly Entry[], last: Member | undefined): void {
-  const { body, style, scanner, edits } = rewrite;
+function insertAfter(rewrite: Rewrite, object: TextNode, added: readonly Entry[], last: Member | undefined): void {
+  const { body, style, edits } = rewrite;
   let offset = spaceBeforeEnd(body, object).start;
   if (last !== undefined) {
-    const valueEnd = rangeOf(last.value).end;
-    const comma = commaAfter(body, scanner, valueEnd);
+    const { comma } = last;
+    const valueEnd = last.value.end;
     if (comma === undefined) edits.push({ start: valueEnd, end: valueEnd, text: "," });
     offset = comma === undefined ? valueEnd : comma + 1;
   }
@@ -228,14 +221,14 @@ function insertAfter(rewrite: Rewrite, object: Node, added: readonly Entry[], la
 }
 
 /** Adds members to an object that loses all it had but a comment: they take the place of the first that goes. */
-function insertInPlace(rewrite: Rewrite, object: Node, added: readonly Entry[], place: Range): void {
+function insertInPlace(rewrite: Rewrite, object: TextNode, added: readonly Entry[], place: Range): void {
   const { body, style, edits } = rewrite;
   const inline = inlineEntries(body, object, added);
   if (inline !== undefined) {
     edits.push({ ...place, text: inline });
     return;
   }
-  const lineStart = style.endOfLine + memberIndentation(rewrite, object, membersOf(object)[0]);
+  const lineStart = style.endOfLine + memberIndentation(rewrite, object, object.members[0]);
   const lines = entryLines(style, added, lineStart);
   const end = afterBlanks(body, place.end);
   // A comment that was about the removed member gets its own line, or it would seem to be about the new one.
@@ -245,10 +238,11 @@ function insertInPlace(rewrite: Rewrite, object: Node, added: readonly Entry[], 
 }
 
 /** The new members as they follow the others on one line, if their object stands on one line and still fits there. */
-function inlineEntries(body: string, object: Node, added: readonly Entry[]): string | undefined {
-  if (object.length > lineLimit || hasLineBreak(body, rangeOf(object))) return undefined;
+function inlineEntries(body: string, object: TextNode, added: readonly Entry[]): string | undefined {
+  const length = object.end - object.start;
+  if (length > lineLimit || hasLineBreak(body, object)) return undefined;
   const text = added.map(([name, value]) => `${JSON.stringify(name)}: ${inlineValue(value)}`).join(", ");
-  return object.length + text.length <= lineLimit ? text : undefined;
+  return length + text.length <= lineLimit ? text : undefined;
 }
 
 /** The new members on a line each; `lineStart` is a line break and their indentation. */
@@ -258,44 +252,43 @@ function entryLines(style: Style, added: readonly Entry[], lineStart: string): s
   return lines.join(`,${lineStart}`);
 }
 
-function memberIndentation({ body, style }: Rewrite, object: Node, sibling: Member | undefined): string {
+function memberIndentation({ body, style, lines }: Rewrite, object: TextNode, sibling: Member | undefined): string {
   if (sibling !== undefined && isLineStart(body, beforeBlanks(body, sibling.key.start))) {
-    return indentationAt(body, sibling.key.start);
+    return lines.indentationAt(sibling.key.start);
   }
-  return indentationAt(body, object.offset) + style.unit;
+  return lines.indentationAt(object.start) + style.unit;
 }
 
-function moveEndToOwnLine({ body, style, edits }: Rewrite, object: Node): void {
+function moveEndToOwnLine({ body, style, lines, edits }: Rewrite, object: TextNode): void {
   const space = spaceBeforeEnd(body, object);
   if (!hasLineBreak(body, space)) {
-    edits.push({ ...space, text: style.endOfLine + indentationAt(body, object.offset) });
+    edits.push({ ...space, text: style.endOfLine + lines.indentationAt(object.start) });
   }
 }
 
 /** The blanks and line breaks before an object's closing brace. */
-function spaceBeforeEnd(body: string, object: Node): Range {
-  const end = rangeOf(object).end - 1;
+function spaceBeforeEnd(body: string, object: TextNode): Range {
+  const end = object.end - 1;
   let start = end;
   while (isBlank(body[start - 1]) || isLineBreak(body[start - 1])) start -= 1;
   return { start, end };
 }
 
 /** The difference between the first line that is indented deeper than its parent's line, and that line. */
-function detectUnit(body: string, node: Node): string | undefined {
-  for (const child of node.children ?? []) {
-    if (node.type !== "property" && isLineStart(body, beforeBlanks(body, child.offset))) {
-      const outer = indentationAt(body, node.offset);
-      const inner = indentationAt(body, child.offset);
-      if (inner.length > outer.length && inner.startsWith(outer)) return inner.slice(outer.length);
+function detectUnit(body: string, lines: TextLines, root: TextNode): string | undefined {
+  let left = mostLookedAt;
+  const detectIn = (node: TextNode): string | undefined => {
+    const outer = lines.indentationAt(node.start);
+    for (const { start, value } of node.inside()) {
+      if (--left < 0) return undefined;
+      if (isLineStart(body, beforeBlanks(body, start))) {
+        const inner = lines.indentationAt(start);
+        if (inner.length > outer.length && inner.startsWith(outer)) return inner.slice(outer.length);
+      }
+      const unit = detectIn(value);
+      if (unit !== undefined) return unit;
     }
-    const unit = detectUnit(body, child);
-    if (unit !== undefined) return unit;
-  }
-  return undefined;
-}
-
-function commaAfter(body: string, scanner: JSONScanner, offset: number): number | undefined {
-  scanner.setPosition(offset);
-  scanner.scan();
-  return body[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined;
+    return undefined;
+  };
+  return detectIn(root);
 }

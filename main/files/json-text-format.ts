@@ -42,7 +42,7 @@ export function inlineValue(value: JsonValue): string {
   return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
 }
 
-export function entriesOf(value: JsonObject): Entry[] {
+function entriesOf(value: JsonObject): Entry[] {
   return Object.entries(value).filter(([, member]) => member !== undefined);
 }
 

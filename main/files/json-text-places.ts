@@ -1,13 +1,68 @@
 /** Offsets in a JSON text: lines, blanks, comments. */
-import type { Node } from "jsonc-parser";
-
 export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-export function rangeOf({ offset, length }: Node): Range {
-  return { start: offset, end: offset + length };
+/** Line and column, both from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Deeper than people indent. What is written has the blanks again on each of its lines, and has to fit into a file. */
+const mostBlanks = 1_000;
+
+/** Where the lines of a text begin, found once for all who ask: a line can be as long as the text. */
+export class TextLines {
+  readonly #body: string;
+  #starts: readonly number[] | undefined;
+
+  constructor(body: string) {
+    this.#body = body;
+  }
+
+  /** The start of the line on which an offset lies. */
+  startOf(offset: number): number {
+    return this.#allStarts()[this.#lineOf(offset)] ?? 0;
+  }
+
+  placeOf(offset: number): Place {
+    return { line: this.#lineOf(offset) + 1, column: offset - this.startOf(offset) + 1 };
+  }
+
+  /** The blanks at the start of the line on which an offset lies, so many at most. */
+  indentationAt(offset: number): string {
+    const start = this.startOf(offset);
+    const line = this.#body.slice(start, start + mostBlanks);
+    return line.slice(0, afterBlanks(line, 0));
+  }
+
+  /** From 0. */
+  #lineOf(offset: number): number {
+    const starts = this.#allStarts();
+    let [low, high] = [0, starts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  #allStarts(): readonly number[] {
+    if (this.#starts !== undefined) return this.#starts;
+    const starts = [0];
+    const body = this.#body;
+    for (let at = 0; at < body.length; at++) {
+      const character = body.charCodeAt(at);
+      if (character !== 0x0a && character !== 0x0d) continue;
+      if (character === 0x0d && body.charCodeAt(at + 1) === 0x0a) at += 1;
+      starts.push(at + 1);
+    }
+    this.#starts = starts;
+    return starts;
+  }
 }
 
 /** Past the comments that start on this line, and past the blanks after them if the line then ends. */
@@ -15,16 +70,6 @@ export function afterCommentsOnLine(body: string, offset: number): number {
   const trailing = /(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[\s\S]*?\*\/))*(?:[ \t]*(?=[\r\n]))?/y;
   trailing.lastIndex = offset;
   return offset + (trailing.exec(body)?.[0].length ?? 0);
-}
-
-/** Deeper than people indent. What is written has the blanks again on each of its lines, and has to fit into a file. */
-const mostBlanks = 1_000;
-
-/** The blanks at the start of the line on which an offset lies, so many at most. */
-export function indentationAt(body: string, offset: number): string {
-  let start = offset;
-  while (!isLineStart(body, start)) start -= 1;
-  return body.slice(start, Math.min(afterBlanks(body, start), start + mostBlanks));
 }
 
 export function hasLineBreak(body: string, { start, end }: Range): boolean {

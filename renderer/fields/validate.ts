@@ -1,8 +1,15 @@
-import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import type { JsonObject, JsonValue } from "../../shared/json.ts";
+import { type CompiledSchema, SchemaCompiler, SchemaError } from "../../shared/schema/compile-schema.ts";
+import type { SchemaProblem } from "../../shared/schema/schema-walk.ts";
+import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
+import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { makePattern } from "./patterns.ts";
 
-const validators = new WeakMap<object, Validator>();
+/** Problems of a value that are told: more than fit on a screen. */
+const mostProblems = 100;
+const compilers = new WeakMap<object, SchemaCompiler>();
+/** Undefined: what the schema leads to is not for this key to see, and the daemon alone checks it. */
+const compiled = new WeakMap<object, CompiledSchema | undefined>();
 
 /** What is wrong with a part of a value. */
 export interface ValueProblem {
@@ -11,56 +18,38 @@ export interface ValueProblem {
   readonly message: string;
 }
 
-/** Checks a value by its field's schema, as the daemon will. The page's policy lets no schema be compiled, so it is interpreted. */
-export function checkValue(value: JsonValue, schema: FieldSchema): readonly ValueProblem[] {
-  let validator = validators.get(schema);
-  if (validator === undefined) {
-    // A schema that the daemon serves is one.
-    validator = new Validator(schema as unknown as Schema, "2020-12", false);
-    validators.set(schema, validator);
+/** Checks a value by its field's schema, as the daemon will. `scope`: the schema that the field is one of. */
+export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeSchema): readonly ValueProblem[] {
+  if (!compiled.has(schema)) compiled.set(schema, compile(schema, scope ?? schema));
+  try {
+    const problems = compiled.get(schema)?.check(value, new SpareSteps(), mostProblems).problems ?? [];
+    return problems.map(problem => ({ path: pathOf(problem), message: describe(problem) }));
+  } catch (error) {
+    if (!(error instanceof OutOfStepsError)) throw error;
+    return [{ path: [], message: "Takes too long to be checked. Make it smaller." }];
   }
-  const { errors } = validator.validate(value);
-  const problems = deepest(errors).map(error => ({
-    path: pathOf(error.instanceLocation),
-    message: describe(error, valueAt(schema, error.keywordLocation), schemaOf(schema, error)),
-  }));
-  return [...problems, ...repeatedNames(value, schema)];
 }
 
-/** Of the errors along the way to what is wrong, the ones at the end say what. */
-function deepest(errors: readonly OutputUnit[]): OutputUnit[] {
-  const wrappers = new Set([
-    "properties",
-    "items",
-    "prefixItems",
-    "additionalProperties",
-    "$ref",
-    "allOf",
-    "propertyNames",
-  ]);
-  const leaves = errors.filter(({ keyword }) => !wrappers.has(keyword));
-  return leaves.length > 0 ? leaves : [...errors];
+function compile(schema: FieldSchema, root: object): CompiledSchema | undefined {
+  // What the daemon serves is JSON.
+  const known = compilers.get(root) ?? SchemaCompiler.of(root as JsonObject, makePattern);
+  compilers.set(root, known);
+  try {
+    return known.compile(schema as unknown as JsonObject);
+  } catch (error) {
+    if (error instanceof SchemaError) return undefined;
+    throw error;
+  }
 }
 
-function pathOf(pointer: string): string[] {
-  const parts = pointer.replace(/^#/, "").split("/").slice(1);
-  return parts.map(part => decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+/** Of two items of the same name the part is the later one's name. */
+function pathOf({ path, keyword, params: { i, property } }: SchemaProblem): string[] {
+  const inside = keyword === "uniqueItemProperties" ? [i, property] : [];
+  return [...path, ...inside].map(String);
 }
 
-/** What a keyword of the schema says. */
-function valueAt(schema: unknown, pointer: string): unknown {
-  let at: unknown = schema;
-  for (const part of pathOf(pointer))
-    at = Array.isArray(at) ? at[Number(part)] : isJsonObject(at) ? at[part] : undefined;
-  return at;
-}
-
-/** The schema that the keyword stands in. */
-function schemaOf(schema: unknown, { keywordLocation }: OutputUnit): unknown {
-  return valueAt(schema, keywordLocation.replace(/\/[^/]*$/, ""));
-}
-
-function describe({ keyword, error }: OutputUnit, expected: unknown, within: unknown): string {
+function describe({ keyword, message, parentSchema }: SchemaProblem): string {
+  const expected = parentSchema[keyword];
   switch (keyword) {
     case "minimum":
       return `At least ${String(expected)}.`;
@@ -75,28 +64,22 @@ function describe({ keyword, error }: OutputUnit, expected: unknown, within: unk
     case "enum":
       return `Must be one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "those there are"}.`;
     case "pattern":
-      return isJsonObject(within) && typeof within["description"] === "string"
-        ? `Is not of the right form: ${within["description"]}`
+      return typeof parentSchema["description"] === "string"
+        ? `Is not of the right form: ${parentSchema["description"]}`
         : `Must match the pattern ${String(expected)}.`;
+    case "minItems":
+    case "minProperties":
+      return expected === 1 ? "Must not be empty." : `At least ${String(expected)} entries.`;
+    case "maxItems":
+    case "maxProperties":
+      return `At most ${String(expected)} entries.`;
     case "required":
+    case "dependentRequired":
       return "Something is missing.";
     case "uniqueItems":
+    case "uniqueItemProperties":
       return "Is there twice.";
     default:
-      return error;
+      return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
   }
-}
-
-/** `uniqueItemProperties`, a keyword of ours that the library does not know. */
-function repeatedNames(value: JsonValue, schema: FieldSchema): ValueProblem[] {
-  const names = schema["uniqueItemProperties"];
-  if (!Array.isArray(names) || !Array.isArray(value)) return [];
-  const items: readonly JsonValue[] = value;
-  return names.flatMap((name: string) =>
-    items.flatMap((item, index) => {
-      if (!isJsonObject(item)) return [];
-      const first = items.findIndex(other => isJsonObject(other) && sameJson(other[name], item[name]));
-      return first < index ? [{ path: [String(index), name], message: "Is there twice." }] : [];
-    }),
-  );
 }

@@ -44,7 +44,8 @@ function checkField(scope: string, property: Node, scopes: readonly ScopeEntry[]
   const schema = findField(scopes, scope, name);
   if (schema === undefined)
     return [diagnostic(key, "warning", `There is no field "${scope}.${name}"; its value is kept and not used.`)];
-  return checkValue(valueOfNode(value), schema).map(({ path, message }) => {
+  const scopeSchema = scopes.find(entry => entry.scope === scope)?.schema;
+  return checkValue(valueOfNode(value), schema, scopeSchema).map(({ path, message }) => {
     const place =
       findNodeAtLocation(
         value,

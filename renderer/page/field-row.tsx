@@ -36,7 +36,8 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
   const id = useId();
   const value: JsonValue = pending === undefined ? (effective ?? schema.default) : (pending.value ?? schema.default);
   const modified = stored !== undefined;
-  const problems = pending === undefined ? [] : checkValue(value, schema);
+  const scopeSchema = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
+  const problems = pending === undefined ? [] : checkValue(value, schema, scopeSchema);
   const title = schema.title ?? field;
   return (
     <section

@@ -4,6 +4,7 @@ import { applyConfigEdits, configValue, countConfigFields } from "../../shared/c
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
+import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { withConflicts } from "./edits.ts";
@@ -60,7 +61,9 @@ async function loadAll(): Promise<void> {
 }
 
 async function loadScopes(): Promise<void> {
-  screenStore.setState({ scopes: await daemon().run("scope/list", {}) });
+  const scopes = await daemon().run("scope/list", {});
+  await loadPatterns(scopes);
+  screenStore.setState({ scopes });
 }
 
 async function loadRepositories(): Promise<void> {

@@ -86,6 +86,8 @@ function problemSeen(grants: Grants, repo: string, problem: HealthProblem): Heal
     // A scope's problem bears its name alone.
     return may(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : undefined;
   }
-  if (code !== 1106 || mayReadAll(grants, repo)) return problem;
+  if (mayReadAll(grants, repo)) return problem;
+  if (code === 1011 || code === 1103) return undefined;
+  if (code !== 1106) return problem;
   return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
 }

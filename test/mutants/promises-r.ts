@@ -179,7 +179,7 @@ export const mutants: readonly Mutant[] = [
     promise: "R13",
     takenOut: "the indentation that a file has",
     file: "main/files/json-text-edits.ts",
-    find: "unit: detectUnit(body, root) ?? defaultStyle.unit",
+    find: "unit: detectUnit(body, lines, root) ?? defaultStyle.unit",
     replace: "unit: defaultStyle.unit",
     test: "test/promises/r13-text-stays.test.ts",
   },

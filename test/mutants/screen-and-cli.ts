@@ -94,9 +94,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "commands",
     takenOut: "the words for a pattern",
-    file: "main/daemon/scopes.ts",
-    find: "    verbose: true,",
-    replace: "",
+    file: "shared/schema/schema-walk.ts",
+    find: "      parentSchema,\n",
+    replace: "      parentSchema: {},\n",
     test: "test/main/daemon/schema-messages.test.ts",
   },
 ];

@@ -281,8 +281,8 @@ export const mutants: readonly Mutant[] = [
     promise: "store",
     takenOut: "that the references between fields are judged with what is edited",
     file: "main/daemon/store/interpret.ts",
-    find: "    }) && scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0\n",
-    replace: "    })\n",
+    find: " &&\n    scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0",
+    replace: "",
     test: "test/main/daemon/store/decide-batch.test.ts",
   },
   {

@@ -39,9 +39,8 @@ export const mutants: readonly Mutant[] = [
     ...s17,
     takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was in service",
     file: "main/daemon/store/repository.ts",
-    find: "config => this.#interpret(config, this.#state.stored, () => undefined).health.length === 0,",
-    replace:
-      "config => interpretConfig(config, {}, { ...this.#rules, isTrusted: () => true }, () => undefined).health.length === 0,",
+    find: "isServed(config, this.#state.stored, this.#rules)",
+    replace: "isServed(config, this.#state.stored, { ...this.#rules, isTrusted: () => true })",
     name: "the last good one serves",
   },
   {
@@ -64,7 +63,7 @@ export const mutants: readonly Mutant[] = [
     ...s17,
     takenOut: "that a set of the very value that waits is a change",
     file: "main/daemon/store/decide-batch.ts",
-    find: "isNeeded(config, edit) || isAwaited(before, edit, rules)",
+    find: "isNeeded(config, edit) || isAwaited(before, edit)",
     replace: "isNeeded(config, edit)",
     name: "a set of the very value trusts it",
   },

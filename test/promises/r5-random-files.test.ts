@@ -64,8 +64,13 @@ function look(bytes: Buffer): "broken" | "other" | "read" {
     const { value, locate } = parseJsonText(text);
     const { config } = value;
     if (!isConfig(config)) return "other";
-    const { stored } = interpretConfig(config, undefined, { scopes, isTrusted: () => true }, path =>
-      locate(["config", ...path]),
+    const { stored } = interpretConfig(
+      config,
+      undefined,
+      { scopes, isTrusted: () => true },
+      {
+        locate: paths => locate(paths.map(path => ["config", ...path])),
+      },
     );
     // What serves is what the schema allows.
     for (const [scope, fields] of Object.entries(stored))

@@ -54,7 +54,12 @@ export async function checkRepository(
   // Without the file of trust the daemon has not asked yet.
   const isFree = !head.inTree || trust.isNew;
   const rules: Rules = { scopes, isTrusted: (path, value) => isFree || trust.has(id, path, value) };
-  const { health } = interpretConfig(config, undefined, rules, path => locate(values, ["config", ...path]));
+  const { health } = interpretConfig(config, undefined, rules, {
+    locate: paths =>
+      values.status.kind === "good" ? values.status.json.locate(paths.map(path => ["config", ...path])) : [],
+    // Which of them were set, only the daemon knows.
+    acknowledged: config,
+  });
   const findings = health.map(({ code, message, line, column }) => {
     const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
     // Which value serves instead, only the daemon can tell.
@@ -156,7 +161,7 @@ async function checkOtherHomes(id: string, home: JsonDocument, path: string): Pr
 }
 
 function locate(document: JsonDocument, path: readonly string[]) {
-  return document.status.kind === "good" ? document.status.json.locate(path) : undefined;
+  return document.status.kind === "good" ? document.status.json.locate([path])[0] : undefined;
 }
 
 function placeIn(

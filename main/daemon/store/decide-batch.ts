@@ -1,6 +1,8 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs, differencesAt, type StoredDifference } from "../../../shared/config-diff.ts";
-import { sameJson } from "../../../shared/json.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { areServed, interpretConfig, type Rules } from "./interpret.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
@@ -47,7 +49,7 @@ export function decideBatch(
     let changes: readonly StoredDifference[] = [];
     try {
       const { edits, answer } = waiting.request.decide(before);
-      const needed = (edits ?? []).filter(edit => isNeeded(config, edit) || isAwaited(before, edit, rules));
+      const needed = (edits ?? []).filter(edit => isNeeded(config, edit) || isAwaited(before, edit));
       if (needed.length > 0) {
         const wasWhole = before.stored === config;
         config = applyConfigEdits(config, needed);
@@ -93,11 +95,13 @@ function outcomeOf(
     const state = { ...before, health: [], stored: config };
     return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
   }
-  // Where problems stand in the new text is known once there is one.
-  // Whoever sets a value may: that is trust in it.
-  const isTrusted: Rules["isTrusted"] = (path, value) =>
-    edits.some(({ scope, field }) => scope === path.scope && field === path.field) || rules.isTrusted(path, value);
-  const { stored, health } = interpretConfig(config, before.stored, { ...rules, isTrusted }, () => undefined, true);
+  // What is set was judged when it was decided, and whoever sets a value may: that is trust in it.
+  const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
+  const isJudged = ({ scope, field }: ConfigPath, value: JsonValue) =>
+    configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
+  // Where problems stand in the new text is known once there is one. What took too long at a look does so still.
+  const judging = { isJudged, spare: new SpareSteps(0) };
+  const { stored, health } = interpretConfig(config, before.stored, rules, judging);
   const changes = diffConfigs(before.stored ?? {}, stored);
   const changed = before.stored === undefined || changes.length > 0;
   return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
@@ -107,7 +111,7 @@ function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean 
   return !sameJson(configValue(config, scope, field), value);
 }
 
-/** Whether a set asks for the very value that the file has and that waits to be trusted. */
-function isAwaited({ stored = {} }: RepositoryState, { scope, field, value }: ConfigEdit, { scopes }: Rules): boolean {
-  return scopes.isCommand(scope, field) && !sameJson(configValue(stored, scope, field), value);
+/** Whether a set asks for the very value that the file has and that is not in service. */
+function isAwaited({ stored = {} }: RepositoryState, { scope, field, value }: ConfigEdit): boolean {
+  return !sameJson(configValue(stored, scope, field), value);
 }

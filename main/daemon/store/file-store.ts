@@ -197,8 +197,16 @@ export class FileStore implements RepositoryStore {
     return repository.state;
   }
 
+  file(id: string): string | undefined {
+    return this.#repositories.get(id)?.file;
+  }
+
   source(id: string, scope: string, field: string): ValueSource | undefined {
     return this.#repositories.get(id)?.source(scope, field);
+  }
+
+  isFromFile(id: string, scope: string, field: string): boolean {
+    return this.#repositories.get(id)?.isFromFile(scope, field) ?? false;
   }
 
   revision(id: string): number {

@@ -1,10 +1,16 @@
 import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import { limits } from "../../../shared/limits.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
+import { runToEnd } from "../../../shared/run-to-end.ts";
+import { SpareSteps } from "../../../shared/schema/step-budget.ts";
+import { shortened } from "../../../shared/shortened.ts";
 import type { Scopes } from "../scopes.ts";
 
-export type Locate = (path: readonly string[]) => { readonly line: number; readonly column: number } | undefined;
+type Place = { readonly line: number; readonly column: number };
+/** Where values stand, in the order of their paths; asked once for all, as each asking walks the text. */
+export type Locate = (paths: readonly (readonly string[])[]) => readonly (Place | undefined)[];
 
 /** What values are judged by. */
 export interface Rules {
@@ -16,76 +22,221 @@ export interface Rules {
 export interface Interpretation {
   /** The stored values in service; the very object that was given if those are all of it. */
   readonly stored: Config;
-  /** Fields whose text is not in service, and why. */
+  /** Fields whose text is not in service, and why: `limits.problemsOfFile` of them, and how many more there are. */
   readonly health: readonly HealthProblem[];
+}
+
+/** Values that are judged in one go. What they may cost beyond their size, they share. */
+const judgedAtOnce = 2_000;
+
+/** How often a value that is in service, or acknowledged, may run out of steps until it is refused. */
+const mostTries = 10;
+
+/** The paths of the values that have them. A problem itself tells names as people read them. */
+const pathsOfProblems = new WeakMap<HealthProblem, readonly string[]>();
+
+/** The problems with the places where their values stand now. */
+export function placed(health: readonly HealthProblem[], locate: Locate): HealthProblem[] {
+  const paths = health.map(problem => pathsOfProblems.get(problem));
+  const known = paths.filter(path => path !== undefined);
+  const places = (known.length > 0 ? locate(known) : []).values();
+  return health.map((problem, index) => {
+    const path = paths[index];
+    if (path === undefined) return problem;
+    const { line: _, column: __, ...told } = problem;
+    const now = { ...told, ...places.next().value };
+    pathsOfProblems.set(now, path);
+    return now;
+  });
+}
+
+/** The problems with the places that those of the same values have in `known`. */
+export function placedAs(health: readonly HealthProblem[], known: readonly HealthProblem[]): HealthProblem[] {
+  const places = new Map<string, Place>();
+  for (const problem of known) {
+    const { line, column } = problem;
+    const path = pathsOfProblems.get(problem);
+    if (path !== undefined && line !== undefined && column !== undefined)
+      places.set(JSON.stringify(path), { line, column });
+  }
+  return placed(health, paths => paths.map(path => places.get(JSON.stringify(path))));
+}
+
+/** The problems of a file. Of many no more is kept than can be told. */
+class Findings {
+  /** By scope, so that what is wrong in one hides nothing of another from whom may read that one alone. */
+  readonly #refused = new Map<string, HealthProblem[]>();
+  readonly #untrusted: HealthProblem[] = [];
+  readonly #unknown: HealthProblem[] = [];
+  count = 0;
+
+  /** Adds one that there is no room for; false: there is. */
+  addUntold(): boolean {
+    if (this.#unknown.length < limits.problemsOfFile) return false;
+    this.count += 1;
+    return true;
+  }
+
+  /** `message` is asked for it if it can be told. */
+  add(code: 1011 | 1103 | 1114, message: () => string, path: readonly [scope: string, ...field: string[]]): void {
+    this.count += 1;
+    const found = this.#like(code, path[0]);
+    // What waits is told in full: it is listed, and trusted, by what is told.
+    if (code !== 1114 && found.length >= limits.problemsOfFile) return;
+    const problem: HealthProblem = { code, message: message(), field: path.map(told).join(".") };
+    pathsOfProblems.set(problem, path);
+    found.push(problem);
+  }
+
+  /** Values that something else serves for come first. */
+  health(locate: Locate): HealthProblem[] {
+    const refused = [...this.#untrusted, ...[...this.#refused.values()].flat()];
+    const unknown = this.#unknown.slice(0, Math.max(0, limits.problemsOfFile - refused.length));
+    const told = [...refused, ...unknown];
+    const health = placed(told, locate);
+    const more = this.count - told.length;
+    if (more > 0) {
+      const code = unknown.length === 0 ? 1103 : 1011;
+      health.push({ code, message: `${more} more values of this file are not used, and are not told one by one.` });
+    }
+    return health;
+  }
+
+  #like(code: 1011 | 1103 | 1114, scope: string): HealthProblem[] {
+    if (code === 1011) return this.#unknown;
+    if (code === 1114) return this.#untrusted;
+    const known = this.#refused.get(scope);
+    if (known !== undefined) return known;
+    const made: HealthProblem[] = [];
+    this.#refused.set(scope, made);
+    return made;
+  }
+}
+
+interface Judging {
+  /** Finds the values' places for the report, if it is to have them. */
+  readonly locate?: Locate;
+  /** Whether a value was found good by these very rules before; none was. */
+  isJudged?(path: ConfigPath, value: JsonValue): boolean;
+  /** What all values share that nobody was told are set. */
+  readonly spare?: SpareSteps;
+  /** What somebody was told is set: each such value has spare steps of its own. `lastGood` if it is not given. */
+  readonly acknowledged?: Config | undefined;
 }
 
 /**
  * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
  * so does one that runs as a command and is not trusted, and a reference to a key that is not there, unless the last good
  * one is broken too: then the default serves.
- * Unknown scopes and fields are told and left alone. `locate` finds a value's place for the report. `isJudged`: the
- * last good values were judged by these very rules, so what is still one of them is not judged again.
+ * Unknown scopes and fields are told and left alone.
  */
-export function interpretConfig(
+export function interpretConfig(...given: Parameters<typeof interpretingConfig>): Interpretation {
+  return runToEnd(interpretingConfig(...given));
+}
+
+/** As `interpretConfig`; yields if it takes long. The scopes have to stay as they are meanwhile, or it counts for nothing. */
+export function* interpretingConfig(
   raw: Config,
   lastGood: Config | undefined,
   rules: Rules,
-  locate: Locate,
-  isJudged = false,
-): Interpretation {
+  { locate = () => [], isJudged, spare = new SpareSteps(), acknowledged = lastGood }: Judging = {},
+): Generator<void, Interpretation> {
   const { scopes } = rules;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
-  const health: HealthProblem[] = [];
+  const findings = new Findings();
+  let judged = 0;
   for (const [scopeName, fields] of Object.entries(raw)) {
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
-      const message = `There is no scope "${scopeName}"; its values are kept and not used.`;
-      health.push({ code: 1011, message, field: scopeName, ...locate([scopeName]) });
+      if (findings.addUntold()) continue;
+      const message = () => `There is no scope "${told(scopeName)}"; its values are kept and not used.`;
+      findings.add(1011, message, [scopeName]);
       continue;
     }
     const good: { [field: string]: JsonValue } = {};
     for (const [name, value] of Object.entries(fields)) {
-      const path = joinConfigPath(scopeName, name);
       const field = scope.fields.get(name);
       if (field === undefined) {
-        const message = `There is no field "${path}"; its value is kept and not used.`;
-        health.push({ code: 1011, message, field: path, ...locate([scopeName, name]) });
+        if (findings.addUntold()) continue;
+        const message = () =>
+          `There is no field "${joinConfigPath(scopeName, told(name))}"; its value is kept and not used.`;
+        findings.add(1011, message, [scopeName, name]);
         continue;
       }
-      const isStillGood = isJudged && lastGood !== undefined && configValue(lastGood, scopeName, name) === value;
-      const previous = lastGood && configValue(lastGood, scopeName, name);
-      const refused = isStillGood ? undefined : field.validate(value);
-      // What is in service was trusted when it came there.
-      const isFree = isStillGood || !field.isCommand || (previous !== undefined && sameJson(previous, value));
-      const waits = refused === undefined && !isFree && !rules.isTrusted({ scope: scopeName, field: name }, value);
-      if (refused === undefined && !waits) {
+      judged += 1;
+      if (judged % judgedAtOnce === 0) yield;
+      const isStillGood = (one: JsonValue) => isJudged?.({ scope: scopeName, field: name }, one) === true;
+      if (isStillGood(value)) {
         good[name] = value;
         continue;
       }
-      const serves = previous !== undefined && field.validate(previous) === undefined;
-      if (serves) good[name] = previous;
-      const used = `${serves ? "its last good value" : "its default"} is used.`;
-      const place = { field: path, ...locate([scopeName, name]) };
-      if (refused === undefined) health.push({ code: 1114, message: `${path} ${untrusted}; ${used}`, ...place });
-      else health.push({ code: 1103, message: `${path} ${refused.message}; ${used}`, ...place });
+      const previous = lastGood && configValue(lastGood, scopeName, name);
+      const isInService = previous !== undefined && sameJson(previous, value);
+      const ownSpare = new SpareSteps();
+      const before = ownSpare.left + spare.left;
+      const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));
+      let problem = field.validate(value, isOwn ? ownSpare : spare);
+      // Engines for patterns keep what they found out: what was good for one that had met its like before costs less each time.
+      for (let tries = 1; isOwn && problem?.rule === "steps" && tries < mostTries; tries++) {
+        yield;
+        // With one more it is no longer what is remembered.
+        problem = field.validate(value, new SpareSteps(new SpareSteps().left + tries));
+      }
+      // What is in service was trusted when it came there.
+      const waits =
+        problem === undefined &&
+        !isInService &&
+        field.isCommand &&
+        !rules.isTrusted({ scope: scopeName, field: name }, value);
+      const isGood = problem === undefined && !waits;
+      const isPreviousGood = (one: JsonValue) => isStillGood(one) || field.validate(one, ownSpare) === undefined;
+      const serves = !isGood && previous !== undefined && !isInService && isPreviousGood(previous);
+      if (isGood) good[name] = value;
+      else if (serves) good[name] = previous;
+      if (ownSpare.left + spare.left < before) yield;
+      if (isGood) continue;
+      const used = serves ? "its last good value" : "its default";
+      const message = () =>
+        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; ${used} is used.`;
+      findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name]);
     }
     stored[scopeName] = good;
   }
-  settleReferences(stored, lastGood, scopes, locate, health);
-  return { stored: health.length === 0 ? raw : stored, health };
+  if (judged >= judgedAtOnce) yield;
+  settleReferences(stored, lastGood, scopes, findings);
+  if (judged >= judgedAtOnce) yield;
+  return { stored: findings.count === 0 ? raw : stored, health: findings.health(locate) };
+}
+
+/** Whether all of a configuration is in service, or can be. The rules are still those that the values in service were judged by. */
+export function isServed(config: Config, inService: Config | undefined, { scopes, isTrusted }: Rules): boolean {
+  const spare = new SpareSteps();
+  return (
+    Object.entries(config).every(([name, fields]) => {
+      const scope = scopes.get(name);
+      return (
+        scope !== undefined &&
+        Object.keys(fields).every(field => {
+          const known = scope.fields.get(field);
+          const value = fields[field] ?? null;
+          const now = inService && configValue(inService, name, field);
+          if (known !== undefined && now !== undefined && sameJson(now, value)) return true;
+          if (known === undefined || known.validate(value, spare) !== undefined) return false;
+          return !known.isCommand || isTrusted({ scope: name, field }, value);
+        })
+      );
+    }) && scopes.brokenReferences((scope, field) => configValue(config, scope, field)).length === 0
+  );
 }
 
 const untrusted =
   "runs as a command and came with the work tree's file, so it waits until a person trusts it: type repoconf trust in that folder, or use the screen";
 
-/** Whether these edits of a configuration that was in service as a whole leave it so. */
+/** Whether these edits, each good for its field, leave a configuration in service as a whole if it was so before. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
   return (
-    edits.every(({ scope, field, value }) => {
-      const known = scopes.field(scope, field);
-      return known !== undefined && (value === undefined || known.validate(value) === undefined);
-    }) && scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0
+    edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined) &&
+    scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0
   );
 }
 
@@ -93,8 +244,7 @@ function settleReferences(
   stored: { [scope: string]: { [field: string]: JsonValue } },
   lastGood: Config | undefined,
   scopes: Scopes,
-  locate: Locate,
-  health: HealthProblem[],
+  findings: Findings,
 ): void {
   const storedAt = (scope: string, field: string) => configValue(stored, scope, field);
   for (const { scope, field, target, value } of scopes.brokenReferences(storedAt)) {
@@ -105,13 +255,16 @@ function settleReferences(
     const previous = lastGood && configValue(lastGood, scope, field);
     if (previous !== undefined && previous !== value) {
       fields[field] = previous;
-      const stillBroken = scopes
-        .brokenReferences(storedAt)
-        .some(other => other.scope === scope && other.field === field);
-      if (stillBroken) delete fields[field];
+      if (scopes.isBrokenReference(scope, field, storedAt)) delete fields[field];
     }
     const used = Object.hasOwn(fields, field) ? "its last good value" : "its default";
-    const message = `${path} names "${value}", which is no key of ${joinConfigPath(scope, target)}; ${used} is used.`;
-    health.push({ code: 1103, message, field: path, ...locate([scope, field]) });
+    const message = () =>
+      `${path} names "${told(value)}", which is no key of ${joinConfigPath(scope, target)}; ${used} is used.`;
+    findings.add(1103, message, [scope, field]);
   }
+}
+
+/** No name of a scope or a field is longer. */
+function told(name: string): string {
+  return shortened(name, limits.toldName);
 }

@@ -29,19 +29,35 @@ export function mergeStaleEdit(
   if (recent.some(({ before, after }) => before.textHash === edit.textHash || after.textHash === edit.textHash))
     return undefined;
   const isAsIn = (config: Config, path: ConfigPath) => sameJson(valueIn(config, path), valueIn(edit.config, path));
-  /** The fields of the sets since the moment looked at. */
+  /** The fields of the sets since the moment looked at, and those of them that the edit has otherwise than they were then, or are now. */
   const touched = new Map<string, ConfigPath>();
-  let unknown: readonly ConfigPath[] | undefined;
+  const [otherThen, otherNow] = [new Set<string>(), new Set<string>()];
+  const compare = (config: Config, key: string, path: ConfigPath) => {
+    if (isAsIn(config, path)) otherThen.delete(key);
+    else otherThen.add(key);
+  };
+  /** So many of the fields, from the first on, are the sets' that the edit did not know of. */
+  let unknown = 0;
+  let later: RecentWrite | undefined;
   for (const write of recent.toReversed()) {
-    for (const path of write.paths) touched.set(joinConfigPath(path.scope, path.field), path);
-    const paths = [...touched.values()];
-    if (!paths.every(path => isAsIn(write.before.config, path))) continue;
-    if (!paths.every(path => isAsIn(current, path))) unknown = paths;
+    const { config } = write.before;
+    // What lies between two writes that follow each other is the fields of the first alone.
+    if (later !== undefined && later.before.config !== write.after.config)
+      for (const [key, path] of touched) compare(config, key, path);
+    for (const path of write.paths) {
+      const key = joinConfigPath(path.scope, path.field);
+      if (!touched.has(key) && !isAsIn(current, path)) otherNow.add(key);
+      touched.set(key, path);
+      compare(config, key, path);
+    }
+    later = write;
+    if (otherThen.size === 0 && otherNow.size > 0) unknown = touched.size;
   }
-  if (unknown === undefined) return undefined;
+  if (unknown === 0) return undefined;
+  const paths = [...touched.values()].slice(0, unknown);
   return applyConfigEdits(
     edit.config,
-    unknown.map(path => ({ ...path, value: valueIn(current, path) })),
+    paths.map(path => ({ ...path, value: valueIn(current, path) })),
   );
 }
 

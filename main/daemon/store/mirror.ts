@@ -2,7 +2,7 @@ import pLimit from "p-limit";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { diffConfigs } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
-import { sameJson } from "../../../shared/json.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Clock } from "../../clock.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
@@ -13,6 +13,7 @@ import { type CommitLog, formatPosition, type LogNumber, type Position } from ".
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { StartingPoint } from "./recovery.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
+import { UntoldEdits } from "./untold-edits.ts";
 
 /** A commit of this repository, as its mirrors take it. */
 export interface MirroredCommit {
@@ -57,7 +58,7 @@ export class Mirror {
   #tail: MirroredCommit[] = [];
   #appended = 0;
   /** What the file is to say, does not, and no revision stands for: nothing in service changed by it. */
-  #untold: readonly ConfigEdit[] = [];
+  #untold = new UntoldEdits();
   readonly #historyInTurn = pLimit(1);
   /** What comes first when the history goes on. */
   #firstText: TextRecord | undefined;
@@ -119,7 +120,7 @@ export class Mirror {
     this.#wanted = point.wanted;
     this.#tail = [...point.tail];
     this.#appended = 0;
-    this.#untold = point.untold;
+    this.#untold = new UntoldEdits(point.untold);
     this.#through = head?.position;
     // Where nothing is told of the file's text yet, it is that of before the tail.
     const [of, text] = [head?.revision ?? 0, this.textHash()];
@@ -143,7 +144,7 @@ export class Mirror {
     this.#wanted = wanted;
     for (const { record, edits } of commits) {
       this.#editedBytes += mostBytes(edits);
-      this.#untold = untoldAfter(this.#untold, edits, record?.changes ?? []);
+      this.#untold.commit(edits, record?.changes ?? []);
     }
   }
 
@@ -224,7 +225,8 @@ export class Mirror {
 
   /** Whether the history lacks something about the text that the file has now. */
   get #hasTextToTell(): boolean {
-    if (this.#untold.length > 0 && !sameJson(this.#untold, this.journal.head?.text?.untold ?? [])) return true;
+    const untold = this.#untold.list;
+    if (untold.length > 0 && !sameJson(untold, this.journal.head?.text?.untold ?? [])) return true;
     return this.#isTextUntold && this.files.content.kind === "good" && !this.isFileBehind;
   }
 
@@ -251,7 +253,8 @@ export class Mirror {
     // From here on with no wait in between: what is committed later is not in this text.
     const wanted = this.#wanted;
     const moment = this.#moment();
-    if (sameConfig(wanted, this.#said)) {
+    const differences = diffConfigs(this.#said, wanted);
+    if (differences.length === 0) {
       this.#said = wanted;
       this.#dropToldEdits();
     }
@@ -273,7 +276,7 @@ export class Mirror {
     if (this.#wanted === wanted) this.#editedBytes = 0;
     this.#wroteAt = this.#clock.monotonic();
     this.#dropOldWrites();
-    const paths = diffConfigs(before.config, wanted).map(({ scope, field }) => ({ scope, field }));
+    const paths = differences.map(({ scope, field }) => ({ scope, field }));
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
   }
 
@@ -357,7 +360,7 @@ export class Mirror {
   }
 
   #moment(): Moment {
-    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, untold: this.#untold };
+    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, untold: this.#untold.list };
   }
 
   get #newestRevision(): number {
@@ -367,7 +370,7 @@ export class Mirror {
 
   /** What the file says by now need not be told, nor what it is not to say any more. */
   #dropToldEdits(): void {
-    this.#untold = this.#untold.filter(
+    this.#untold.keep(
       ({ scope, field, value }) =>
         !sameJson(configValue(this.#said, scope, field), value) &&
         sameJson(configValue(this.#wanted, scope, field), value),
@@ -381,26 +384,22 @@ export class Mirror {
   }
 }
 
-/** What no revision stands for after a commit with these edits, and these changes in what is served. */
-export function untoldAfter(
-  untold: readonly ConfigEdit[],
-  edits: readonly ConfigEdit[],
-  changes: readonly ConfigPath[],
-): readonly ConfigEdit[] {
-  if (untold.length === 0 && edits.length === 0) return untold;
-  const pathOf = ({ scope, field }: ConfigPath) => joinConfigPath(scope, field);
-  const changed = new Set(changes.map(pathOf));
-  const touched = new Set([...changed, ...edits.map(pathOf)]);
-  return [...untold.filter(edit => !touched.has(pathOf(edit))), ...edits.filter(edit => !changed.has(pathOf(edit)))];
-}
-
 /** Of fields in a file's text, however deep they are indented there. */
 function mostBytes(edits: readonly ConfigEdit[]): number {
-  const bytesOf = ({ field, value }: ConfigEdit) => {
-    const text = value === undefined ? "" : JSON.stringify(value, null, 10);
-    return 3 * (field.length + text.length) + 200;
-  };
-  return edits.reduce((sum, edit) => sum + bytesOf(edit), 0);
+  return edits.reduce((sum, { field, value }) => sum + 3 * (field.length + mostCharacters(value, 1)) + 200, 0);
+}
+
+/** With ten blanks a level. Counted and not written: of what is nested deeply nearly all is blanks. */
+function mostCharacters(value: JsonValue | undefined, depth: number): number {
+  if (value === undefined) return 0;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value).length;
+  const line = 10 * depth + 3;
+  let count = line;
+  if (isJsonObject(value))
+    for (const name of Object.keys(value))
+      count += line + JSON.stringify(name).length + mostCharacters(value[name], depth + 1);
+  else for (const item of value) count += line + mostCharacters(item, depth + 1);
+  return count;
 }
 
 export function sameConfig(one: Config, other: Config): boolean {

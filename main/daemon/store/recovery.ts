@@ -1,9 +1,10 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
+import { runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
 import { servedOf } from "./document-commits.ts";
-import { interpretConfig, type Locate } from "./interpret.ts";
+import { interpretingConfig } from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, type TextRecord } from "./journal/record.ts";
 import { JournalDamageError } from "./journal/segment.ts";
@@ -15,7 +16,8 @@ import {
   numberIn,
   type Position,
 } from "./log/commit-log.ts";
-import { type Mirror, type MirroredCommit, sameConfig, untoldAfter } from "./mirror.ts";
+import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
+import { UntoldEdits } from "./untold-edits.ts";
 
 /** Where a repository begins after a start. */
 export interface StartingPoint {
@@ -52,7 +54,6 @@ export interface RecoveryOptions {
   /** It was added just now: what an earlier repository of this id left in the journal is no concern of its file. */
   readonly isNew: boolean;
   readonly scopes: Scopes;
-  readonly locate: Locate;
 }
 
 /**
@@ -77,7 +78,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   }
   const { tail, lineage } = replayed;
   const { head } = journal;
-  const written = replayed.written ?? recordedInFile(mirror, options) ?? (await journal.replay());
+  const written = replayed.written ?? (await recordedInFile(mirror, options.scopes)) ?? (await journal.replay());
   const records = tail.flatMap(({ record }) => record ?? []);
   const recorded = applyChanges(
     written,
@@ -170,8 +171,8 @@ interface Replayed {
 /** Contiguous, by lineage: an entry counts if it follows what is there, and is passed over if it is there. */
 async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
-  let untold = head?.text?.untold ?? [];
-  let untoldSince: readonly ConfigEdit[] = [];
+  const untold = new UntoldEdits(head?.text?.untold);
+  const untoldSince = new UntoldEdits();
   const told = numberIn(logId, head?.text?.through);
   const tail: MirroredCommit[] = [];
   let written: Config | undefined;
@@ -194,23 +195,23 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       const record = { ...recordOf(entry, document, recorded), position: formatPosition(logId, number) };
       const { edits } = document;
       tail.push({ number, record, edits });
-      untold = untoldAfter(untold, edits, record.changes);
-      untoldSince = untoldAfter(untoldSince, edits, record.changes);
+      untold.commit(edits, record.changes);
+      untoldSince.commit(edits, record.changes);
       recorded = applyChanges(recorded, record.changes);
       newest = document.revision;
     } else if (document.revision === newest && document.served?.length === 0) {
       // The file said something that could not be served.
       const { edits } = document;
       tail.push({ number, record: undefined, edits });
-      untold = untoldAfter(untold, edits, []);
-      untoldSince = untoldAfter(untoldSince, edits, []);
+      untold.commit(edits, []);
+      untoldSince.commit(edits, []);
     } else if (gapTo === undefined) {
       // The history has it, but not what it left to be told.
-      untold = untoldAfter(untold, document.edits, servedOf(document));
-      untoldSince = untoldAfter(untoldSince, document.edits, servedOf(document));
+      untold.commit(document.edits, servedOf(document));
+      untoldSince.commit(document.edits, servedOf(document));
     }
   }
-  return { tail, written, newest, lineage: lineage ?? "", untold, untoldSince, gapTo };
+  return { tail, written, newest, lineage: lineage ?? "", untold: untold.list, untoldSince: untoldSince.list, gapTo };
 }
 
 function recordOf({ documents: _, ...commit }: Commit, document: DocumentCommit, recorded: Config): ChangeRecord {
@@ -248,7 +249,7 @@ async function changesSince(
 }
 
 /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
-function recordedInFile(mirror: Mirror, { scopes, locate }: RecoveryOptions): Config | undefined {
+async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | undefined> {
   const { files, journal } = mirror;
   const { content } = files;
   const text = journal.head?.text;
@@ -256,6 +257,8 @@ function recordedInFile(mirror: Mirror, { scopes, locate }: RecoveryOptions): Co
   if (content.kind === "broken" || !tellsAll) return undefined;
   // What was written as a whole was in service as a whole.
   const rules = { scopes, isTrusted: () => true };
-  const { stored, health } = interpretConfig(content.config, undefined, rules, locate);
+  const { stored, health } = await runInParts(
+    interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),
+  );
   return health.length === 0 ? stored : undefined;
 }

@@ -180,9 +180,16 @@ export class RepositoryFiles {
   }
 }
 
+/** Known to be configurations: nothing of them ever changes, and it is asked again at each step of a change. */
+const configs = new WeakSet<object>();
+
 /** Whether it is scopes with fields, whatever the fields say. */
 export function isConfig(value: unknown): value is Config {
-  return isJsonObject(value) && Object.values(value).every(isJsonObject);
+  if (!isJsonObject(value)) return false;
+  if (configs.has(value)) return true;
+  if (!Object.values(value).every(isJsonObject)) return false;
+  configs.add(value);
+  return true;
 }
 
 /** Undefined if there is no file, or nothing can be told of it. */
@@ -210,7 +217,7 @@ function fileProblem(document: JsonDocument): HealthProblem {
 }
 
 function shapeProblem(document: JsonDocument, path: string, rule = "must be an object"): HealthProblem {
-  const place = document.status.kind === "good" ? document.status.json.locate(path.split(".")) : undefined;
+  const place = document.status.kind === "good" ? document.status.json.locate([path.split(".")])[0] : undefined;
   return { code: 1106, message: `${basename(document.path)}: "${path}" ${rule}`, ...place };
 }
 

@@ -17,10 +17,19 @@ import type { HealthProblem } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { formatJsonText } from "../../files/json-text.ts";
+import { nextTurn, runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { documentCommit, editsOf } from "./document-commits.ts";
-import { type Interpretation, interpretConfig, type Locate, type Rules } from "./interpret.ts";
+import {
+  type Interpretation,
+  interpretingConfig,
+  isServed,
+  type Locate,
+  placed,
+  placedAs,
+  type Rules,
+} from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord } from "./journal/record.ts";
 import { type Commit, type CommitLog, type Committed, formatPosition, type LogNumber } from "./log/commit-log.ts";
@@ -101,6 +110,8 @@ export const retryPause = 1_000;
 const replacedTime = 1_000;
 /** Milliseconds after the last write in which an edit by hand may still be one of something older. */
 const restTime = 10_000;
+/** From so many characters on a file's text is worked on in parts. */
+const largeText = 64 * 1024;
 /** Why a file does not have what was committed for now: a look comes first. */
 const beingChanged = "the file is being changed by another program";
 
@@ -228,9 +239,21 @@ export class Repository {
     if (!this.loaded) throw this.#removed ? this.#notWritable() : this.#unrecorded;
   }
 
+  /** The file with the values. */
+  get file(): string {
+    return this.files.values.path;
+  }
+
   /** Where a field's value stands in the file. */
   source(scope: string, field: string): ValueSource {
-    return { file: this.files.values.path, ...this.#locate([scope, field]) };
+    return { file: this.file, ...this.#locate([[scope, field]])[0] };
+  }
+
+  /** Whether the value in service is what the file says, also of a field that stands in neither. */
+  isFromFile(scope: string, field: string): boolean {
+    const { stored, broken } = this.#state;
+    const served = configValue(stored ?? {}, scope, field);
+    return broken === undefined && sameJson(served, configValue(this.mirror.wanted, scope, field));
   }
 
   /** Reads the files inside the queue; an edit found there becomes a change. */
@@ -308,13 +331,15 @@ export class Repository {
         return causeOf(this.#unrecorded);
       }
       try {
+        await this.#turn();
         const isBehind = this.mirror.isFileBehind;
         await this.mirror.write(
-          config => this.#interpret(config, this.#state.stored, () => undefined).health.length === 0,
+          config => !this.#isJudgedByOldRules && isServed(config, this.#state.stored, this.#rules),
           onReplaced,
         );
         if (isBehind) this.#endReplacedLater();
         this.#stamps = this.files.stamps;
+        await this.#turn();
         this.#tellMirrorProblem(undefined);
         if (isBehind) this.#findPlaces();
         if (!this.mirror.isBehind) this.#options.onLevel(this);
@@ -630,7 +655,6 @@ export class Repository {
         lost: this.#options.lost,
         isNew: this.#options.addedBy !== undefined,
         scopes: this.#options.scopes,
-        locate: this.#locate,
       });
       this.#recorded = point.recorded;
       const begins = this.#options.addedBy !== undefined || point.newest === 0;
@@ -688,13 +712,14 @@ export class Repository {
     }
     // Another branch may take it out of service, and bring it back.
     if (before.stored !== undefined) this.#trustCommands(before.stored);
-    const { stored, health } = this.#interpret(wanted, before.stored, this.#locate);
-    const changes = diffConfigs(this.#known(this.#recorded), stored);
+    const { stored, health, changes } = await this.#interpret(wanted, before.stored);
+    await this.#turn();
     const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
     const isSame =
       health.length === 0 && before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
     const edits = editsOf(diffConfigs(this.mirror.wanted, wanted));
+    await this.#turn();
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
         this.#recorded = applyChanges(this.#recorded, changes);
@@ -727,6 +752,29 @@ export class Repository {
       if (isRecorded || !first) return;
     } else if (this.journal.head !== undefined) this.#unrecorded = undefined;
     take();
+  }
+
+  /** What the values mean by the scopes as they are when it ends, and how that differs from what the log has. */
+  async #interpret(
+    wanted: Config,
+    lastGood: Config | undefined,
+  ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
+    for (;;) {
+      this.#judgedBy = this.#options.scopes.defaults;
+      const judging = { locate: this.#locate, acknowledged: this.#known(this.#recorded) };
+      const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.#rules, judging));
+      if (this.#isJudgedByOldRules) continue;
+      return { ...interpretation, changes: diffConfigs(this.#known(this.#recorded), interpretation.stored) };
+    }
+  }
+
+  /** A turn of the event loop for others, if what is done here takes its time. */
+  async #turn(): Promise<void> {
+    if (this.#isLarge) await nextTurn();
+  }
+
+  get #isLarge(): boolean {
+    return (this.files.values.text?.length ?? 0) > largeText;
   }
 
   /** Commits what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
@@ -813,7 +861,9 @@ export class Repository {
         for (const { settle } of batch) settle({ error: refusal });
         return;
       }
+      // At once: by the rules that the state was judged by.
       prepared = this.#decide(batch);
+      await this.#turn();
     } while ((await this.#isStale(prepared, end)) || (await this.#isForeign(prepared, end)));
     if (!this.#fits(prepared)) {
       // Which of them is too much shows only one by one.
@@ -867,7 +917,8 @@ export class Repository {
         this.#recorded = isAll ? one.after.stored : applyChanges(this.#recorded, one.changes);
       }
       this.mirror.commit(committed, config);
-      if (made.length > 0) this.#become(last, this.#healthOf(last));
+      // The text is as it was; where it is written anew the places are looked for.
+      if (made.length > 0) this.#become(last, placedAs(last.health, before.health));
       for (const { record, after } of committed)
         if (record !== undefined) this.#options.publish({ kind: "changed", state: after, change: record, isPart });
       this.#publishDifferences(before, this.#state, false);
@@ -923,16 +974,6 @@ export class Repository {
     };
   }
 
-  /** The health of a state, with the places of its problems in the text as it is now. */
-  #healthOf(state: RepositoryState): readonly HealthProblem[] {
-    if (state.health.length === 0 || this.files.content.kind === "broken") return state.health;
-    return this.#interpret(this.mirror.wanted, state.stored, this.#locate).health;
-  }
-
-  #interpret(config: Config, lastGood: Config | undefined, locate: Locate): Interpretation {
-    return interpretConfig(config, lastGood, this.#rules, locate);
-  }
-
   get #rules(): Rules {
     const { scopes, trust } = this.#options;
     return { scopes, isTrusted: (path, value) => !this.#isOfWorkTree || trust.has(this.id, path, value) };
@@ -953,8 +994,8 @@ export class Repository {
   #findPlaces(): void {
     const before = this.#state;
     if (before.broken !== undefined || before.health.length === 0) return;
-    const told = before.health.filter(({ code }) => code === 1104);
-    this.#become(before, [...this.#healthOf(before), ...told]);
+    const others = before.health.filter(problem => problem !== this.#mirrorProblem);
+    this.#become(before, placed(others, this.#locate));
     this.#publishDifferences(before, this.#state, false);
   }
 
@@ -988,9 +1029,9 @@ export class Repository {
     return new RepoconfError(1106, message, { repo: this.id });
   }
 
-  readonly #locate = (path: readonly string[]) => {
+  readonly #locate: Locate = paths => {
     const { status } = this.files.values;
-    return status.kind === "good" ? status.json.locate(["config", ...path]) : undefined;
+    return status.kind === "good" ? status.json.locate(paths.map(path => ["config", ...path])) : [];
   };
 }
 

@@ -23,8 +23,12 @@ export interface RepositoryStore {
   read(id: string): Promise<RepositoryState | undefined>;
   /** Every repository in short, true to what is stored: waits for what is being looked at. */
   summaries(): Promise<readonly RepositorySummary[]>;
-  /** Where the repository's values stand, and one of them in it, if it is there. Undefined: no such repository. */
+  /** The file with the repository's values. Undefined: no such repository. */
+  file(id: string): string | undefined;
+  /** Where one of the repository's values stands, if it is there, or the file alone. Undefined: no such repository. */
   source(id: string, scope: string, field: string): ValueSource | undefined;
+  /** Whether the value in service is what the repository's file says, and not the last good one. */
+  isFromFile(id: string, scope: string, field: string): boolean;
   /** The newest revision, as far as known now; 0 if there is no such repository. */
   revision(id: string): number;
   /** The oldest revision whose successors are all kept; 0 if there is no such repository. */

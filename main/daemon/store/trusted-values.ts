@@ -16,9 +16,17 @@ interface TrustData {
 /** So many values of one field are remembered; older ones are asked for again. */
 const mostValues = 1_000;
 
+/** A large value is asked about at each look at its file. No value ever changes. */
+const hashes = new WeakMap<object, string>();
+
 /** What `trust/list` calls a value by. */
 export function hashOfValue(value: JsonValue): string {
-  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+  const isPart = typeof value === "object" && value !== null;
+  const known = isPart ? hashes.get(value) : undefined;
+  if (known !== undefined) return known;
+  const hash = createHash("sha256").update(canonicalJson(value)).digest("hex");
+  if (isPart) hashes.set(value, hash);
+  return hash;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestClient, until } from "../../helpers/daemon.ts";
 
 const reader = [{ repos: "*" as const, fields: ["svc.timeout"], right: "read" as const }];
 const writer = [{ repos: "*" as const, fields: ["svc.timeout"], right: "write" as const }];
@@ -25,6 +25,16 @@ test("what is wrong with a file as a whole names nothing in it to a key that may
   expect(JSON.stringify(said)).toContain("file is broken");
   // The owner is told what to mend.
   expect(JSON.stringify(await t.owner.call("repo/list"))).toContain(secret);
+});
+
+test("nor does how many values of a file are not told one by one", async () => {
+  await using t = await startTestDaemon();
+  const repo = await t.addRepository();
+  const unknown = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`f${index}`, 1]));
+  await t.writeRepository(repo, JSON.stringify({ config: { svc: unknown } }));
+  const more = async (client: TestClient) => JSON.stringify(await client.call("repo/list")).includes("more values");
+  await until(() => more(t.owner), "the owner to be told how many more there are");
+  expect(await more(await t.connectWith(writer))).toBe(false);
 });
 
 test("nor does the list of a repository whose good values nobody knows", async () => {

@@ -30,15 +30,17 @@ test.each([
     `has a member called "", and that name must not be empty`,
   ],
 ])("a refusal says what is wanted: %s", (_, field, value, message) => {
-  const schema = { type: "object", $defs: { tag: described }, properties: { field: { ...field, default: 0 } } };
-  const { fields } = compileScope("test", schema, true);
+  const { enum: [first] = [], const: only } = field as { enum?: readonly unknown[]; const?: unknown };
+  const properties = { field: { ...field, default: first ?? only ?? 0 } };
+  const schema = { type: "object", $defs: { tag: described }, properties };
+  const { fields } = compileScope("test", schema);
   expect(fields.get("field")?.validate(value)?.message).toEqual(
     typeof message === "string" ? message : expect.stringMatching(message),
   );
 });
 
 test("no field of svc quotes a pattern", () => {
-  const { fields } = compileScope("svc", svcSchema, true);
+  const { fields } = compileScope("svc", svcSchema);
   expect(fields.get("default_port")?.validate("99999")?.message).toContain("1 to 65535");
   expect(fields.get("envvars")?.validate([{ name: "1a", value: "" }])?.message).toContain("Letters, digits and _");
 });
@@ -49,4 +51,15 @@ test("arguments of an operation are told the same way", async () => {
   const { errors } = await t.owner.call("key/create", { name: "tool", grants });
   expect(errors[0]?.message).toContain("a field such as svc.timeout");
   expect(errors[0]?.message).not.toContain("^");
+});
+
+test("a place with names that nobody reads is told in short, and in full to programs", () => {
+  const scope = compileScope("a", {
+    type: "object",
+    properties: { a: { additionalProperties: { type: "object" }, default: {} } },
+  });
+  const name = "n".repeat(1_000_000);
+  const problem = scope.fields.get("a")?.validate({ [name]: 1 });
+  expect(problem?.path).toBe(`/${name}`);
+  expect(problem?.message).toBe(`at /${"n".repeat(80)}… must be an object, and a number was given`);
 });

@@ -216,6 +216,7 @@ describe("a scope's file that cannot be used", async () => {
       withField({ $ref: svcSchema.$schema, default: {} }),
     ],
     ["a $ref to nothing", "broken", withField({ $ref: "#/$defs/none", default: "" })],
+    ["a file of more than 4,000,000 bytes", "broken", withField({ default: "", description: "d".repeat(4_000_000) })],
     ["a field called __proto__", "broken", '{ "type": "object", "properties": { "__proto__": { "default": 1 } } }'],
     ["a field's name with a space", "broken", withField({ type: "string", default: "" }, "a b")],
     ["a name that is no scope's", "9broken", withField({ type: "string", default: "" })],

@@ -125,7 +125,7 @@ describe("locate finds", () => {
     ["no member that objects inherit", ["constructor"], undefined],
   ];
   test.each(cases)("%s", (_title, path, place) => {
-    expect(parseJsonText(text).locate(path)).toStrictEqual(place);
+    expect(parseJsonText(text).locate([path])).toStrictEqual([place]);
   });
 });
 

@@ -17,7 +17,7 @@ function waiting(edits: readonly ConfigEdit[]): WaitingChange {
 const rulesOf = (scopes: Scopes) => ({ scopes, isTrusted: () => true });
 
 function stateOf(config: Config, scopes: Scopes): RepositoryState {
-  const { stored, health } = interpretConfig(config, undefined, rulesOf(scopes), () => undefined);
+  const { stored, health } = interpretConfig(config, undefined, rulesOf(scopes));
   return { id: "shop", name: "shop", inTree: false, revision: 1, position: undefined, stored, health };
 }
 

@@ -1,0 +1,107 @@
+import { createContext, Script } from "node:vm";
+import { cannotUse, linearPattern } from "../../shared/schema/linear-pattern.ts";
+import type { TextPattern } from "../../shared/schema/schema-walk.ts";
+import { OutOfStepsError, SpareSteps, StepBudget } from "../../shared/schema/step-budget.ts";
+import { type Random, translatePattern } from "../../shared/schema/translate-pattern.ts";
+
+/** Texts that are made for each pattern, and the longest of them. */
+const [textCount, longestText] = [200, 24];
+/** Parts that are made for one text, before it is cut. */
+const sampleSteps = 1_000;
+/** Steps for ours, on all texts of a pattern. */
+const comparedSteps = 300_000;
+/** Milliseconds for the engine that is there, on all texts of a pattern: it may take for ever, and is ended then. */
+const nativeTime = 20;
+
+/** What patterns are often mistaken about: ends of lines, blanks, digits and letters of other scripts, halves of characters. */
+const odd = [
+  "",
+  "\n",
+  "a\n",
+  "\r\n",
+  "\u2028",
+  "\u00a0",
+  "\ufeff",
+  "\u0085",
+  "\u0661",
+  "\u00df",
+  "\u017f",
+  "\u212a",
+  "\ud800",
+  "\u{1f600}",
+  "_",
+  "\0",
+];
+
+/**
+ * As `linearPattern`, once it has said the same as the engine that is there about some texts that are made for the pattern. Throws
+ * SchemaError where they differ: then editors and other tools would take what is refused here, or the other way round.
+ */
+export function comparedPattern(source: string): TextPattern {
+  const pattern = linearPattern(source);
+  const texts = textsFor(source);
+  const different = firstDifference(pattern, nativeAnswers(source, texts), texts);
+  if (different === undefined) return pattern;
+  throw cannotUse(source, `engines differ in what it means, as for the text ${JSON.stringify(different)}`);
+}
+
+/** As far as the steps lead. */
+function firstDifference(
+  pattern: TextPattern,
+  native: readonly boolean[],
+  texts: readonly string[],
+): string | undefined {
+  const budget = new StepBudget(1, new SpareSteps(comparedSteps));
+  try {
+    return texts.slice(0, native.length).find((text, index) => pattern.test(text, budget) !== native[index]);
+  } catch (error) {
+    if (error instanceof OutOfStepsError) return undefined;
+    throw error;
+  }
+}
+
+/** Texts that the pattern matches or nearly does, and odd ones. Always the same for a pattern. */
+export function textsFor(source: string): readonly string[] {
+  const random = randomNumbers(source.length + 1);
+  const { sample } = translatePattern(source);
+  const texts = [...odd];
+  while (texts.length < textCount) {
+    const text = sample(random, { steps: sampleSteps }).slice(0, longestText);
+    const at = Math.floor(random() * (text.length + 1));
+    const other = odd[Math.floor(random() * odd.length)] ?? "";
+    texts.push(text, text.slice(0, at) + other + text.slice(at + 1), text.slice(0, at) + text.slice(at + 1));
+  }
+  return texts;
+}
+
+const context = createContext({});
+const run = new Script("for (const text of texts) answers.push(pattern.test(text));");
+
+/** Of as many texts, from the first on, as it had the time for. */
+function nativeAnswers(source: string, texts: readonly string[]): readonly boolean[] {
+  const answers: boolean[] = [];
+  Object.assign(context, { pattern: new RegExp(source, "u"), texts, answers });
+  try {
+    run.runInContext(context, { timeout: nativeTime });
+  } catch (error) {
+    // An error of the context's own realm.
+    const wasEnded = isObject(error) && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+    if (!wasEnded) throw error;
+  }
+  return answers;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** Marsaglia's xorshift. */
+function randomNumbers(seed: number): Random {
+  let state = seed;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}

@@ -1,0 +1,99 @@
+import type { JsonObject } from "../../shared/json.ts";
+import { type CompiledSchema, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
+import { nativePattern } from "../../shared/schema/native-pattern.ts";
+
+const text = { type: "string" };
+const flag = { type: "boolean" };
+const number = { type: "number" };
+const count = { type: "integer", minimum: 0 };
+const names = { type: "array", items: text, uniqueItems: true };
+const inner = { $ref: "#/$defs/inner" };
+const list = { type: "array", minItems: 1, items: inner };
+const map = { type: "object", additionalProperties: inner };
+const typeName = { enum: ["array", "boolean", "integer", "null", "number", "object", "string"] };
+
+/** What each rule of JSON Schema (2020-12, the vocabularies' meta-schemas) and each of ours takes. Others count for nothing. */
+const rules: JsonObject = {
+  $schema: text,
+  $id: text,
+  $ref: text,
+  $anchor: text,
+  $dynamicRef: text,
+  $dynamicAnchor: text,
+  $comment: text,
+  $defs: map,
+  definitions: map,
+  title: text,
+  description: text,
+  deprecated: flag,
+  readOnly: flag,
+  writeOnly: flag,
+  examples: { type: "array" },
+  format: text,
+  contentEncoding: text,
+  contentMediaType: text,
+  contentSchema: inner,
+  // biome-ignore lint/suspicious/noThenProperty: a rule of JSON Schema is called so.
+  type: { if: { type: "array" }, then: { minItems: 1, uniqueItems: true, items: typeName }, else: typeName },
+  enum: { type: "array" },
+  multipleOf: { type: "number", exclusiveMinimum: 0 },
+  maximum: number,
+  exclusiveMaximum: number,
+  minimum: number,
+  exclusiveMinimum: number,
+  maxLength: count,
+  minLength: count,
+  pattern: text,
+  maxItems: count,
+  minItems: count,
+  uniqueItems: flag,
+  uniqueItemProperties: names,
+  maxContains: count,
+  minContains: count,
+  maxProperties: count,
+  minProperties: count,
+  required: names,
+  dependentRequired: { type: "object", additionalProperties: names },
+  allOf: list,
+  anyOf: list,
+  oneOf: list,
+  not: inner,
+  if: inner,
+  // biome-ignore lint/suspicious/noThenProperty: a rule of JSON Schema is called so.
+  then: inner,
+  else: inner,
+  dependentSchemas: map,
+  prefixItems: list,
+  items: inner,
+  contains: inner,
+  properties: map,
+  patternProperties: map,
+  additionalProperties: inner,
+  propertyNames: inner,
+  unevaluatedItems: inner,
+  unevaluatedProperties: inner,
+  "x-keyOf": text,
+  "x-masked": flag,
+  "x-unit": text,
+  "x-labels": { type: "array", items: text },
+  "x-path": flag,
+};
+
+/** In a field's schema the rules about a whole field would count for nothing, and x-command is not to get lost so. */
+const notField: JsonObject = { "x-command": false, "x-keyOf": false };
+const dialects = ["", "#"].map(end => `https://json-schema.org/draft/2020-12/schema${end}`);
+const schemas: JsonObject = {
+  $defs: {
+    inner: { type: ["object", "boolean"], properties: { ...rules, ...notField } },
+    field: { type: "object", properties: { ...rules, "x-command": flag } },
+    // The fields are looked at one by one.
+    scope: { type: "object", properties: { ...rules, ...notField, $schema: { enum: dialects }, properties: true } },
+  },
+};
+const compiler = SchemaCompiler.of(schemas, nativePattern);
+
+/** The schemas of what a scope's schema says beside its fields, and of a field's. */
+export const metaSchemas = {
+  scope: compiler.compile({ $ref: "#/$defs/scope" }),
+  field: compiler.compile({ $ref: "#/$defs/field" }),
+} satisfies Record<string, CompiledSchema>;

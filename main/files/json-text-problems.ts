@@ -1,0 +1,142 @@
+/** Finds what is wrong with a JSON text that cannot be used. */
+
+import { createScanner, type ParseErrorCode, printParseErrorCode, visit } from "jsonc-parser";
+import { shortened } from "../../shared/shortened.ts";
+
+/** Levels of objects and arrays in a text, the root being the first. */
+export const deepestNesting = 64;
+const endsTooEarly = "this text ends too early";
+
+/** What is wrong, and at which offset of the text. */
+export interface Problem {
+  readonly offset: number;
+  readonly message: string;
+}
+
+/** The first thing that is wrong with a text in which something is. Yields between its walks through the text. */
+export function* firstProblem(body: string): Generator<void, Problem> {
+  yield;
+  const nesting = findNestingProblem(body);
+  yield;
+  const syntax = findSyntaxProblem(body.slice(0, nesting?.offset));
+  yield;
+  const nul = body.indexOf("\0");
+  const problems = [nul < 0 ? undefined : { offset: nul, message: "a NUL character stands here" }, nesting, syntax];
+  const [first] = problems.filter(problem => problem !== undefined).sort((left, right) => left.offset - right.offset);
+  return first ?? findMemberProblem(body) ?? { offset: body.length, message: endsTooEarly };
+}
+
+/** Names and numbers that JSON itself does not mind. The text is well formed. */
+function findMemberProblem(body: string): Problem | undefined {
+  const names: Set<string>[] = [];
+  const found = { problem: undefined as Problem | undefined };
+  const tell = (offset: number, message: string) => {
+    found.problem = { offset, message };
+    throw new FoundError();
+  };
+  untilFound(() =>
+    visit(body, {
+      onObjectBegin: () => void names.push(new Set()),
+      onObjectEnd: () => void names.pop(),
+      onObjectProperty: (name, offset) => {
+        if (name === "__proto__") tell(offset, "no member may be called __proto__");
+        if (names.at(-1)?.has(name))
+          tell(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} stands here a second time`);
+        names.at(-1)?.add(name);
+      },
+      onLiteralValue: (value, offset) => {
+        if (typeof value === "number" && !Number.isFinite(value)) tell(offset, "this number is too large");
+      },
+    }),
+  );
+  return found.problem;
+}
+
+/** Characters of a name that are told. */
+const mostOfName = 80;
+
+/** Ends a walk. */
+class FoundError extends Error {}
+
+function untilFound(walk: () => void): void {
+  try {
+    walk();
+  } catch (error) {
+    if (!(error instanceof FoundError)) throw error;
+  }
+}
+
+/**
+ * The first bracket that nests too deeply or closes what is not open. The parser of jsonc-parser recurses, and goes on
+ * after errors, so it only ever gets the text before that bracket: as deep as `deepestNesting` at most.
+ */
+function findNestingProblem(body: string): Problem | undefined {
+  const scanner = createScanner(body, true);
+  const closers: string[] = [];
+  for (;;) {
+    scanner.scan();
+    const offset = scanner.getTokenOffset();
+    // The first character tells tokens apart: none but a bracket starts with a bracket.
+    const character = body[offset];
+    if (character === undefined) return undefined;
+    if (character === "{" || character === "[") {
+      if (closers.length === deepestNesting) {
+        return { offset, message: `values are nested more than ${deepestNesting} levels deep` };
+      }
+      closers.push(character === "{" ? "}" : "]");
+    } else if (character === "}" || character === "]") {
+      const closer = closers.pop();
+      if (closer === undefined) return { offset, message: `nothing is open that this ${character} could close` };
+      if (closer !== character) return { offset, message: `a ${closer} is missing before this ${character}` };
+    }
+  }
+}
+
+/** Only the first: a text of 4 MB can have 8 million. */
+function findSyntaxProblem(body: string): Problem | undefined {
+  const found = { problem: undefined as Problem | undefined };
+  untilFound(() =>
+    visit(body, {
+      onError: (code, offset) => {
+        found.problem = syntaxProblem(body, code, offset);
+        throw new FoundError();
+      },
+    }),
+  );
+  return found.problem;
+}
+
+const syntaxMessages: Readonly<Record<string, string>> = {
+  InvalidSymbol: "this is neither a value nor a name in double quotes",
+  PropertyNameExpected: "the name of a member is missing, in double quotes",
+  ValueExpected: "a value is missing",
+  ColonExpected: "a colon is missing",
+  CommaExpected: "a comma is missing",
+  EndOfFileExpected: "only comments may follow the end of the outermost value",
+  UnexpectedEndOfComment: "this comment has no end",
+  UnexpectedEndOfString: "this string has no closing quote on its line",
+  UnexpectedEndOfNumber: "this number is incomplete",
+  InvalidUnicode: "in this string, \\u is not followed by four hexadecimal digits",
+  InvalidEscapeCharacter: "in this string, a backslash is followed by a character that it cannot escape",
+  InvalidCharacter: "this control character must be written as an escape, such as \\t",
+};
+
+function syntaxProblem(body: string, code: ParseErrorCode, start: number): Problem {
+  const name = printParseErrorCode(code);
+  const offset = name === "InvalidCharacter" ? findControlCharacter(body, start) : start;
+  const isTrailingComma =
+    (name === "PropertyNameExpected" && body[start] === "}") || (name === "ValueExpected" && body[start] === "]");
+  if (start === body.length) return { offset, message: body.trim() === "" ? "this text is empty" : endsTooEarly };
+  if (isTrailingComma) return { offset, message: `no comma may stand before this ${body[start]}` };
+  if (/^(<{7}|={7}|>{7}|\|{7})/.test(body.slice(start, start + 7))) {
+    return { offset, message: "a merge conflict is not resolved here" };
+  }
+  return { offset, message: syntaxMessages[name] ?? "this is not JSON" };
+}
+
+/** The scanner reports the start of the string in which the character stands. */
+function findControlCharacter(body: string, start: number): number {
+  let offset = start;
+  while (offset < body.length && body.charCodeAt(offset) >= 0x20) offset += 1;
+  return offset;
+}

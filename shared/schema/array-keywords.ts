@@ -1,0 +1,159 @@
+import { canonicalJson, isJsonObject, type JsonValue } from "../json.ts";
+import { type KeywordContext, type KeywordMaker, makeCount, numberOf } from "./keyword.ts";
+import type { SchemaCheck, SchemaWalk } from "./schema-walk.ts";
+import { partsOf } from "./step-budget.ts";
+
+/** The rules for arrays. */
+export const arrayKeywords: readonly (readonly [string, KeywordMaker])[] = [
+  ["maxItems", makeCount("items", (count, limit) => count <= limit)],
+  ["minItems", makeCount("items", (count, limit) => count >= limit)],
+  ["uniqueItems", makeUniqueItems],
+  ["uniqueItemProperties", makeUniqueProperties],
+  ["prefixItems", makePrefixItems],
+  ["items", makeItems],
+  ["contains", makeContains],
+  ["unevaluatedItems", makeUnevaluatedItems],
+];
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function makeUniqueItems(operand: JsonValue, { schema }: KeywordContext): SchemaCheck | undefined {
+  if (operand !== true) return undefined;
+  return (value, walk) => {
+    if (!isArray(value)) return true;
+    const [found] = repeated(value, walk, item => item);
+    return found === undefined || walk.fail(schema, "uniqueItems", found, "must NOT have duplicate items");
+  };
+}
+
+/** Ours, as ajv-keywords has it: no two objects in the array have the same value there; two that both lack it have the same. */
+function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
+  if (!isArray(operand) || !operand.every(name => typeof name === "string"))
+    return refuse("its uniqueItemProperties is no array of names");
+  return (value, walk) => {
+    if (!isArray(value)) return true;
+    let good = true;
+    for (const property of operand) {
+      const valueIn = (item: JsonValue) =>
+        isJsonObject(item) ? (Object.hasOwn(item, property) ? item[property] : null) : undefined;
+      for (const { i } of repeated(
+        value,
+        walk,
+        valueIn,
+        item => isJsonObject(item) && !Object.hasOwn(item, property),
+      )) {
+        good = walk.fail(schema, "uniqueItemProperties", { i, property }, "must NOT have items of the same name");
+        if (walk.endsAtFirst) return false;
+      }
+    }
+    return good;
+  };
+}
+
+/** In the place of a value that is not there. */
+const absent = Symbol("absent");
+
+/** The items that say the same as an earlier one, found by a table of texts: to compare each with each takes for ever. */
+function* repeated(
+  items: readonly JsonValue[],
+  walk: SchemaWalk,
+  valueIn: (item: JsonValue) => JsonValue | undefined,
+  lacks: (item: JsonValue) => boolean = () => false,
+): Generator<{ readonly i: number; readonly j: number }> {
+  /** Of plain values, and by their texts of others; an item without a value there has one of its own. */
+  const [plain, texts] = [new Map<unknown, number>(), new Map<string, number>()];
+  const firstOf = <Key>(firsts: Map<Key, number>, key: Key, i: number) => {
+    const j = firsts.get(key);
+    if (j === undefined) firsts.set(key, i);
+    return j;
+  };
+  for (let i = 0; i < items.length; i++) {
+    const item = items[i] ?? null;
+    const value = valueIn(item);
+    if (value === undefined) continue;
+    walk.budget.take(1 + partsOf(value));
+    const isPlain = typeof value !== "object" || value === null;
+    const j = isPlain ? firstOf(plain, lacks(item) ? absent : value, i) : firstOf(texts, canonicalJson(value), i);
+    if (j !== undefined) yield { i, j };
+  }
+}
+
+function makePrefixItems(operand: JsonValue, { refuse, compile }: KeywordContext): SchemaCheck {
+  if (!isArray(operand)) return refuse("its prefixItems is no array of schemas");
+  const schemas = operand.map(inner => compile(inner));
+  return (value, walk, seen) => {
+    if (!isArray(value)) return true;
+    let good = true;
+    for (const [index, schema] of schemas.entries()) {
+      const item = value[index];
+      if (item === undefined) break;
+      seen?.items.add(index);
+      if (walk.visitPart(index, schema, item)) continue;
+      good = false;
+      if (walk.endsAtFirst) break;
+    }
+    return good;
+  };
+}
+
+function makeItems(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck {
+  const inner = compile(operand);
+  const { prefixItems } = schema;
+  const first = prefixItems !== undefined && isArray(prefixItems) ? prefixItems.length : 0;
+  return (value, walk, seen) => {
+    if (!isArray(value)) return true;
+    walk.budget.take(value.length);
+    if (operand === false && value.length > first)
+      return walk.fail(schema, "items", { limit: first }, `must NOT have more than ${first} items`);
+    let good = true;
+    for (let index = first; index < value.length; index++) {
+      seen?.items.add(index);
+      if (walk.visitPart(index, inner, value[index] ?? null)) continue;
+      good = false;
+      if (walk.endsAtFirst) break;
+    }
+    return good;
+  };
+}
+
+function makeContains(operand: JsonValue, context: KeywordContext): SchemaCheck {
+  const { schema } = context;
+  const inner = context.compile(operand);
+  const limitOf = (keyword: string, other: number) =>
+    Object.hasOwn(schema, keyword) ? numberOf(schema[keyword] ?? null, context, keyword) : other;
+  const [least, most] = [limitOf("minContains", 1), limitOf("maxContains", Number.POSITIVE_INFINITY)];
+  return (value, walk, seen) => {
+    if (!isArray(value)) return true;
+    let count = 0;
+    for (const [index, item] of value.entries()) {
+      if (!walk.isSo(() => walk.visitPart(index, inner, item))) continue;
+      seen?.items.add(index);
+      count += 1;
+    }
+    if (count >= least && count <= most) return true;
+    const wanted =
+      most === Number.POSITIVE_INFINITY ? `at least ${least}` : `at least ${least} and no more than ${most}`;
+    return walk.fail(schema, "contains", { minContains: least }, `must contain ${wanted} valid item(s)`);
+  };
+}
+
+function makeUnevaluatedItems(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck {
+  const inner = compile(operand);
+  return (value, walk, seen) => {
+    if (!isArray(value)) return true;
+    walk.budget.take(value.length);
+    let good = true;
+    for (const [index, item] of value.entries()) {
+      if (seen?.items.has(index)) continue;
+      seen?.items.add(index);
+      if (operand === false)
+        return walk.fail(schema, "unevaluatedItems", {}, "must NOT have items that no other rule is about");
+      if (walk.visitPart(index, inner, item)) continue;
+      good = false;
+      if (walk.endsAtFirst) break;
+    }
+    return good;
+  };
+}

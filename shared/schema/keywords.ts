@@ -1,0 +1,221 @@
+/** The rules of a JSON Schema for values of any type, texts and numbers, and all others by name. */
+import { canonicalJson, isJsonObject, type JsonValue } from "../json.ts";
+import { arrayKeywords } from "./array-keywords.ts";
+import { type KeywordContext, type KeywordMaker, numberOf } from "./keyword.ts";
+import { objectKeywords } from "./object-keywords.ts";
+import { type CheckedSchema, type SchemaCheck, Seen } from "./schema-walk.ts";
+import { charactersOfPart, partsOf } from "./step-budget.ts";
+
+/** In the order in which the rules of a schema are checked; what looks at all that others have looked at comes last. */
+export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, KeywordMaker>([
+  ["type", makeType],
+  ["maximum", makeBound((value, limit) => value <= limit, "<=")],
+  ["minimum", makeBound((value, limit) => value >= limit, ">=")],
+  ["exclusiveMaximum", makeBound((value, limit) => value < limit, "<")],
+  ["exclusiveMinimum", makeBound((value, limit) => value > limit, ">")],
+  ["multipleOf", makeMultipleOf],
+  ["maxLength", makeLength((length, limit) => length <= limit)],
+  ["minLength", makeLength((length, limit) => length >= limit)],
+  ["pattern", makePattern],
+  ["$ref", makeReference],
+  ["$dynamicRef", makeReference],
+  ["const", makeConst],
+  ["enum", makeEnum],
+  ["not", makeNot],
+  ["anyOf", makeAnyOf],
+  ["oneOf", makeOneOf],
+  ["allOf", makeAllOf],
+  ["if", makeIf],
+  ...arrayKeywords,
+  ...objectKeywords,
+]);
+
+const types: Readonly<Record<string, (value: JsonValue) => boolean>> = {
+  null: value => value === null,
+  boolean: value => typeof value === "boolean",
+  string: value => typeof value === "string",
+  number: value => typeof value === "number",
+  integer: value => Number.isInteger(value),
+  array: value => Array.isArray(value),
+  object: isJsonObject,
+};
+
+function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
+  const names: readonly JsonValue[] = [...new Set<JsonValue>(Array.isArray(operand) ? operand : [operand])];
+  const tests = names.map(name => {
+    const test = typeof name === "string" && Object.hasOwn(types, name) ? types[name] : undefined;
+    return test ?? refuse(`${JSON.stringify(name)} is no type`);
+  });
+  return (value, walk) =>
+    tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand }, `must be ${names.join(",")}`);
+}
+
+/** The schemas that a rule names. Throws SchemaError. */
+function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string): readonly CheckedSchema[] {
+  if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is no array of schemas`);
+  return operand.map(inner => context.compile(inner));
+}
+
+function makeBound(keeps: (value: number, limit: number) => boolean, sign: string): KeywordMaker {
+  return (operand, context, keyword) => {
+    const limit = numberOf(operand, context, keyword);
+    return (value, walk) =>
+      typeof value !== "number" ||
+      keeps(value, limit) ||
+      walk.fail(context.schema, keyword, { comparison: sign, limit }, `must be ${sign} ${limit}`);
+  };
+}
+
+function makeMultipleOf(operand: JsonValue, context: KeywordContext): SchemaCheck {
+  const step = numberOf(operand, context, "multipleOf");
+  if (step <= 0) context.refuse("its multipleOf is not above 0");
+  return (value, walk) =>
+    typeof value !== "number" ||
+    isMultiple(value, step) ||
+    walk.fail(context.schema, "multipleOf", { multipleOf: step }, `must be multiple of ${step}`);
+}
+
+/** 0.3 is three times 0.1 for whoever wrote it, though no such number is exact. */
+function isMultiple(value: number, step: number): boolean {
+  if (Number.isInteger(step)) return value % step === 0;
+  const times = value / step;
+  // As the smallest steps do for the largest numbers, of which all are multiples of them.
+  if (!Number.isFinite(times)) return true;
+  return Math.abs(times - Math.round(times)) <= Number.EPSILON * Math.abs(times);
+}
+
+/** The length of a text counts characters, not the halves of those that take two. */
+function makeLength(keeps: (length: number, limit: number) => boolean): KeywordMaker {
+  return (operand, context, keyword) => {
+    const limit = numberOf(operand, context, keyword);
+    return (value, walk) => {
+      if (typeof value !== "string") return true;
+      walk.budget.take(Math.floor(value.length / charactersOfPart));
+      return (
+        keeps(charactersIn(value), limit) || walk.fail(context.schema, keyword, { limit }, `breaks the rule ${keyword}`)
+      );
+    };
+  };
+}
+
+function charactersIn(text: string): number {
+  let count = text.length;
+  for (let at = 0; at + 1 < text.length; at++) {
+    const isPair = (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
+    if (!isPair) continue;
+    count -= 1;
+    at += 1;
+  }
+  return count;
+}
+
+function makePattern(operand: JsonValue, { schema, pattern, refuse }: KeywordContext): SchemaCheck {
+  if (typeof operand !== "string") return refuse("its pattern is no text");
+  const made = pattern(operand);
+  return (value, walk) =>
+    typeof value !== "string" ||
+    made.test(value, walk.budget) ||
+    walk.fail(schema, "pattern", { pattern: operand }, `must match pattern "${operand}"`);
+}
+
+function makeReference(operand: JsonValue, { resolve, refuse }: KeywordContext, keyword: string): SchemaCheck {
+  if (typeof operand !== "string") return refuse(`its ${keyword} is no text`);
+  const target = resolve(operand);
+  return (value, walk, seen) => walk.visit(target, value, seen);
+}
+
+function makeConst(operand: JsonValue, { schema }: KeywordContext): SchemaCheck {
+  const wanted = canonicalJson(operand);
+  const parts = partsOf(operand);
+  return (value, walk) => {
+    const mayBe = typeof value === typeof operand && partsOf(value) <= parts;
+    walk.budget.take(partsOf(value));
+    return (
+      (mayBe && canonicalJson(value) === wanted) ||
+      walk.fail(schema, "const", { allowedValue: operand }, "must be equal to constant")
+    );
+  };
+}
+
+function makeEnum(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
+  if (!Array.isArray(operand)) return refuse("its enum is no array");
+  const allowed = new Set(operand.map(canonicalJson));
+  return (value, walk) => {
+    walk.budget.take(partsOf(value));
+    return (
+      allowed.has(canonicalJson(value)) ||
+      walk.fail(schema, "enum", { allowedValues: operand }, "must be equal to one of the allowed values")
+    );
+  };
+}
+
+function makeNot(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck {
+  const inner = compile(operand);
+  return (value, walk) =>
+    !walk.isSo(() => walk.visit(inner, value)) || walk.fail(schema, "not", {}, "must NOT be valid");
+}
+
+function makeAllOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
+  const branches = schemasOf(operand, context, keyword);
+  return (value, walk, seen) => {
+    walk.budget.take(branches.length);
+    let good = true;
+    for (const branch of branches) {
+      if (walk.visit(branch, value, seen)) continue;
+      good = false;
+      if (walk.endsAtFirst) break;
+    }
+    return good;
+  };
+}
+
+function makeAnyOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
+  const branches = schemasOf(operand, context, keyword);
+  return (value, walk, seen) =>
+    walk.choose(() => {
+      let good = false;
+      for (const branch of branches) {
+        walk.budget.take(1);
+        const own = seen && new Seen();
+        if (!walk.visit(branch, value, own)) continue;
+        good = true;
+        if (seen === undefined) break;
+        if (own !== undefined) seen.add(own, walk.budget);
+      }
+      return good || walk.fail(context.schema, "anyOf", {}, "must match a schema in anyOf");
+    });
+}
+
+function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string): SchemaCheck {
+  const branches = schemasOf(operand, context, keyword);
+  return (value, walk, seen) => {
+    let matching = 0;
+    walk.choose(() => {
+      for (const branch of branches) {
+        walk.budget.take(1);
+        const own = seen && new Seen();
+        if (!walk.visit(branch, value, own)) continue;
+        matching += 1;
+        if (matching > 1) break;
+        if (own !== undefined) seen?.add(own, walk.budget);
+      }
+      // Of several that match, those that do not are no problem.
+      return matching > 0;
+    });
+    return matching === 1 || walk.fail(context.schema, "oneOf", {}, "must match exactly one schema in oneOf");
+  };
+}
+
+function makeIf(operand: JsonValue, { schema, compile }: KeywordContext): SchemaCheck | undefined {
+  const condition = compile(operand);
+  const branch = (keyword: "then" | "else") => (Object.hasOwn(schema, keyword) ? compile(schema[keyword]) : undefined);
+  const [then, otherwise] = [branch("then"), branch("else")];
+  return (value, walk, seen) => {
+    const own = seen && new Seen();
+    const holds = walk.isSo(() => walk.visit(condition, value, own));
+    if (holds && own !== undefined) seen?.add(own, walk.budget);
+    const next = holds ? then : otherwise;
+    if (next === undefined || walk.visit(next, value, seen)) return true;
+    return walk.fail(schema, "if", {}, `must match "${holds ? "then" : "else"}" schema`);
+  };
+}

@@ -1,0 +1,75 @@
+import type { JsonObject, JsonValue } from "../json.ts";
+import { subschemas } from "./subschemas.ts";
+
+/** Schemas that are read, or made ready, in one go: some milliseconds of work. */
+export const schemasAtOnce = 1_000;
+
+/** The schemas of a file, and where the references in them lead: within the file, and there within the part that an `$id` begins. */
+export class SchemaResources {
+  readonly #root: JsonObject;
+  readonly #schemas = new Set<JsonObject>();
+  /** The part that an object is in, where that is not the whole file. */
+  readonly #parts = new Map<object, JsonObject>();
+  readonly #anchors = new Map<object, Map<string, JsonObject>>();
+
+  private constructor(root: JsonObject) {
+    this.#root = root;
+    this.#anchors.set(root, new Map());
+  }
+
+  /** Reads the file whose whole is `root`; yields now and then. */
+  static *reading(root: JsonObject): Generator<void, SchemaResources> {
+    const resources = new SchemaResources(root);
+    const found: [schema: JsonObject, part: JsonObject][] = [[root, root]];
+    for (let next = found.pop(); next !== undefined; next = found.pop()) {
+      const [schema, part] = next;
+      if (resources.#schemas.has(schema)) continue;
+      const own = resources.#add(schema, part);
+      for (const inner of subschemas(schema)) found.push([inner, own]);
+      if (resources.#schemas.size % schemasAtOnce === 0) yield;
+    }
+    return resources;
+  }
+
+  /** Every schema, each as an object. */
+  get schemas(): ReadonlySet<JsonObject> {
+    return this.#schemas;
+  }
+
+  /** The schema that a reference which stands in `schema` leads to; undefined if that is none, or outside. */
+  resolve(schema: JsonObject, reference: string): JsonObject | boolean | undefined {
+    const part = this.#parts.get(schema) ?? this.#root;
+    if (reference === "#") return part;
+    if (!reference.startsWith("#/")) return this.#anchors.get(part)?.get(reference.slice(1));
+    let target: JsonValue | undefined = part;
+    for (const token of reference.slice(2).split("/")) {
+      const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
+      if (typeof target !== "object" || target === null || !Object.hasOwn(target, name)) return undefined;
+      target = (target as JsonObject)[name];
+    }
+    if (typeof target === "boolean") return target;
+    const found = target as JsonObject;
+    return this.#schemas.has(found) ? found : undefined;
+  }
+
+  /** Returns the part that it is in. */
+  #add(schema: JsonObject, part: JsonObject): JsonObject {
+    this.#schemas.add(schema);
+    const isPart = schema !== this.#root && typeof schema["$id"] === "string" && !schema["$id"].startsWith("#");
+    const own = isPart ? schema : part;
+    if (isPart) this.#anchors.set(own, new Map());
+    if (own !== this.#root) this.#parts.set(schema, own);
+    const anchors = this.#anchors.get(own);
+    for (const name of [schema["$anchor"], schema["$dynamicAnchor"]])
+      if (typeof name === "string" && anchors?.has(name) === false) anchors.set(name, schema);
+    return own;
+  }
+}
+
+function decoded(token: string): string {
+  try {
+    return decodeURIComponent(token);
+  } catch {
+    return token;
+  }
+}

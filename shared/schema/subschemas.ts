@@ -1,0 +1,36 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+
+/** Rules whose operand is a schema. */
+const oneSchema = new Set([
+  "additionalProperties",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "items",
+  "not",
+  "propertyNames",
+  "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+const manySchemas = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const namedSchemas = new Set([
+  "$defs",
+  "definitions",
+  "dependencies",
+  "dependentSchemas",
+  "patternProperties",
+  "properties",
+]);
+
+/** The schemas right in a schema, each as an object. What stands in `default`, `enum` and the like is none. */
+export function* subschemas(schema: JsonObject): Generator<JsonObject> {
+  for (const [keyword, operand] of Object.entries(schema)) {
+    let inner: readonly JsonValue[] = [];
+    if (oneSchema.has(keyword)) inner = [operand];
+    else if (manySchemas.has(keyword) && Array.isArray(operand)) inner = operand;
+    else if (namedSchemas.has(keyword) && isJsonObject(operand)) inner = Object.values(operand);
+    for (const value of inner) if (isJsonObject(value)) yield value;
+  }
+}

@@ -1,0 +1,128 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { describe, expect, test } from "vitest";
+import { compileScope, ScopeSchemaError } from "../../../main/daemon/scopes.ts";
+import { svcSchema } from "../../../shared/scopes/svc.ts";
+
+const withField = (field: object, more: object = {}) => ({ type: "object", properties: { a: field }, ...more });
+const ajv = new Ajv2020({ strict: false });
+const messageOf = (schema: unknown): string => {
+  try {
+    compileScope("broken", schema);
+    return "it was taken";
+  } catch (error) {
+    if (!(error instanceof ScopeSchemaError)) throw error;
+    return error.message;
+  }
+};
+
+describe("a scope's schema has to be one:", () => {
+  const wrong: readonly (readonly [rule: string, operand: unknown])[] = [
+    ["title", {}],
+    ["description", ["x"]],
+    ["uniqueItems", "true"],
+    ["type", []],
+    ["type", ["string", "string"]],
+    ["minLength", -1],
+    ["maxItems", 1.5],
+    ["multipleOf", 0],
+    ["required", [1]],
+    ["required", "a"],
+    ["enum", "a"],
+    ["allOf", []],
+    ["items", []],
+    ["additionalProperties", "no"],
+    ["properties", []],
+    ["patternProperties", { a: 1 }],
+    ["dependentRequired", { a: "b" }],
+    ["not", 1],
+    ["deprecated", "yes"],
+    ["examples", {}],
+    ["format", 1],
+  ];
+  test.each(wrong)("%s may not be %j, as a field's rule and as one in it", (rule, operand) => {
+    const message = messageOf(withField({ default: null, [rule]: operand }));
+    expect(message).toContain('the field "a"');
+    expect(message).toContain(rule);
+    const inner = { default: null, if: { items: { [rule]: operand } } };
+    expect(messageOf(withField(inner))).toContain(rule);
+    expect(messageOf(withField({ default: null }, { $defs: { inner } }))).toContain(rule);
+    if (rule === "properties") return;
+    expect(messageOf(withField({ default: null }, { [rule]: operand }))).toContain(rule);
+    // The reference: the meta-schema as it was published.
+    expect(ajv.validateSchema(withField(inner))).toBe(false);
+  });
+
+  test.each([
+    ["x-masked", "yes"],
+    ["x-unit", 1],
+    ["x-labels", "a"],
+    ["x-path", 1],
+    ["uniqueItemProperties", "name"],
+  ])("%s may not be %j", (rule, operand) => {
+    expect(messageOf(withField({ default: null, [rule]: operand }))).toContain(rule);
+  });
+
+  test.each(["x-command", "x-keyOf"])("%s anywhere but in the field's own schema is refused", rule => {
+    const operand = rule === "x-command" ? true : "a";
+    const told = /^(the field "a": )?x-\w+ at \S+ counts for nothing: it belongs right into the field's own schema$/;
+    expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(told);
+    const referring = withField(
+      { $ref: "#/$defs/command", default: "" },
+      { $defs: { command: { type: "string", [rule]: operand } } },
+    );
+    expect(messageOf(referring)).toMatch(told);
+    expect(messageOf(withField({ default: "" }, { [rule]: operand }))).toMatch(told);
+    // The name of a member is no rule.
+    const member = { type: "object", properties: { [rule]: { type: "string" } }, default: {} };
+    expect(messageOf(withField(member))).toBe("it was taken");
+  });
+
+  test("another dialect is refused, as its rules mean other things", () => {
+    const dialect = "https://json-schema.org/draft/2020-12/schema";
+    for (const good of [dialect, `${dialect}#`])
+      expect(messageOf(withField({ default: null }, { $schema: good }))).toBe("it was taken");
+    const older = messageOf(withField({ default: null }, { $schema: "http://json-schema.org/draft-07/schema#" }));
+    expect(older).toContain("$schema");
+    expect(older).toContain(dialect);
+  });
+
+  test("a field that runs as a command is no part of another one", () => {
+    const command = { type: "string", default: "", "x-command": true };
+    const properties = { a: command, b: { $ref: "#/properties/a", default: "" } };
+    expect(messageOf({ type: "object", properties })).toBe(
+      'the field "b": x-command counts for nothing where another schema leads to it: put what they share into $defs',
+    );
+  });
+
+  test("patterns that only old dependencies lead to are known before they are made", () => {
+    const dependencies = Object.fromEntries(
+      Array.from({ length: 1_001 }, (_, index) => [`m${index}`, { properties: { a: { pattern: `^${index}$` } } }]),
+    );
+    expect(messageOf(withField({ default: null, dependencies }))).toContain("more than 1000 patterns");
+  });
+
+  test("what is told of a schema is short, however long its own words are", () => {
+    const description = "x".repeat(100_000);
+    const long = withField({ type: "string", default: "a", pattern: "^b$", description });
+    expect(messageOf(long).length).toBeLessThan(600);
+    const { fields } = compileScope("long", withField({ type: "string", default: "b", pattern: "^b$", description }));
+    expect(fields.get("a")?.validate("a")?.message.length).toBeLessThan(600);
+  });
+
+  test("what stands in default, const, enum and examples is no schema", () => {
+    const like = { pattern: "(", $ref: "https://example.com/a.json", type: "none", $anchor: "here" };
+    const field = {
+      type: "object",
+      default: like,
+      examples: [like],
+      anyOf: [{ const: like }, { enum: [like] }],
+      properties: { pattern: { $ref: "#here" } },
+    };
+    const $defs = { here: { $anchor: "here", type: "string" } };
+    expect(messageOf(withField(field, { $defs }))).toBe("it was taken");
+  });
+
+  test("the built-in schema is one", () => {
+    expect(messageOf(svcSchema)).toBe("it was taken");
+  });
+});

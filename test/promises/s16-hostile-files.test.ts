@@ -1,0 +1,314 @@
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { comparedPattern } from "../../main/daemon/compared-pattern.ts";
+import { compileScope, Scopes } from "../../main/daemon/scopes.ts";
+import { interpretConfig, type Locate } from "../../main/daemon/store/interpret.ts";
+import { isConfig } from "../../main/daemon/store/repository-files.ts";
+import { JsonTextError, parseJsonText } from "../../main/files/json-text.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import { SpareSteps } from "../../shared/schema/step-budget.ts";
+import { connectClient, startTestDaemon, type TestClient, until } from "../helpers/daemon.ts";
+import { hostileFiles, hostileSchemas, hostileScopes, hostileValues } from "../helpers/hostile-files.ts";
+import { amount, reportPromise, torture } from "../helpers/promise.ts";
+import { type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const bytes = amount(100_000, 1_000_000);
+/** As it is left, too. */
+const otherText = `{ "name": "other", "config": { "svc": {} } }`;
+/** Milliseconds for which the loop may stand still. */
+const bar = 100;
+const told = 100;
+
+function allScopes(): Scopes {
+  const scopes = new Scopes();
+  for (const [name, schema] of Object.entries(hostileScopes)) scopes.set(compileScope(name, schema, comparedPattern));
+  return scopes;
+}
+
+describe("S16: a hostile file or schema cannot freeze it:", () => {
+  const scopes = allScopes();
+
+  test.each(hostileFiles(bytes))(
+    "$title: told with 100 problems at most, whose places are looked for once",
+    ({ text }) => {
+      let looks = 0;
+      let health: readonly unknown[] = [];
+      try {
+        const { value, locate } = parseJsonText(text);
+        const { config } = value;
+        if (!isConfig(config)) throw new Error("the test's file has no values");
+        const lookOnce: Locate = paths => {
+          looks += 1;
+          expect(paths.length).toBeLessThanOrEqual(told);
+          return locate(paths.map(path => ["config", ...path]));
+        };
+        ({ health } = interpretConfig(config, undefined, { scopes, isTrusted: () => true }, { locate: lookOnce }));
+      } catch (error) {
+        if (!(error instanceof JsonTextError)) throw error;
+      }
+      expect(health.length).toBeLessThanOrEqual(told + 1);
+      expect(looks).toBe(health.length === 0 ? 0 : 1);
+    },
+  );
+
+  test.each(hostileValues(bytes))(
+    "$title: its check ends after a bounded number of steps",
+    ({ scope, value, isEnded }) => {
+      const spare = new SpareSteps();
+      const before = spare.left;
+      const problem = scopes.field(scope, "field")?.validate(value, spare);
+      expect(problem?.rule === "steps").toBe(isEnded);
+      expect(spare.left).toBeGreaterThanOrEqual(0);
+      expect(spare.left).toBeLessThanOrEqual(before);
+    },
+  );
+
+  test("the values of one file share what their checks may cost", () => {
+    const spare = new SpareSteps();
+    const every = hostileValues(bytes).find(({ scope }) => scope === "every");
+    const field = scopes.field("every", "field");
+    expect(field?.validate(every?.value ?? 1, spare)?.rule).toBe("steps");
+    expect(spare.left).toBe(0);
+    // What a value's size explains is always there.
+    expect(field?.validate(2, spare)).toBeUndefined();
+  });
+
+  test("what is new in a file shares what checks may cost, and what was set has its own", () => {
+    const config = { costly: { a: numbers, b: numbers } };
+    const costly = new Scopes();
+    costly.set(compileScope("costly", costlySchema, comparedPattern));
+    const rules = { scopes: costly, isTrusted: () => true };
+    const { stored, health } = interpretConfig(config, undefined, rules);
+    expect(stored).toEqual({ costly: { a: numbers } });
+    expect(health).toMatchObject([
+      { code: 1103, field: "costly.b", message: expect.stringContaining("too many steps") },
+    ]);
+    expect(interpretConfig(config, config, rules).health).toEqual([]);
+    expect(interpretConfig(config, undefined, rules, { acknowledged: config }).health).toEqual([]);
+  });
+
+  test("what was set is served after a restart, beside refused values, and once its scope is back, however much all checks cost", async () => {
+    await using t = await startCostly();
+    for (const field of ["a", "b"]) await t.set(field);
+    await t.restart();
+    expect(await t.served()).toMatchObject({ a: numbers, b: numbers });
+    expect(await t.health()).toEqual([]);
+    await t.putSchema("{ a slip");
+    await until(async () => (await t.health())?.length === 1, "the scope's end");
+    await t.putSchema(JSON.stringify(costlySchema));
+    await until(async () => (await t.health())?.length === 0, "the scope");
+    expect(await t.served()).toMatchObject({ a: numbers, b: numbers });
+    // Values that are refused stand before it, and cost as much.
+    await t.edit({ a: [...numbers, 0.5], b: [...numbers, 0.5] });
+    await until(async () => (await t.health())?.length === 2, "the edit");
+    await t.set("c");
+    await t.set("d", longName);
+    expect(await t.served()).toMatchObject({ a: numbers, b: numbers, c: numbers, d: longName });
+  });
+
+  test("a value that took too long beside another one comes into service when it is set, and with no other set", async () => {
+    await using t = await startCostly();
+    await t.edit({ a: numbers, b: numbers });
+    await until(async () => (await t.health())?.length === 1, "the edit");
+    await t.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
+    expect(await t.health()).toMatchObject([{ field: "costly.b" }]);
+    const { result } = await t.owner.call("history/list", { repo: "shop", limit: 1 });
+    expect(result[0]?.changes).toEqual({ svc: { timeout: expect.anything() } });
+    await t.set("b");
+    expect(await t.served()).toMatchObject({ a: numbers, b: numbers });
+    expect(await t.health()).toEqual([]);
+  });
+
+  test("what is refused in one scope hides nothing of another, and what waits is told in full", () => {
+    const scope = (name: string, field: object) =>
+      compileScope(
+        name,
+        { type: "object", properties: Object.fromEntries(many(150, index => [`f${index}`, field])) },
+        comparedPattern,
+      );
+    const known = new Scopes();
+    const command = { type: "string", default: "", "x-command": true };
+    for (const one of [
+      scope("first", { type: "integer", default: 1 }),
+      scope("second", { type: "integer", default: 1 }),
+    ])
+      known.set(one);
+    known.set(scope("third", command));
+    const values = (value: string) => Object.fromEntries(many(150, index => [`f${index}`, value]));
+    const config = { first: values("x"), second: values("x"), third: values("x"), fourth: values("x") };
+    const { health } = interpretConfig(config, undefined, { scopes: known, isTrusted: () => false });
+    const count = (code: number, scopeName: string) =>
+      health.filter(problem => problem.code === code && problem.field?.startsWith(`${scopeName}.`)).length;
+    expect([count(1114, "third"), count(1103, "first"), count(1103, "second")]).toEqual([150, told, told]);
+    expect(health.at(-1)?.message).toContain("101 more values");
+  });
+
+  test("a daemon goes on to answer, and so does the next one on that home", async () => {
+    await using home = await temporaryFolder();
+    const files = torture
+      ? hostileFiles(bytes)
+      : hostileFiles(bytes).filter(({ title }) =>
+          /^(unknown fields|.* always new .*|branches that all hold)$/.test(title),
+        );
+    await mkdir(join(home.path, "repos"), { recursive: true });
+    await mkdir(join(home.path, "scopes"), { recursive: true });
+    for (const [name, schema] of Object.entries(hostileScopes))
+      await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
+    await writeFile(join(home.path, "repos/other.json"), otherText);
+    const figures: Figure[] = [];
+    // What it does for the first time takes longer, whatever the file: it reads its own program.
+    const own = torture ? await startAlone() : 0;
+    for (const { title, text } of files) {
+      for (const when of ["edited", "started"] as const) {
+        const put = async () => {
+          await writeFile(join(home.path, "next.tmp"), text);
+          await rename(join(home.path, "next.tmp"), join(home.path, "repos/shop.json"));
+        };
+        if (when === "started") await put();
+        await using daemon = await startMeasured(home.path);
+        const client = await connectClient(daemon.url, daemon.ownerKey);
+        if (torture && when === "started") {
+          const started = await stoodStill(daemon);
+          figures.push({ title: `${title}, the start itself`, ...started, longest: started.longest - own });
+        }
+        await usesAll(client, "other", otherText);
+        if (torture) await stoodStill(daemon);
+        if (when === "edited") await put();
+        await usesAll(client, "shop", text).catch(cause => {
+          throw new Error(`${title}, ${when}`, { cause });
+        });
+        if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
+        client.socket.close();
+        await daemon.end("SIGKILL");
+      }
+    }
+    if (torture) report(figures, "files of 1 MB, edited and met at a start");
+  });
+
+  test("a daemon goes on to answer while it reads the schema of a scope, and at the next start", async () => {
+    await using home = await temporaryFolder();
+    const schemas = torture ? hostileSchemas(bytes) : hostileSchemas(bytes / 10).slice(0, 2);
+    await mkdir(join(home.path, "repos"), { recursive: true });
+    await mkdir(join(home.path, "scopes"), { recursive: true });
+    await writeFile(join(home.path, "repos/other.json"), otherText);
+    const figures: Figure[] = [];
+    const own = torture ? await startAlone() : 0;
+    for (const { title, text } of schemas) {
+      await rm(join(home.path, "scopes/hostile.schema.json"), { force: true });
+      for (const when of ["edited", "started"] as const) {
+        await using daemon = await startMeasured(home.path);
+        const client = await connectClient(daemon.url, daemon.ownerKey);
+        if (torture && when === "started") {
+          const started = await stoodStill(daemon);
+          figures.push({ title: `${title}, the start itself`, ...started, longest: started.longest - own });
+        }
+        await usesAll(client, "other", otherText);
+        if (torture) await stoodStill(daemon);
+        if (when === "edited") {
+          await writeFile(join(home.path, "next.tmp"), text);
+          await rename(join(home.path, "next.tmp"), join(home.path, "scopes/hostile.schema.json"));
+        }
+        await until(async () => {
+          const { result } = await client.call("scope/list");
+          const { problems } = (await client.call("daemon/status")).result;
+          return result.some(one => one.scope === "hostile") || problems?.some(one => one.includes("hostile")) === true;
+        }, `the scope to be read or refused: ${title}`);
+        await usesAll(client, "other", otherText);
+        if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
+        client.socket.close();
+        await daemon.end("SIGKILL");
+      }
+    }
+    if (torture) report(figures, "schemas of 1 MB, edited and met at a start");
+  });
+});
+
+interface Figure {
+  readonly title: string;
+  /** Milliseconds for which the loop stood still: of the processor, and of the clock. */
+  readonly longest: number;
+  readonly byClock: number;
+}
+
+function report(figures: readonly Figure[], what: string): void {
+  const failed = figures.filter(({ longest }) => longest >= bar);
+  const [worst] = figures.toSorted((one, other) => other.longest - one.longest);
+  const note = `${what}; the loop stood still for ${worst?.longest} ms at most (${worst?.title})`;
+  reportPromise({ row: "S16", tried: figures.length, failed: failed.length, note });
+  expect(failed).toEqual([]);
+}
+
+/** For how long the loop stands still in a start with nothing to read. */
+async function startAlone(): Promise<number> {
+  await using home = await temporaryFolder();
+  const figures: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    await using daemon = await startMeasured(home.path);
+    figures.push((await stoodStill(daemon)).longest);
+    await daemon.end("SIGKILL");
+  }
+  return Math.min(...figures);
+}
+
+function many<Item>(count: number, item: (index: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, index) => item(index));
+}
+
+const rules = many(200, index => ({ type: "integer", minimum: -index }));
+const costlyField = { type: "array", items: { allOf: rules }, default: [] };
+const nameField = { type: "string", pattern: "^[a-z0-9.-]*$", default: "" };
+const costlySchema = { type: "object", properties: { a: costlyField, b: costlyField, c: costlyField, d: nameField } };
+/** Their check costs more than half of what a request may. */
+const numbers = many(1_200, index => index);
+/** Its check costs more than its size explains. */
+const longName = "machine-1.example.com.".repeat(1_000);
+
+/** A daemon with the scope whose values cost much, and a repository. */
+async function startCostly() {
+  const t = await startTestDaemon();
+  const putSchema = (text: string) => writeFile(join(t.homeFolder, "scopes/costly.schema.json"), text);
+  await putSchema(JSON.stringify(costlySchema));
+  await until(async () => (await t.owner.call("scope/list")).result.length === 2, "the scope");
+  await t.addRepository("shop");
+  return {
+    ...t,
+    get owner() {
+      return t.owner;
+    },
+    putSchema,
+    set: async (field: string, value: JsonValue = numbers) => {
+      const { errors } = await t.owner.call("config/set", { repo: "shop", [`costly.${field}`]: value });
+      expect(errors).toEqual([]);
+    },
+    edit: (costly: object) => t.writeRepository("shop", JSON.stringify({ name: "shop", config: { costly } })),
+    served: async () => (await t.owner.call("config/list", { repo: "shop" })).result["costly"],
+    health: async () => (await t.owner.call("repo/list")).result[0]?.health,
+  };
+}
+
+/** Reads the file as it is, sets a value beside what it holds, lists, and puts the file back if it is broken. */
+async function usesAll(client: TestClient, repo: string, text: string): Promise<void> {
+  await until(async () => (await client.call("file/read", { repo })).result?.text === text, "the file as it is");
+  await client.call("repo/list");
+  await client.call("config/list", { repo });
+  const { errors } = await client.call("config/set", { repo, "svc.timeout": 30, flush: true });
+  if (errors.length > 0) expect(errors[0]?.code).toBe(1106);
+  await client.call("config/unset", { repo, fields: ["svc.timeout"], flush: true });
+  await client.call("config/list", { repo });
+}
+
+function startMeasured(home: string): Promise<SpawnedDaemon> {
+  const measure = resolve(import.meta.dirname, "../helpers/stand-still-process.ts");
+  return spawnDaemon(["--port", "0"], home, torture ? ["--import", measure] : []);
+}
+
+async function stoodStill(daemon: SpawnedDaemon): Promise<{ readonly longest: number; readonly byClock: number }> {
+  const before = daemon.errorOutput().length;
+  daemon.process.kill("SIGUSR2");
+  const found = () => /stood still (\S+) (\S+)\n/.exec(daemon.errorOutput().slice(before));
+  await until(() => found() !== null, "how long it stood still");
+  const [, longest, byClock] = found() ?? [];
+  return { longest: Number(longest), byClock: Number(byClock) };
+}
