@@ -5,6 +5,7 @@ import { AddRepository } from "./dialogs/add-repository.tsx";
 import { SignOut } from "./dialogs/sign-out.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { NoSession } from "./no-session.tsx";
+import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
 import { Notices } from "./page/notices.tsx";
 import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
@@ -57,14 +58,18 @@ export function App() {
       </header>
       <nav className="side" aria-label="Repositories and fields">
         <SearchBox />
-        <Tree />
+        <ErrorBoundary fallback={(...failure) => failedPart("The tree", ...failure)}>
+          <Tree />
+        </ErrorBoundary>
       </nav>
       <main className="main" tabIndex={-1}>
-        {selection === undefined ? (
-          <Overview onAdd={() => setAdding(true)} />
-        ) : (
-          <RepositoryPage key={selection.repo} selection={selection} />
-        )}
+        <ErrorBoundary key={selection?.repo ?? ""} fallback={(...failure) => failedPart("This page", ...failure)}>
+          {selection === undefined ? (
+            <Overview onAdd={() => setAdding(true)} />
+          ) : (
+            <RepositoryPage key={selection.repo} selection={selection} />
+          )}
+        </ErrorBoundary>
       </main>
       <footer className="foot">
         <Notices />
@@ -73,6 +78,10 @@ export function App() {
       {adding && <AddRepository onClose={() => setAdding(false)} />}
     </div>
   );
+}
+
+function failedPart(what: string, message: string, again: () => void) {
+  return <FailedPart what={what} message={message} again={again} />;
 }
 
 /** Save from everywhere; undo and redo where the keys are not a text's own. */
@@ -88,6 +97,11 @@ function useShortcuts(): void {
       }
       if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
       const key = event.key.toLowerCase();
+      // What is behind a dialog is not what these keys are for; and no browser saves the page.
+      if (document.querySelector('[role="dialog"], [role="alertdialog"]') !== null) {
+        if (key === "s") event.preventDefault();
+        return;
+      }
       if (key === "s" && !event.shiftKey) {
         event.preventDefault();
         void saveEdits("");

@@ -3,6 +3,8 @@ import { createRoot } from "react-dom/client";
 import { App } from "./app.tsx";
 import { keepFocus } from "./keep-focus.ts";
 import { NoSession } from "./no-session.tsx";
+import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
+import { Notices } from "./page/notices.tsx";
 import { hasCode, openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
 import { tellPresence } from "./state/presence.ts";
@@ -29,7 +31,17 @@ async function open(): Promise<void> {
   void connect(locate);
   root.render(
     <StrictMode>
-      <App />
+      <ErrorBoundary
+        fallback={(message, again) => (
+          <main className="no-session">
+            <h1>Repoconf</h1>
+            <FailedPart what="The screen" message={message} again={again} />
+            <Notices />
+          </main>
+        )}
+      >
+        <App />
+      </ErrorBoundary>
     </StrictMode>,
   );
 }

@@ -14,14 +14,15 @@ export function EditsDiff() {
       <section key={repo} aria-label={nameOf(repo)}>
         <h3>{nameOf(repo)}</h3>
         <DiffTable
-          rows={edits.flatMap(([key, { scope, field, value, base }]) => {
+          rows={edits.flatMap(([key, { scope, field, value, base, conflict }]) => {
             const schema = findField(scopes, scope, field);
             if (schema === undefined) return [];
             return [
               {
                 path: `${scope}.${field}`,
                 schema,
-                before: base,
+                // What is stored now, also where that changed since the edit began.
+                before: conflict === undefined ? base : conflict.stored,
                 after: value,
                 action: { text: "Drop", run: () => dropEdit(key) },
               },

@@ -1,12 +1,17 @@
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { type EditorProps, emptyValue, NestedEditor, problemsWithin } from "./editor.tsx";
+import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
+import { Problems } from "./problems.tsx";
 
 /** Named members, each with the control of its own schema. */
 export function ObjectEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const members = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const object: JsonObject = isJsonObject(value) ? value : {};
+  // Of members that have no control here, or are not there.
+  const elsewhere = problems
+    .filter(({ path: [part] }) => part !== undefined && !(Object.hasOwn(members, part) && Object.hasOwn(object, part)))
+    .map(({ path, message }) => ({ path, message: `${path.join(".")}: ${message}` }));
   return (
     <div className="members">
       {Object.entries(members).map(([name, member]) => {
@@ -49,6 +54,7 @@ export function ObjectEditor({ value, schema, label, problems, revealed, onChang
           </div>
         );
       })}
+      <Problems problems={[...ownProblems(problems), ...elsewhere]} />
     </div>
   );
 }

@@ -48,13 +48,19 @@ function pathOf({ path, keyword, params: { i, property } }: SchemaProblem): stri
   return [...path, ...inside].map(String);
 }
 
-function describe({ keyword, message, parentSchema }: SchemaProblem): string {
+function describe({ keyword, message, params, parentSchema }: SchemaProblem): string {
   const expected = parentSchema[keyword];
   switch (keyword) {
     case "minimum":
       return `At least ${String(expected)}.`;
     case "maximum":
       return `At most ${String(expected)}.`;
+    case "exclusiveMinimum":
+      return `More than ${String(expected)}.`;
+    case "exclusiveMaximum":
+      return `Less than ${String(expected)}.`;
+    case "multipleOf":
+      return `A multiple of ${String(expected)}.`;
     case "minLength":
       return expected === 1 ? "Must not be empty." : `At least ${String(expected)} characters.`;
     case "maxLength":
@@ -75,7 +81,9 @@ function describe({ keyword, message, parentSchema }: SchemaProblem): string {
       return `At most ${String(expected)} entries.`;
     case "required":
     case "dependentRequired":
-      return "Something is missing.";
+      return `${String(params["missingProperty"])} is missing.`;
+    case "additionalProperties":
+      return `${String(params["additionalProperty"])} may not be there.`;
     case "uniqueItems":
     case "uniqueItemProperties":
       return "Is there twice.";

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { FileText } from "../../shared/protocol.ts";
+import type { FileText, HealthProblem } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, rememberFileSave } from "../state/saving.ts";
 import { type Draft, findRepository, screenStore, useScreen } from "../state/store.ts";
 import { Comparison } from "./comparison.tsx";
 import { TextEditor } from "./text-editor.tsx";
@@ -33,7 +33,7 @@ export function FileView({ repo }: { readonly repo: string }) {
         setOther(found);
       }
     } catch (error) {
-      notify("problem", messageOf(error));
+      notify("problem", messageOf(error), aboutFile(repo));
     }
   }, [repo]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision, or another health, is another text.
@@ -46,12 +46,15 @@ export function FileView({ repo }: { readonly repo: string }) {
     if (saving) return;
     setSaving(true);
     try {
+      const before = revision ?? 0;
       await daemon().run("file/write", { repo, text, expected: expected.text });
-      setDraft(before => ({ file: { ...expected, text }, text: before?.text ?? text }));
+      setDraft(draftNow => ({ file: { ...expected, text }, text: draftNow?.text ?? text }));
       setOther(undefined);
-      notify("done", "The file is saved.");
+      await rememberFileSave(repo, before);
+      const [entry] = await daemon().run("repo/list", { repo });
+      tellSaved(repo, entry?.health ?? []);
     } catch (error) {
-      notify("problem", messageOf(error));
+      notify("problem", messageOf(error), aboutFile(repo));
       await read();
     } finally {
       setSaving(false);
@@ -124,6 +127,18 @@ export function FileView({ repo }: { readonly repo: string }) {
       </p>
     </section>
   );
+}
+
+/** What the daemon cannot use of it is kept in the file and not in service: that is no good news. */
+function tellSaved(repo: string, health: readonly HealthProblem[]): void {
+  const [first] = health;
+  const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
+  if (first === undefined) notify("done", "The file is saved.", aboutFile(repo));
+  else notify("problem", `The file is saved, and not all of it can be used: ${where}${first.message}`, aboutFile(repo));
+}
+
+function aboutFile(repo: string): string {
+  return `the file of ${repo}`;
 }
 
 function isEdited({ file, text }: Draft): boolean {

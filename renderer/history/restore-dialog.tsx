@@ -6,8 +6,8 @@ import { ReasonField } from "../dialogs/reason-field.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
-import { screenStore, useScreen } from "../state/store.ts";
+import { messageOf, rememberSaved } from "../state/saving.ts";
+import { useScreen } from "../state/store.ts";
 import { diffRows, storedAt } from "./compare-dialog.tsx";
 import { DiffTable } from "./diff-table.tsx";
 
@@ -52,11 +52,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
       };
       const [changed] = await daemon().run("history/restore", options);
       await openRepository(repo, true);
-      if (changed !== undefined)
-        screenStore.setState(state => ({
-          undoable: [...state.undoable, { repo, revision: changed.revision, fields: wanted }],
-          redoable: [],
-        }));
+      if (changed !== undefined) rememberSaved([{ repo, revision: changed.revision, fields: wanted }]);
       notify("done", `Restored the values of revision ${to}.`);
       onClose();
     } catch (error) {

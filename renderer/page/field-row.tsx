@@ -7,6 +7,7 @@ import { ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
 import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
+import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { showJson } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
@@ -63,16 +64,20 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
         </p>
       )}
       <div className="field-control">
-        <ValueEditor
-          value={value}
-          schema={schema}
-          label={title}
-          describedBy={schema.description === undefined ? undefined : `${id}-description`}
-          problems={problems}
-          keys={keys}
-          revealed={revealed}
-          onChange={next => edit(repo, scope, field, next)}
-        />
+        <ErrorBoundary
+          fallback={(message, again) => <FailedPart what={`The control of ${path}`} message={message} again={again} />}
+        >
+          <ValueEditor
+            value={value}
+            schema={schema}
+            label={title}
+            describedBy={schema.description === undefined ? undefined : `${id}-description`}
+            problems={problems}
+            keys={keys}
+            revealed={revealed}
+            onChange={next => edit(repo, scope, field, next)}
+          />
+        </ErrorBoundary>
         {schema["x-masked"] === true && (
           <button
             type="button"

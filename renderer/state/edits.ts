@@ -1,15 +1,19 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
-import { editKey, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
+import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
-/** The person wants a field to have a value, or (undefined) its default. What is stored already is no edit. */
+/**
+ * The person wants a field to have a value, or (undefined) its default. What is stored already is no edit, nor is the default where
+ * nothing is stored: a switch that is turned on and off again leaves nothing.
+ */
 export function edit(repo: string, scope: string, field: string, value: JsonValue | undefined): void {
   screenStore.setState(state => {
     const key = editKey(repo, scope, field);
     const before = state.pending.get(key);
     const stored = configValue(state.opened.get(repo)?.stored ?? {}, scope, field);
     const pending = new Map(state.pending);
-    if (sameJson(value, stored) && before?.conflict === undefined) {
+    const isDefault = stored === undefined && sameJson(value, findField(state.scopes, scope, field)?.default);
+    if ((sameJson(value, stored) || isDefault) && before?.conflict === undefined) {
       pending.delete(key);
     } else {
       const base = before === undefined ? stored : before.base;

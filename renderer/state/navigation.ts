@@ -1,5 +1,5 @@
 import { daemon, loadLastChanges, openRepository } from "./connection.ts";
-import { notify } from "./notices.ts";
+import { notify, settled } from "./notices.ts";
 import { messageOf } from "./saving.ts";
 import { type Selection, screenStore, type View } from "./store.ts";
 
@@ -26,8 +26,9 @@ async function open(repo: string): Promise<void> {
   try {
     await openRepository(repo);
     await loadLastChanges(repo);
+    settled(repo);
   } catch (error) {
-    notify("problem", messageOf(error));
+    notify("problem", messageOf(error), repo);
   }
 }
 
@@ -43,7 +44,7 @@ export function expand(key: string, open: boolean): void {
     return { expanded };
   });
   const [repo] = key.split(" ");
-  if (open && repo !== undefined) void openRepository(repo).catch(error => notify("problem", messageOf(error)));
+  if (open && repo !== undefined) void openRepository(repo).catch(error => notify("problem", messageOf(error), repo));
 }
 
 /** Searches as one types: names at once, fields and values when the daemon has answered. */

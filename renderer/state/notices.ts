@@ -4,12 +4,26 @@ import { type Notice, screenStore } from "./store.ts";
 const noticeTime = 6_000;
 let lastId = 0;
 
-/** Tells the person something. Problems stay until they are taken away. */
-export function notify(kind: Notice["kind"], text: string): void {
+/**
+ * Tells the person something. Problems stay until they are taken away, or until there is something newer to say `about` the same: a
+ * save, a file, a repository.
+ */
+export function notify(kind: Notice["kind"], text: string, about?: string): void {
   lastId += 1;
   const id = lastId;
-  screenStore.setState(state => ({ notices: [...state.notices.filter(one => one.text !== text), { id, kind, text }] }));
+  const notice: Notice = { id, kind, text, ...(about !== undefined && { about }) };
+  screenStore.setState(state => ({
+    notices: [
+      ...state.notices.filter(one => one.text !== text && (about === undefined || one.about !== about)),
+      notice,
+    ],
+  }));
   if (kind === "done") setTimeout(() => dismiss(id), noticeTime);
+}
+
+/** All is well about this: what was said of it is over. */
+export function settled(about: string): void {
+  screenStore.setState(state => ({ notices: state.notices.filter(one => one.about !== about) }));
 }
 
 export function dismiss(id: number): void {

@@ -4,78 +4,108 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { daemon, openRepository, storedNow } from "./connection.ts";
-import { notify } from "./notices.ts";
-import { editKey, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
+import { notify, settled } from "./notices.ts";
+import {
+  editKey,
+  nameOfRepository,
+  type PendingEdit,
+  type SavedChange,
+  type ScreenState,
+  screenStore,
+} from "./store.ts";
 
 /** How often a save is tried again after something else of the repository changed. */
 const mostTries = 3;
 
+/** What became of one repository's edits: saved, or why not. */
+type Outcome =
+  | { readonly repo: string; readonly saved: SavedChange }
+  | { readonly repo: string; readonly problem: string };
+
 /**
  * Saves all edits, one set for each repository: whole or not at all, and only on the revision that the person has seen.
- * What is refused stays an edit, with the reason beside it.
+ * What is refused stays an edit, with the reason beside it. What is saved is undone together.
  */
 export async function saveEdits(reason: string): Promise<boolean> {
   const { pending, saving } = screenStore.getState();
   if (saving || pending.size === 0) return false;
   if ([...pending.values()].some(({ conflict }) => conflict !== undefined)) {
-    notify("problem", "Some fields changed elsewhere meanwhile. Choose which value is right, then save again.");
+    notify("problem", inConflict, "save");
     return false;
   }
   screenStore.setState({ saving: true });
-  let saved = true;
+  const outcomes: Outcome[] = [];
   try {
-    for (const edits of Map.groupBy(pending.values(), ({ repo }) => repo).values())
-      saved = (await saveRepository(edits, reason)) && saved;
-  } catch (error) {
-    notify("problem", messageOf(error));
-    saved = false;
+    for (const [repo, edits] of Map.groupBy(pending.values(), ({ repo }) => repo))
+      outcomes.push(await saveRepository(repo, edits, reason));
   } finally {
     screenStore.setState({ saving: false });
   }
-  return saved;
+  const saved = outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : []));
+  rememberSaved(saved);
+  if (saved.length === outcomes.length) {
+    settled("save");
+    return true;
+  }
+  notify("problem", describeUnsaved(outcomes), "save");
+  return false;
 }
 
-async function saveRepository(edits: readonly PendingEdit[], reason: string): Promise<boolean> {
-  const [first] = edits;
-  if (first === undefined) return true;
-  const { repo } = first;
+const inConflict = "Some fields changed elsewhere meanwhile. Choose which value is right, then save again.";
+
+/** Names repositories only where there are several. */
+function describeUnsaved(outcomes: readonly Outcome[]): string {
+  const nameOf = (repo: string) => nameOfRepository(screenStore.getState(), repo);
+  const saved = outcomes.filter(outcome => "saved" in outcome).map(({ repo }) => nameOf(repo));
+  const unsaved = outcomes.flatMap(outcome => ("problem" in outcome ? [outcome] : []));
+  const [first] = unsaved;
+  if (outcomes.length === 1) return `Nothing was saved. ${first?.problem}`;
+  const begin = saved.length === 0 ? "Nothing was saved." : `Saved in ${listed(saved)}.`;
+  return `${begin} ${unsaved.map(({ repo, problem }) => `Not saved in ${nameOf(repo)}: ${problem}`).join(" ")}`;
+}
+
+function listed(names: readonly string[]): string {
+  return new Intl.ListFormat("en").format(names);
+}
+
+/** What was saved at once is one step of undo; nothing that was undone before it can come back. */
+export function rememberSaved(saved: readonly SavedChange[]): void {
+  if (saved.length > 0) screenStore.setState(state => ({ undoable: [...state.undoable, saved], redoable: [] }));
+}
+
+async function saveRepository(repo: string, edits: readonly PendingEdit[], reason: string): Promise<Outcome> {
   const values: { [path: string]: JsonValue } = {};
   const unset: string[] = [];
   for (const { scope, field, value } of edits) {
     if (value === undefined) unset.push(joinConfigPath(scope, field));
     else values[joinConfigPath(scope, field)] = value;
   }
-  for (let tries = 1; ; tries += 1) {
-    const revision = screenStore.getState().opened.get(repo)?.revision ?? 0;
-    const options = {
-      repo,
-      revision,
-      atomic: true,
-      ...(unset.length > 0 && { unset }),
-      ...(reason !== "" && { reason }),
-    };
-    const reply = await daemon().request("config/set", { ...values, ...options });
-    if (reply.errors.length === 0) {
-      const saved = reply.result[0]?.revision ?? revision;
-      await settle(edits, saved);
-      screenStore.setState(state => ({
-        undoable: [
-          ...state.undoable,
-          { repo, revision: saved, fields: edits.map(({ scope, field }) => joinConfigPath(scope, field)) },
-        ],
-        redoable: [],
-      }));
-      return true;
+  try {
+    for (let tries = 1; ; tries += 1) {
+      const revision = screenStore.getState().opened.get(repo)?.revision ?? 0;
+      const options = {
+        repo,
+        revision,
+        atomic: true,
+        ...(unset.length > 0 && { unset }),
+        ...(reason !== "" && { reason }),
+      };
+      const reply = await daemon().request("config/set", { ...values, ...options });
+      if (reply.errors.length === 0) {
+        const saved = reply.result[0]?.revision ?? revision;
+        await settle(edits, saved);
+        const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
+        return { repo, saved: { repo, revision: saved, fields } };
+      }
+      // Other fields may have changed; where it was one of these, the edit is in conflict now and waits for the person.
+      const isConflict = reply.errors.some(({ code }) => code === 1104);
+      if (!isConflict) return { repo, problem: refuse(repo, reply.errors) };
+      await openRepository(repo, true);
+      const conflicting = [...screenStore.getState().pending.values()].some(one => one.repo === repo && one.conflict);
+      if (conflicting || tries >= mostTries) return { repo, problem: inConflict };
     }
-    // Other fields may have changed; where it was one of these, the edit is in conflict now and waits for the person.
-    const isConflict = reply.errors.some(({ code }) => code === 1104);
-    if (!isConflict) return refuse(repo, reply.errors);
-    await openRepository(repo, true);
-    const conflicting = [...screenStore.getState().pending.values()].some(one => one.repo === repo && one.conflict);
-    if (conflicting || tries >= mostTries) {
-      notify("problem", "Some fields changed elsewhere meanwhile. Choose which value is right, then save again.");
-      return false;
-    }
+  } catch (error) {
+    return { repo, problem: messageOf(error) };
   }
 }
 
@@ -94,8 +124,8 @@ async function settle(edits: readonly PendingEdit[], revision: number): Promise<
     await openRepository(first.repo, true);
 }
 
-/** Writes each refusal at its field; what belongs to none is told as a whole. */
-function refuse(repo: string, errors: readonly ErrorEntry[]): false {
+/** Writes each refusal at its field. Returns them in short. */
+function refuse(repo: string, errors: readonly ErrorEntry[]): string {
   screenStore.setState(state => {
     const pending = new Map(state.pending);
     for (const [key, one] of pending) {
@@ -106,8 +136,7 @@ function refuse(repo: string, errors: readonly ErrorEntry[]): false {
   });
   const [first] = errors;
   const more = errors.length > 1 ? ` And ${errors.length - 1} more.` : "";
-  if (first !== undefined) notify("problem", `Nothing was saved. ${first.message}${more}`);
-  return false;
+  return `${first?.message ?? "The daemon gave no reason."}${more}`;
 }
 
 let turn: Promise<void> = Promise.resolve();
@@ -125,13 +154,12 @@ export function undo(): Promise<void> {
 
 async function undoLast(): Promise<void> {
   const last = screenStore.getState().undoable.at(-1);
-  if (last === undefined) return notify("done", "There is nothing to undo.");
-  await restoreSaved(last, last.revision - 1, "undone", revision =>
-    screenStore.setState(state => ({
-      undoable: state.undoable.slice(0, -1),
-      redoable: [...state.redoable, { ...last, revision }],
-    })),
-  );
+  if (last === undefined) return notify("done", "There is nothing to undo.", "undo");
+  const { restored, failed } = await restoreSaved(last, "undone");
+  screenStore.setState(state => ({
+    undoable: withStep(state.undoable.slice(0, -1), failed),
+    redoable: withStep(state.redoable, restored),
+  }));
 }
 
 /** Brings back what was undone last. */
@@ -141,39 +169,71 @@ export function redo(): Promise<void> {
 
 async function redoLast(): Promise<void> {
   const last = screenStore.getState().redoable.at(-1);
-  if (last === undefined) return notify("done", "There is nothing to do again.");
-  await restoreSaved(last, last.revision - 1, "done again", revision =>
-    screenStore.setState(state => ({
-      redoable: state.redoable.slice(0, -1),
-      undoable: [...state.undoable, { ...last, revision }],
-    })),
-  );
+  if (last === undefined) return notify("done", "There is nothing to do again.", "undo");
+  const { restored, failed } = await restoreSaved(last, "done again");
+  screenStore.setState(state => ({
+    redoable: withStep(state.redoable.slice(0, -1), failed),
+    undoable: withStep(state.undoable, restored),
+  }));
 }
 
+function withStep(steps: ScreenState["undoable"], step: readonly SavedChange[]): ScreenState["undoable"] {
+  return step.length === 0 ? steps : [...steps, step];
+}
+
+/** Takes back what was saved at once. `failed`: what can be tried again; what somebody else changed since is left alone for good. */
 async function restoreSaved(
-  { repo, revision, fields }: SavedChange,
-  to: number,
-  done: string,
-  remember: (revision: number) => void,
-): Promise<void> {
-  try {
-    // Compare and set, on the fields: what they were given then must be what they have now.
-    const { result: then } = await daemon().request("config/list", { repo, revision, stored: true });
-    await openRepository(repo, true);
-    const changed = fields.filter(path => !sameJson(storedNow(repo, path), valueAt(then ?? {}, path)));
-    if (changed.length > 0) {
-      const what = changed.length === 1 ? `${changed[0]} has` : `${changed.length} fields have`;
-      return notify("problem", `${what} been changed since, so it was left alone. The history has every value.`);
+  saved: readonly SavedChange[],
+  done: "undone" | "done again",
+): Promise<{ readonly restored: readonly SavedChange[]; readonly failed: readonly SavedChange[] }> {
+  const restored: SavedChange[] = [];
+  const failed: SavedChange[] = [];
+  const problems: string[] = [];
+  for (const one of saved) {
+    try {
+      const changed = await changedSince(one);
+      if (changed.length > 0) {
+        const what = changed.length === 1 ? `${changed[0]} has` : `${changed.length} fields have`;
+        const where = saved.length === 1 ? "" : ` in ${nameOfRepository(screenStore.getState(), one.repo)}`;
+        problems.push(`${what} been changed${where} since, so it was left alone. The history has every value.`);
+      } else restored.push(await restore(one, done));
+    } catch (error) {
+      failed.push(one);
+      problems.push(messageOf(error));
     }
-    const current = screenStore.getState().opened.get(repo)?.revision ?? 0;
-    const reason = `${done === "undone" ? "undo" : "redo"} of revision ${revision}`;
-    const changedRepository = await daemon().run("history/restore", { repo, to, fields, revision: current, reason });
-    await openRepository(repo, true);
-    remember(changedRepository[0]?.revision ?? current);
-    notify("done", fields.length === 1 ? `${fields[0]}: ${done}.` : `${fields.length} fields: ${done}.`);
-  } catch (error) {
-    notify("problem", messageOf(error));
   }
+  const fields = restored.flatMap(one => one.fields);
+  const what = fields.length === 1 ? fields[0] : `${fields.length} fields`;
+  const good = fields.length > 0 ? [`${what}: ${done}.`] : [];
+  notify(problems.length > 0 ? "problem" : "done", [...good, ...new Set(problems)].join(" "), "undo");
+  return { restored, failed };
+}
+
+/** Compare and set, on the fields: those that have now another value than they were given then. */
+async function changedSince({ repo, revision, fields }: SavedChange): Promise<readonly string[]> {
+  const { result: then } = await daemon().request("config/list", { repo, revision, stored: true });
+  await openRepository(repo, true);
+  return fields.filter(path => !sameJson(storedNow(repo, path), valueAt(then ?? {}, path)));
+}
+
+async function restore({ repo, revision, fields }: SavedChange, done: "undone" | "done again"): Promise<SavedChange> {
+  const current = screenStore.getState().opened.get(repo)?.revision ?? 0;
+  const reason = `${done === "undone" ? "undo" : "redo"} of revision ${revision}`;
+  const options = { repo, to: revision - 1, fields, revision: current, reason };
+  const [changed] = await daemon().run("history/restore", options);
+  await openRepository(repo, true);
+  return { repo, revision: changed?.revision ?? current, fields };
+}
+
+/** What a save of the file as text changed since `revision` is a step of undo too. */
+export async function rememberFileSave(repo: string, revision: number): Promise<void> {
+  const { result } = await daemon().request("history/list", { repo, limit: 20 });
+  const saved = result?.find(entry => entry.revision > revision && entry.source === "file");
+  if (saved === undefined) return;
+  const fields = Object.entries(saved.changes).flatMap(([scope, changes]) =>
+    Object.keys(changes).map(field => joinConfigPath(scope, field)),
+  );
+  rememberSaved([{ repo, revision: saved.revision, fields }]);
 }
 
 function valueAt(config: Config, path: string): JsonValue | undefined {

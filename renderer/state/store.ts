@@ -51,7 +51,7 @@ export interface Selection {
   readonly field?: string;
 }
 
-/** What was saved in this window, for undo and redo. */
+/** What was saved of one repository in this window, for undo and redo. */
 export interface SavedChange {
   readonly repo: string;
   /** Of the save. */
@@ -63,6 +63,8 @@ export interface Notice {
   readonly id: number;
   readonly kind: "done" | "problem";
   readonly text: string;
+  /** What it is about; of that only the newest is told. */
+  readonly about?: string;
 }
 
 export interface ScopeEntry {
@@ -88,8 +90,9 @@ export interface ScreenState {
   readonly found: { readonly query: string; readonly hits: readonly SearchHit[]; readonly next?: string } | undefined;
   /** Fields changed elsewhere a moment ago, by `editKey`. */
   readonly flashes: ReadonlySet<string>;
-  readonly undoable: readonly SavedChange[];
-  readonly redoable: readonly SavedChange[];
+  /** Each step is what was saved at once. */
+  readonly undoable: readonly (readonly SavedChange[])[];
+  readonly redoable: readonly (readonly SavedChange[])[];
   readonly notices: readonly Notice[];
   readonly saving: boolean;
 }

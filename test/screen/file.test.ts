@@ -35,7 +35,8 @@ describeScreen("the file as text", () => {
     await press(page, "End", "Backspace");
     await page.keyboard.type("5, // mended");
     await page.getByRole("button", { name: "Save the file" }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "The file is saved.");
+    const messages = page.getByRole("log", { name: "Messages" });
+    await reads(messages, /The file is saved, and not all of it can be used: line \d+, column \d+: /);
     // A comma too many is a broken file, and told as that.
     await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
     // What is written in a comment is nobody's name to complete.
@@ -45,6 +46,8 @@ describeScreen("the file as text", () => {
     for (let count = 0; count < ", // mended".length; count += 1) await press(page, "Backspace");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
+    // What was said of it before is over.
+    await reads(messages, /^The file is saved\./);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result[0]).toMatchObject({ source: "file" });
     expect(await readFile(file, "utf8")).toContain("// half a minute");
