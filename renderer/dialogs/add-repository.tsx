@@ -23,6 +23,12 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       .replace(/[/\\]+$/, "")
       .split(/[/\\]/)
       .at(-1) ?? "";
+  // What was found is in the folder of before.
+  const takeFolder = (next: string) => {
+    setFolder(next);
+    setFound(undefined);
+    setProblem(undefined);
+  };
   const attempt = async (doing: typeof busy, work: () => Promise<void>) => {
     if (busy !== undefined) return;
     setBusy(doing);
@@ -46,7 +52,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const chooseFolder = () =>
     attempt("Choosing…", async () => {
       const chosenFolder = await shell?.chooseFolder();
-      if (chosenFolder !== undefined) setFolder(chosenFolder);
+      if (chosenFolder !== undefined) takeFolder(chosenFolder);
     });
   const scan = () =>
     attempt("Scanning…", async () => {
@@ -57,7 +63,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const addFound = () =>
     attempt("Adding…", async () => {
       for (const tree of found ?? [])
-        if (chosen.has(tree.path)) await daemon().run("repo/add", { name: tree.name, path: tree.path });
+        if (chosen.has(tree.path)) await daemon().run("repo/add", { name: tree.name, path: tree.path, inTree });
       notify("done", chosen.size === 1 ? "1 repository added." : `${chosen.size} repositories added.`);
       onClose();
     });
@@ -72,7 +78,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
             placeholder="/home/ada/src/shop"
             spellCheck={false}
             value={folder}
-            onChange={event => setFolder(event.target.value)}
+            onChange={event => takeFolder(event.target.value)}
           />
         </label>
         <label className="labelled">

@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { Button } from "../button.tsx";
-import { dropAllEdits } from "../state/edits.ts";
+import { discardAllEdits } from "../state/edits.ts";
+import { select } from "../state/navigation.ts";
 import { saveEdits } from "../state/saving.ts";
-import { useScreen } from "../state/store.ts";
+import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
 import { ReviewDialog } from "./review-dialog.tsx";
 
@@ -13,7 +14,7 @@ export function SaveBar() {
   const lost = useScreen(state => state.connection !== "connected");
   const [reviewing, setReviewing] = useState(false);
   const count = pending.size;
-  if (count === 0) return undefined;
+  if (count === 0) return <EditedTexts />;
   const repositories = new Set([...pending.values()].map(({ repo }) => repo)).size;
   return (
     <section className="save-bar" aria-label="Edits">
@@ -22,8 +23,8 @@ export function SaveBar() {
         {repositories > 1 && ` in ${repositories} repositories`}, not saved
         {lost && "; they stay in this window"}
       </p>
-      <button type="button" className="button button-quiet" onClick={dropAllEdits}>
-        Drop all
+      <button type="button" className="button button-quiet" onClick={discardAllEdits}>
+        Discard all
       </button>
       <button type="button" className="button" onClick={() => setReviewing(true)}>
         Review
@@ -37,7 +38,27 @@ export function SaveBar() {
       >
         Save
       </Button>
+      <EditedTexts />
       {reviewing && <ReviewDialog onClose={() => setReviewing(false)} />}
     </section>
+  );
+}
+
+/** Texts of files that are edited and out of sight: each is saved in its own place. */
+function EditedTexts() {
+  const drafts = useScreen(state => state.drafts);
+  const shown = useScreen(state => (state.view === "file" ? state.selection?.repo : undefined));
+  const repositories = useScreen(state => state.repositories);
+  const hidden = [...drafts.keys()].filter(repo => repo !== shown);
+  if (hidden.length === 0) return undefined;
+  return (
+    <p className="edited-texts">
+      Edited as text and not saved:{" "}
+      {hidden.map(repo => (
+        <button key={repo} type="button" className="link" onClick={() => select({ repo }, "file")}>
+          {nameOfRepository({ repositories }, repo)}
+        </button>
+      ))}
+    </p>
   );
 }

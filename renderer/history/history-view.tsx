@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
@@ -30,7 +31,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   const [reading, setReading] = useState(false);
   const [damage, setDamage] = useState<string>();
   const [chosen, setChosen] = useState<readonly number[]>([]);
-  const [restoring, setRestoring] = useState<number>();
+  const [restoring, setRestoring] = useState<Restoring>();
   const load = useCallback(
     async (after?: string) => {
       const args = {
@@ -100,8 +101,17 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
                 >
                   Compare<span className="visually-hidden"> revision {entry.revision}</span>
                 </button>
+                {entry.revision > 1 && entry.source !== "forget" && (
+                  <button type="button" className="button button-quiet" onClick={() => setRestoring(revertOf(entry))}>
+                    Revert…<span className="visually-hidden"> revision {entry.revision}</span>
+                  </button>
+                )}
                 {entry.revision !== revision && (
-                  <button type="button" className="button button-quiet" onClick={() => setRestoring(entry.revision)}>
+                  <button
+                    type="button"
+                    className="button button-quiet"
+                    onClick={() => setRestoring(restoreOf(entry.revision, only))}
+                  >
                     Restore…<span className="visually-hidden"> revision {entry.revision}</span>
                   </button>
                 )}
@@ -127,9 +137,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       {from !== undefined && to !== undefined && (
         <CompareDialog repo={repo} from={from} to={to} onClose={() => setChosen([])} />
       )}
-      {restoring !== undefined && (
-        <RestoreDialog repo={repo} to={restoring} field={only} onClose={() => setRestoring(undefined)} />
-      )}
+      {restoring !== undefined && <RestoreDialog repo={repo} {...restoring} onClose={() => setRestoring(undefined)} />}
     </section>
   );
 
@@ -146,6 +154,25 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
     );
     return rows.length === 0 ? <p className="hint">No value was stored yet.</p> : <DiffTable rows={rows} />;
   }
+}
+
+interface Restoring {
+  readonly title: string;
+  readonly to: number;
+  readonly fields?: readonly string[];
+}
+
+/** All values of a revision, or those of one field. */
+function restoreOf(revision: number, only: string): Restoring {
+  return { title: `Restore revision ${revision}`, to: revision, ...(only !== "" && { fields: [only] }) };
+}
+
+/** What one revision changed, as it was before: of a field's first change that is its default. */
+function revertOf({ revision, changes }: HistoryEntry): Restoring {
+  const fields = Object.entries(changes).flatMap(([scope, changed]) =>
+    Object.keys(changed).map(field => joinConfigPath(scope, field)),
+  );
+  return { title: `Revert revision ${revision}`, to: revision - 1, fields };
 }
 
 const sources: Readonly<Record<HistoryEntry["source"], string>> = {

@@ -13,15 +13,16 @@ import { DiffTable } from "./diff-table.tsx";
 
 interface RestoreDialogProps {
   readonly repo: string;
+  readonly title: string;
   /** The revision whose values are wanted back. */
   readonly to: number;
-  /** Only this field; "": all that differ. */
-  readonly field: string;
+  /** Of these fields alone; undefined: all that differ. */
+  readonly fields?: readonly string[] | undefined;
   onClose(): void;
 }
 
 /** Shows what a restore would change, lets single fields be left out, and does it. */
-export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) {
+export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialogProps) {
   const scopes = useScreen(state => state.scopes);
   const opened = useScreen(state => state.opened.get(repo));
   const [past, setPast] = useState<Config>();
@@ -35,7 +36,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
   const rows =
     past === undefined
       ? undefined
-      : diffRows(opened?.stored ?? {}, past, scopes).filter(({ path }) => field === "" || path === field);
+      : diffRows(opened?.stored ?? {}, past, scopes).filter(({ path }) => fields?.includes(path) !== false);
   const wanted = (rows ?? []).map(({ path }) => path).filter(path => !left.has(path));
   const restore = async (event: FormEvent) => {
     event.preventDefault();
@@ -61,7 +62,7 @@ export function RestoreDialog({ repo, to, field, onClose }: RestoreDialogProps) 
     }
   };
   return (
-    <Modal title={`Restore revision ${to}`} onClose={onClose}>
+    <Modal title={title} onClose={onClose}>
       <form className="review" onSubmit={event => void restore(event)}>
         {rows?.length === 0 && <p>These are the values that are stored now.</p>}
         {rows !== undefined && rows.length > 0 && (

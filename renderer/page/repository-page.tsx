@@ -7,6 +7,7 @@ import { select, show } from "../state/navigation.ts";
 import { findRepository, type Selection, useScreen, type View } from "../state/store.ts";
 import { FieldRow } from "./field-row.tsx";
 import { HealthNote } from "./health-note.tsx";
+import { useScrollPlace } from "./scroll-place.ts";
 import { useSteadyField } from "./steady-field.ts";
 
 const views: readonly (readonly [View, string])[] = [
@@ -22,9 +23,11 @@ export function RepositoryPage({ selection }: { readonly selection: Selection })
   const view = useScreen(state => state.view);
   const opened = useScreen(state => state.opened.has(repo));
   const isTextEdited = useScreen(state => state.drafts.has(repo));
+  const article = useRef<HTMLElement>(null);
+  useScrollPlace(article, `${repo} ${view} ${opened}`);
   if (entry === undefined) return undefined;
   return (
-    <article className="page" aria-labelledby="page-title">
+    <article className="page" aria-labelledby="page-title" ref={article}>
       <header className="page-head">
         <div>
           <h1 id="page-title">{entry.name}</h1>

@@ -1,5 +1,6 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { notify } from "./notices.ts";
 import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
 /**
@@ -32,8 +33,21 @@ export function dropEdit(key: string): void {
   });
 }
 
-export function dropAllEdits(): void {
+/** They can be brought back, as long as nobody edits the same fields anew. */
+export function discardAllEdits(): void {
+  const { pending: discarded } = screenStore.getState();
   screenStore.setState({ pending: new Map() });
+  const bringBack = () =>
+    screenStore.setState(state => ({ pending: takenUp(new Map([...discarded, ...state.pending]), state.opened) }));
+  const what = discarded.size === 1 ? "1 edit was" : `${discarded.size} edits were`;
+  notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: bringBack });
+}
+
+/** What was stored meanwhile is another value to choose from. */
+function takenUp(pending: ScreenState["pending"], opened: ScreenState["opened"]): ScreenState["pending"] {
+  let result = pending;
+  for (const [repo, { stored }] of opened) result = withConflicts(result, repo, stored, "another");
+  return result;
 }
 
 /** Of two values of a field, the person's own stays; the other one is known now. */

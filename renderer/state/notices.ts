@@ -8,17 +8,23 @@ let lastId = 0;
  * Tells the person something. Problems stay until they are taken away, or until there is something newer to say `about` the same: a
  * save, a file, a repository.
  */
-export function notify(kind: Notice["kind"], text: string, about?: string): void {
+export function notify(kind: Notice["kind"], text: string, about?: string, action?: Notice["action"]): void {
   lastId += 1;
   const id = lastId;
-  const notice: Notice = { id, kind, text, ...(about !== undefined && { about }) };
+  const notice: Notice = {
+    id,
+    kind,
+    text,
+    ...(about !== undefined && { about }),
+    ...(action !== undefined && { action }),
+  };
   screenStore.setState(state => ({
     notices: [
       ...state.notices.filter(one => one.text !== text && (about === undefined || one.about !== about)),
       notice,
     ],
   }));
-  if (kind === "done") setTimeout(() => dismiss(id), noticeTime);
+  if (kind === "done" && action === undefined) setTimeout(() => dismiss(id), noticeTime);
 }
 
 /** All is well about this: what was said of it is over. */

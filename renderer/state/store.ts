@@ -63,6 +63,8 @@ export interface Notice {
   readonly id: number;
   readonly kind: "done" | "problem";
   readonly text: string;
+  /** What can be done about it. */
+  readonly action?: { readonly text: string; run(): void };
   /** What it is about; of that only the newest is told. */
   readonly about?: string;
 }

@@ -102,7 +102,7 @@ describeScreen("axe", () => {
       await page.getByRole("button", { name: "Review" }).click();
       await page.getByRole("row", { name: /refresh_day/ }).waitFor();
       await look("Review the edits");
-      await page.getByRole("button", { name: "Drop all" }).click();
+      await page.getByRole("button", { name: "Discard all" }).click();
       await window.view("History");
       await page.getByRole("button", { name: "Restore… revision 2" }).click();
       await page

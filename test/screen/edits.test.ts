@@ -92,7 +92,7 @@ describeScreen("edits", () => {
     await timeout.fill("30");
     await bar.waitFor({ state: "detached" });
     await timeout.fill("32");
-    await page.getByRole("button", { name: "Drop all" }).click();
+    await page.getByRole("button", { name: "Discard all" }).click();
     await poll(() => timeout.inputValue()).toBe("30");
     await poll(window.focused).not.toBe("body");
   });

@@ -220,7 +220,7 @@ describeScreen("fields of the scope svc", () => {
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
     expect(await timeout.inputValue()).toBe("12 minutes");
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
-    await page.getByRole("button", { name: "Drop all" }).click();
+    await page.getByRole("button", { name: "Discard all" }).click();
     await poll(() => timeout.inputValue()).toBe("900");
   });
 

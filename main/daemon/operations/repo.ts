@@ -51,7 +51,7 @@ export function repositoryOperations(
       const result = await store.add({
         id: id || randomBytes(12).toString("hex"),
         name,
-        ...(path && { path: absolutePath(path) }),
+        ...(path && { path: await existingFolder(path) }),
         inTree: inTree ?? false,
         actor: caller.actor,
       });
@@ -62,15 +62,14 @@ export function repositoryOperations(
       requireOwner(caller);
       const id = existing(store, repo);
       if (!name && !path) throw new RepoconfError(1101, "Give a new name, a new path, or both.");
-      const result = await store.update(id, { ...(name && { name }), ...(path && { path: absolutePath(path) }) });
+      const folder = path && (await existingFolder(path));
+      const result = await store.update(id, { ...(name && { name }), ...(folder && { path: folder }) });
       return { result };
     },
 
     "repo/scan": async ({ path }, { caller }) => {
       requireOwner(caller);
-      const folder = absolutePath(path);
-      if (!(await stat(folder).catch(() => undefined))?.isDirectory())
-        throw new RepoconfError(1101, `${folder} is no folder.`);
+      const folder = await existingFolder(path);
       const known = await repositoriesByFolder(store);
       const found: FoundWorkTree[] = [];
       for await (const tree of findWorkTreesBelow(folder, assertRunning)) {
@@ -117,6 +116,14 @@ function absolutePath(path: string): string {
   if (path.includes("\0")) throw new RepoconfError(1101, "A path cannot hold a NUL character.");
   if (!isAbsolute(path)) throw new RepoconfError(1101, `The path "${path}" must be absolute.`);
   return resolve(path);
+}
+
+/** The absolute path of a folder that is there. Throws RepoconfError 1101. */
+async function existingFolder(path: string): Promise<string> {
+  const folder = absolutePath(path);
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() === true) return folder;
+  throw new RepoconfError(1101, found === undefined ? `There is no folder ${folder}.` : `${folder} is not a folder.`);
 }
 
 /** A folder by its own name, or as it was named if there is none. */

@@ -1,0 +1,126 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+describeScreen("what one comes back to", () => {
+  test("is where it was; another repository begins at its top", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const main = page.getByRole("main");
+    const top = () => main.evaluate(element => element.scrollTop);
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await main.evaluate(element => element.scrollTo(0, 700));
+    await poll(top).toBe(700);
+    await window.choose("store");
+    await poll(top).toBe(0);
+    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await main.evaluate(element => element.scrollTo(0, 300));
+    await poll(top).toBe(300);
+    // Without a mouse, which would have to scroll up to them.
+    const views = page.getByRole("navigation", { name: "Views of this repository" });
+    await views.getByRole("button", { name: "History" }).dispatchEvent("click");
+    await page.getByRole("region", { name: "History" }).waitFor();
+    await poll(top).toBe(0);
+    await views.getByRole("button", { name: "Fields" }).dispatchEvent("click");
+    await poll(top).toBe(300);
+    await window.choose("shop");
+    await poll(top).toBe(700);
+  });
+
+  test("are edits that were discarded, beside what was edited since", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
+    await page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await page.getByRole("button", { name: "Discard all" }).click();
+    await page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
+    await page.getByRole("textbox", { name: "Provider" }).fill("there");
+    const messages = page.getByRole("log", { name: "Messages" });
+    await reads(messages, "2 edits were discarded.");
+    await messages.getByRole("button", { name: "Bring back" }).click();
+    await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
+    expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("60");
+    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
+  });
+
+  test("is a file that is edited as text, named at the foot from everywhere else", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("JSON");
+    const editor = page.getByRole("textbox", { name: "Text of the file" });
+    await editor.getByText(`"timeout"`).click();
+    await press(page, "End");
+    await page.keyboard.type(" // mine");
+    const foot = page.getByRole("contentinfo");
+    expect(await foot.innerText()).not.toContain("Edited as text");
+    await window.choose("store");
+    await reads(foot, /Edited as text and not saved:\s+shop/);
+    await foot.getByRole("button", { name: "shop" }).click();
+    await reads(editor, "// mine");
+  });
+});
+
+describeScreen("a field's history", () => {
+  test("takes back its first change too: to its default", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await screen.set("shop", { "svc.timeout": 30 });
+    await screen.set("shop", { "svc.provider": "here" });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    await page.getByRole("button", { name: "Revert… revision 2" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revert revision 2" });
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+900 seconds default/);
+    // What came later is no part of it.
+    expect(await dialog.getByRole("row").count()).toBe(2);
+    await dialog.getByRole("button", { name: "Restore 1 field" }).click();
+    await poll(() => screen.stored("shop", "svc.timeout")).toBeUndefined();
+    expect(await screen.stored("shop", "svc.provider")).toBe("here");
+    expect(await page.getByRole("button", { name: "Revert… revision 1" }).count()).toBe(0);
+  });
+});
+
+describeScreen("adding repositories", () => {
+  test("keeps the values of those that a scan finds in their work trees, if that is asked for", async () => {
+    await using folder = await temporaryFolder();
+    for (const name of ["one", "two"]) await mkdir(join(folder.path, name, ".git"), { recursive: true });
+    await using screen = await startScreen();
+    await using window = await screen.open();
+    const { page } = window;
+    await page.getByRole("button", { name: "Add a repository" }).first().click();
+    const dialog = page.getByRole("dialog");
+    const place = dialog.getByRole("textbox", { name: /Folder/ });
+    await place.fill(folder.path);
+    await dialog.getByRole("button", { name: "Scan this folder" }).click();
+    await dialog.getByRole("group", { name: "2 found" }).waitFor();
+    // Of another folder nothing is known yet.
+    await place.fill(join(folder.path, "none"));
+    await dialog.getByRole("group").waitFor({ state: "detached" });
+    await dialog.getByRole("button", { name: "Add", exact: true }).click();
+    await reads(dialog.getByRole("alert"), `There is no folder ${join(folder.path, "none")}.`);
+    await place.fill(folder.path);
+    await dialog.getByRole("alert").waitFor({ state: "detached" });
+    await dialog.getByRole("checkbox", { name: /Keep its values/ }).check();
+    await dialog.getByRole("button", { name: "Scan this folder" }).click();
+    await dialog.getByRole("button", { name: "Add 2 of them" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { result } = await screen.t.owner.call("repo/list");
+    expect(new Map(result.map(({ name, inTree }) => [name, inTree]))).toEqual(
+      new Map([
+        ["one", true],
+        ["two", true],
+      ]),
+    );
+    await screen.set(result.find(({ name }) => name === "one")?.id ?? "", { "svc.timeout": 30 });
+    expect(await readFile(join(folder.path, "one/.repoconf.json"), "utf8")).toContain("30");
+  });
+});
