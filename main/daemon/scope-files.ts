@@ -9,6 +9,7 @@ import { JsonTextError, readJsonText } from "../files/json-text.ts";
 import type { Home } from "../home.ts";
 import { runInParts } from "../turns.ts";
 import { privateFile } from "./home.ts";
+import { repositorySchemaText } from "./repository-schema.ts";
 import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 
 const ending = ".schema.json";
@@ -72,7 +73,7 @@ export class ScopeFiles {
   /** Writes the schema that editors check repository files by, if it is not what it should be. Nothing else depends on it. */
   async writeRepositorySchema(): Promise<void> {
     const file = privateFile(this.#home, this.#home.repositorySchemaFile);
-    const text = `${JSON.stringify(repositorySchema(this.#scopes), null, 2)}\n`;
+    const text = repositorySchemaText(this.#scopes.all());
     const before = await file.read().catch(() => null);
     if (before === text) return;
     await file.write(text).catch(error => {
@@ -137,35 +138,4 @@ function describe(error: unknown): string {
   if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;
   if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError) return `: ${error.message}`;
   return `: ${systemErrorCode(error) ?? String(error)}`;
-}
-
-/** What editors complete and check a repository's file by. */
-function repositorySchema(scopes: Scopes): JsonObject {
-  const properties: { [scope: string]: unknown } = {};
-  for (const { name, schema } of scopes.all()) properties[name] = withoutSchemaKeyword(schema);
-  return {
-    $schema: "https://json-schema.org/draft/2020-12/schema",
-    title: "A repository's configuration (Repoconf)",
-    // Read by editors that know JSON with comments.
-    allowComments: true,
-    type: "object",
-    properties: {
-      $schema: { type: "string" },
-      name: { type: "string", minLength: 1, description: "What people call the repository." },
-      path: { type: "string", description: "The folder of its work tree, absolute." },
-      inTree: { type: "boolean", description: "Whether the values stand in the work tree's .repoconf.json." },
-      // Made of JSON only.
-      config: {
-        type: "object",
-        description: "Scope, field, value: what is not here has its default.",
-        properties: properties as JsonObject,
-      },
-    },
-    additionalProperties: false,
-  };
-}
-
-function withoutSchemaKeyword(schema: object): object {
-  const { $schema: _, ...rest } = schema as { $schema?: string };
-  return rest;
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { showJson } from "../page/show-json.ts";
+import { differsHidden, showJson } from "../page/show-json.ts";
 
 export interface DiffRow {
   readonly path: string;
@@ -38,6 +38,9 @@ export function DiffTable({ rows }: { readonly rows: readonly DiffRow[] }) {
             </td>
             <td className="diff-after">
               <Side value={after} schema={schema} />
+              {differsHidden(before ?? schema.default ?? null, after ?? schema.default ?? null, schema) && (
+                <span className="hint"> another value, which is masked</span>
+              )}
             </td>
             {action !== undefined && (
               <td>

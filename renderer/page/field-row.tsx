@@ -8,7 +8,7 @@ import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
 import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
-import { showJson } from "./show-json.ts";
+import { differsHidden, showJson } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -94,7 +94,10 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
           <p>
             Changed meanwhile by {pending.conflict.actor} to{" "}
             <code>{showJson(pending.conflict.stored ?? schema.default, schema)}</code>; yours is{" "}
-            <code>{showJson(value, schema)}</code>.
+            <code>{showJson(value, schema)}</code>
+            {differsHidden(pending.conflict.stored ?? schema.default, value, schema) &&
+              ", another value, which is masked"}
+            .
           </p>
           <button type="button" className="button" onClick={() => keepMine(key)}>
             Keep mine

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { maskValue, numberLabels } from "../../shared/scopes/value-text.ts";
 
@@ -19,6 +19,11 @@ export function showJson(value: JsonValue | undefined, schema: ValueSchema): str
   if (typeof value === "number") return showNumber(value, schema);
   if (isJsonObject(value) && Object.keys(value).length === 0) return "none";
   return JSON.stringify(value);
+}
+
+/** Whether two values look the same though they are not: what is masked differs. */
+export function differsHidden(one: JsonValue, other: JsonValue, schema: ValueSchema): boolean {
+  return showJson(one, schema) === showJson(other, schema) && !sameJson(one, other);
 }
 
 /** A number by its name, or with its unit. */

@@ -36,9 +36,14 @@ export class SchemaResources {
     return this.#schemas;
   }
 
+  /** The part of the file that a schema is in: where an `$id` begins one, else the whole. */
+  partOf(schema: JsonObject): JsonObject {
+    return this.#parts.get(schema) ?? this.#root;
+  }
+
   /** The schema that a reference which stands in `schema` leads to; undefined if that is none, or outside. */
   resolve(schema: JsonObject, reference: string): JsonObject | boolean | undefined {
-    const part = this.#parts.get(schema) ?? this.#root;
+    const part = this.partOf(schema);
     if (reference === "#") return part;
     if (!reference.startsWith("#/")) return this.#anchors.get(part)?.get(reference.slice(1));
     let target: JsonValue | undefined = part;

@@ -100,6 +100,25 @@ describeScreen("an edit", () => {
     await reads(row, /45 seconds\s+60 seconds/);
   });
 
+  test("of a masked value says that it is another one, in the review and where it changed elsewhere", async () => {
+    const token = { type: "string", default: "", "x-masked": true, title: "Token" };
+    await using screen = await startScreen({
+      repositories: { shop: { "deploy.token": "hush" } },
+      scopes: { deploy: { type: "object", properties: { token } } },
+    });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const { page } = window;
+    await page.getByRole("textbox", { name: "Token" }).fill("mine-12");
+    await page.getByRole("button", { name: "Review" }).click();
+    const row = page.getByRole("dialog").getByRole("row", { name: /deploy\.token/ });
+    await reads(row, "another value, which is masked");
+    await press(page, "Escape");
+    await screen.set("shop", { "deploy.token": "theirs-1" });
+    await reads(window.field("Token").getByRole("alert").first(), "another value, which is masked");
+    expect(await page.locator("body").innerText()).not.toMatch(/hush|mine-12|theirs-1/);
+  });
+
   test("is neither saved nor undone by keys while a dialog is about something else", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();

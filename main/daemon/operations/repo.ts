@@ -62,7 +62,7 @@ export function repositoryOperations(
       requireOwner(caller);
       const id = existing(store, repo);
       if (!name && !path) throw new RepoconfError(1101, "Give a new name, a new path, or both.");
-      const folder = path && (await existingFolder(path));
+      const folder = path && (await existingFolder(path, id));
       const result = await store.update(id, { ...(name && { name }), ...(folder && { path: folder }) });
       return { result };
     },
@@ -119,11 +119,12 @@ function absolutePath(path: string): string {
 }
 
 /** The absolute path of a folder that is there. Throws RepoconfError 1101. */
-async function existingFolder(path: string): Promise<string> {
+async function existingFolder(path: string, repo?: string): Promise<string> {
   const folder = absolutePath(path);
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() === true) return folder;
-  throw new RepoconfError(1101, found === undefined ? `There is no folder ${folder}.` : `${folder} is not a folder.`);
+  const message = found === undefined ? `There is no folder ${folder}.` : `${folder} is not a folder.`;
+  throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
 }
 
 /** A folder by its own name, or as it was named if there is none. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -38,9 +38,24 @@ describe("repo/add", () => {
   });
 
   test("takes an id and a path, and resolves the path", async () => {
+    await tree("resolved");
     const { result } = await t.owner.call("repo/add", { name: "a", id: "Mine-1_x", path: `${trees}/x/../resolved/` });
     expect(result).toMatchObject({ id: "Mine-1_x", path: join(trees, "resolved"), inTree: false });
     expect(JSON.parse(await t.readRepository("Mine-1_x"))).toMatchObject({ path: join(trees, "resolved") });
+  });
+
+  test("a folder that is not there, or is a file, is neither added nor moved to", async () => {
+    const repo = await t.addRepository();
+    const file = join(await tree("with-a-file"), "file");
+    await writeFile(file, "");
+    const none = join(trees, "none");
+    for (const [path, message] of [
+      [none, `There is no folder ${none}.`],
+      [file, `${file} is not a folder.`],
+    ]) {
+      expect((await t.owner.call("repo/add", { name: "a", path })).errors).toMatchObject([{ code: 1101, message }]);
+      expect((await t.owner.call("repo/update", { repo, path })).errors).toMatchObject([{ code: 1101, message }]);
+    }
   });
 
   test("in-tree leaves a pointer in the home, and the values in the work tree and nothing else", async () => {
@@ -113,6 +128,7 @@ describe("repo/update", () => {
     const named = await t.owner.call("repo/update", { repo, name: "renamed" });
     expect(named).toMatchObject({ result: { id: repo, name: "renamed", revision: 2, modified: 1 }, errors: [] });
     expect(named.result).not.toHaveProperty("path");
+    await tree("moved");
     const moved = await t.owner.call("repo/update", { repo, path: `${trees}/moved/` });
     expect(moved.result).toMatchObject({ name: "renamed", path: join(trees, "moved"), revision: 2 });
     expect(JSON.parse(await t.readRepository(repo))).toMatchObject({

@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
 import { breakFile, replaceFile, untilHealth } from "../../helpers/broken-file.ts";
@@ -154,10 +156,12 @@ describe("what a limited key sees of a repository", () => {
 
   test("repo/list by path finds the nearest repository that it may see", async () => {
     await using t = await startTestDaemon();
-    await t.owner.call("repo/add", { name: "outer", id: "outer", path: "/work-tree" });
-    await t.owner.call("repo/add", { name: "inner", id: "inner", path: "/work-tree/inner" });
+    const outer = join(t.homeFolder, "work-tree");
+    await mkdir(join(outer, "inner"), { recursive: true });
+    await t.owner.call("repo/add", { name: "outer", id: "outer", path: outer });
+    await t.owner.call("repo/add", { name: "inner", id: "inner", path: join(outer, "inner") });
     const tool = await t.connectWith([{ repos: ["outer"], fields: ["svc.timeout"], right: "read" }]);
-    const { result } = await tool.call("repo/list", { path: "/work-tree/inner/deep" });
+    const { result } = await tool.call("repo/list", { path: join(outer, "inner/deep") });
     expect(result.map(({ id }) => id)).toEqual(["outer"]);
   });
 

@@ -1,5 +1,6 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 import { replaceFile, untilHealth } from "../../helpers/broken-file.ts";
@@ -75,6 +76,29 @@ describe("a scope's file", () => {
     expect(await scopeNames(t)).toEqual(["svc", "deploy"]);
     const editors = JSON.parse(await readFile(join(t.homeFolder, "repository.schema.json"), "utf8"));
     expect(Object.keys(editors.properties.config.properties)).toEqual(["svc", "deploy"]);
+  });
+
+  test("is checked by editors as by the daemon: what its references lead to stands elsewhere in the schema for editors", async () => {
+    await using t = await startTestDaemon();
+    const tree = { type: "object", additionalProperties: { $ref: "#/$defs/tree" } };
+    const part = { $id: "part", $defs: { size: { type: "string" } }, $ref: "#/$defs/size" };
+    const properties = {
+      size: { $ref: "#/$defs/size", default: 1 },
+      tree: { $ref: "#/$defs/tree", default: {} },
+      like: { type: "object", default: { $ref: "#/$defs/size" } },
+    };
+    await put(t, "deploy", { type: "object", properties, $defs: { size: { type: "integer" }, tree, part } });
+    await untilScopes(t, "svc", "deploy");
+    const path = join(t.homeFolder, "repository.schema.json");
+    await until(async () => (await readFile(path, "utf8")).includes("part"), "the schema for editors");
+    const editors = JSON.parse(await readFile(path, "utf8"));
+    expect(editors.properties.config.properties.deploy.properties.like.default).toEqual({ $ref: "#/$defs/size" });
+    // What an $id begins is a file of its own to its references.
+    expect(editors.properties.config.properties.deploy.$defs.part).toEqual(part);
+    const check = new Ajv2020({ strict: false }).compile(editors);
+    const isGood = (values: object) => check({ config: { deploy: values } });
+    expect(isGood({ size: 2, tree: { a: { b: {} } } })).toBe(true);
+    for (const wrong of [{ size: "x" }, { tree: { a: { b: 1 } } }]) expect(isGood(wrong)).toBe(false);
   });
 
   test("reduced to what a key may read names no other field, not even by required", async () => {

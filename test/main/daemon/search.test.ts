@@ -21,7 +21,9 @@ async function startSearched(): Promise<TestDaemon> {
   await mkdir(join(home.path, "scopes"), { recursive: true });
   await writeFile(join(home.path, "scopes/plugin.schema.json"), JSON.stringify(pluginSchema));
   const t = await startTestDaemon({ home: home.path });
-  await t.owner.call("repo/add", { id: "a", name: "Shop", path: "/home/ann/src/shop" });
+  const path = join(home.path, "ann/src/shop");
+  await mkdir(path, { recursive: true });
+  await t.owner.call("repo/add", { id: "a", name: "Shop", path });
   await t.owner.call("repo/add", { id: "b", name: "Blog" });
   await t.owner.call("repo/add", { id: "c", name: "Attic" });
   await t.owner.call("config/set", {
