@@ -4,6 +4,8 @@ import { problemsIn } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { SearchHit } from "../../shared/protocol.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { showNumber } from "../../shared/scopes/value-text.ts";
 import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
 import { limitExceeded } from "./measure.ts";
@@ -45,7 +47,11 @@ export async function* searchConfig(
       const schema = scopes.field(scope, field)?.schema;
       // One whose schema is gone may be a masked one.
       const masked = schema === undefined || schema["x-masked"] === true;
-      const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : textsIn(value))];
+      const texts = [
+        joinConfigPath(scope, field),
+        schema?.title ?? "",
+        ...(masked ? [] : [shownText(value, schema), ...textsIn(value)]),
+      ];
       const candidate = texts.join("\n").toLowerCase();
       const own = query.words.length === 0 || query.words.some(word => candidate.includes(word));
       if (own && left.every(word => candidate.includes(word)))
@@ -63,6 +69,12 @@ function* textsIn(value: JsonValue): Generator<string> {
       yield name;
       yield* textsIn(member);
     }
+}
+
+/** What the screen shows for a value that is one word: `off`, `Sunday`, `900 seconds`. */
+function shownText(value: JsonValue, schema: ValueSchema): string {
+  if (typeof value === "boolean") return value ? "on" : "off";
+  return typeof value === "number" ? showNumber(value, schema) : "";
 }
 
 /** Throws RepoconfError 1107. */

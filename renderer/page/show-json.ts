@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { maskValue, numberLabels } from "../../shared/scopes/value-text.ts";
+import { maskValue, showNumber } from "../../shared/scopes/value-text.ts";
 
 /** What stands for a masked value. */
 export const mask = "••••";
@@ -24,10 +24,4 @@ export function showJson(value: JsonValue | undefined, schema: ValueSchema): str
 /** Whether two values look the same though they are not: what is masked differs. */
 export function differsHidden(one: JsonValue, other: JsonValue, schema: ValueSchema): boolean {
   return showJson(one, schema) === showJson(other, schema) && !sameJson(one, other);
-}
-
-/** A number by its name, or with its unit. */
-export function showNumber(value: number, schema: ValueSchema): string {
-  const unit = schema["x-unit"];
-  return numberLabels(schema)?.get(value) ?? (unit === undefined ? String(value) : `${value} ${unit}`);
 }

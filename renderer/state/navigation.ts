@@ -6,6 +6,8 @@ import { type Selection, screenStore, type View } from "./store.ts";
 /** Milliseconds after the last key before the daemon is asked. */
 const searchDelay = 150;
 const searchLimit = 300;
+/** Repositories whose values are fetched because something in them was found. */
+const mostOpenedBySearch = 50;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Shows a repository, and in it a scope or a field. */
@@ -55,21 +57,38 @@ export function search(query: string): void {
     screenStore.setState({ found: undefined });
     return;
   }
-  searchTimer = setTimeout(async () => {
-    try {
-      const { result, next } = await daemon().request("config/search", { query, limit: searchLimit });
-      // Typed on meanwhile: this is no answer any more.
-      if (screenStore.getState().query !== query) return;
-      const hits = result ?? [];
-      await Promise.all(
-        [...new Set(hits.filter(hit => hit.field).map(({ repo }) => repo))]
-          .slice(0, 50)
-          .map(repo => openRepository(repo)),
-      );
-      if (screenStore.getState().query === query)
-        screenStore.setState({ found: { query, hits, ...(next !== undefined && { next }) } });
-    } catch {
-      // The connection is lost, and that is told already.
-    }
-  }, searchDelay);
+  searchTimer = setTimeout(() => void fetchHits(query), searchDelay);
+}
+
+/** Fetches the next hits of the search that is shown. */
+export async function searchOn(): Promise<void> {
+  const { found } = screenStore.getState();
+  if (found?.next !== undefined) await fetchHits(found.query, found.next);
+}
+
+async function fetchHits(query: string, after?: string): Promise<void> {
+  const isWanted = () => screenStore.getState().query === query;
+  try {
+    const { result, next } = await daemon().request("config/search", {
+      query,
+      limit: searchLimit,
+      ...(after !== undefined && { after }),
+    });
+    // Typed on meanwhile: this is no answer any more.
+    if (!isWanted()) return;
+    const hits = result ?? [];
+    const repositories = new Set(hits.filter(hit => hit.field).map(({ repo }) => repo));
+    // Of the rest the hits themselves tell the values.
+    await Promise.all([...repositories].slice(0, mostOpenedBySearch).map(repo => openRepository(repo)));
+    if (!isWanted()) return;
+    screenStore.setState(({ found }) => ({
+      found: {
+        query,
+        hits: after === undefined ? hits : [...(found?.hits ?? []), ...hits],
+        ...(next !== undefined && { next }),
+      },
+    }));
+  } catch {
+    // The connection is lost, and that is told already.
+  }
 }

@@ -1,9 +1,11 @@
 import { type Config, configValue } from "../../shared/config.ts";
-import { sameJson } from "../../shared/json.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { mask, showNumber } from "../page/show-json.ts";
-import { editKey, type ScreenState, type Selection } from "../state/store.ts";
+import { showNumber } from "../../shared/scopes/value-text.ts";
+import { mask } from "../page/show-json.ts";
+import { editKey, type OpenRepository, type ScreenState, type Selection } from "../state/store.ts";
 
 interface RowPlace {
   /** Unique, and the same for as long as the thing is. */
@@ -60,8 +62,8 @@ export function treeRows(state: RowsState): TreeRow[] {
   return rows;
 }
 
-function scopeRows(state: RowsState, { id }: RepositoryEntry, found: ReadonlySet<string> | undefined): TreeRow[] {
-  const opened = state.opened.get(id);
+function scopeRows(state: RowsState, { id }: RepositoryEntry, found: FoundFields | undefined): TreeRow[] {
+  const opened = state.opened.get(id) ?? (found !== undefined && found.size > 0 ? unopened(found) : undefined);
   if (opened === undefined) {
     const place = { key: `${id} waiting`, level: 2, position: 1, siblings: 1, selection: { repo: id } } as const;
     return [{ ...place, kind: "waiting" }];
@@ -115,21 +117,35 @@ function isStored(stored: Config, scope: string, field: string): boolean {
   return configValue(stored, scope, field) !== undefined;
 }
 
+/** By `<scope>.<field>`, the effective value; undefined: a masked one. */
+type FoundFields = ReadonlyMap<string, JsonValue | undefined>;
+
+/** What the hits themselves say of a repository whose values nobody has asked for. */
+function unopened(found: FoundFields): Pick<OpenRepository, "effective" | "stored"> {
+  const effective: { [scope: string]: { [field: string]: JsonValue } } = {};
+  for (const [path, value] of found) {
+    const split = splitConfigPath(path);
+    if (split === undefined || value === undefined) continue;
+    effective[split.scope] = { ...effective[split.scope], [split.field]: value };
+  }
+  return { effective, stored: {} };
+}
+
 /** The repositories that the query finds, each with the fields found in it; undefined without a query. */
-function matchesOf({ query, found, repositories }: RowsState): Map<string, Set<string>> | undefined {
+function matchesOf({ query, found, repositories }: RowsState): ReadonlyMap<string, FoundFields> | undefined {
   const text = query.trim().toLowerCase();
   if (text === "") return undefined;
-  const matches = new Map<string, Set<string>>();
+  const matches = new Map<string, Map<string, JsonValue | undefined>>();
   // Names need no answer from the daemon, so they show at once.
   const words = text.split(/\s+/);
   for (const { id, name, path } of repositories ?? []) {
     const candidate = `${name}\n${path ?? ""}\n${id}`.toLowerCase();
-    if (words.every(word => candidate.includes(word))) matches.set(id, new Set());
+    if (words.every(word => candidate.includes(word))) matches.set(id, new Map());
   }
-  for (const { repo, scope, field } of found?.query === query ? found.hits : []) {
-    const fields = matches.get(repo) ?? new Set();
+  for (const { repo, scope, field, value } of found?.query === query ? found.hits : []) {
+    const fields = matches.get(repo) ?? new Map<string, JsonValue | undefined>();
     matches.set(repo, fields);
-    if (scope !== undefined && field !== undefined) fields.add(`${scope}.${field}`);
+    if (scope !== undefined && field !== undefined) fields.set(joinConfigPath(scope, field), value);
   }
   return matches;
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "react";
-import { search } from "../state/navigation.ts";
+import { search, searchOn } from "../state/navigation.ts";
 import { useScreen } from "../state/store.ts";
 
 /** The search above the tree. `/` puts the cursor there from anywhere but a text. */
@@ -50,7 +50,11 @@ export function SearchBox() {
             </button>
           );
         })}
-        {more && <span className="search-more">the first hits; type more to narrow them</span>}
+        {more && (
+          <button type="button" className="link search-more" onClick={() => void searchOn()}>
+            Show more of what was found
+          </button>
+        )}
       </div>
     </search>
   );

@@ -8,6 +8,12 @@ export function numberLabels(schema: ValueSchema): ReadonlyMap<number, string> |
   return labels && new Map(labels.map((text, index) => [first + index, text]));
 }
 
+/** A number by its name, or with its unit. */
+export function showNumber(value: number, schema: ValueSchema): string {
+  const unit = schema["x-unit"];
+  return numberLabels(schema)?.get(value) ?? (unit === undefined ? String(value) : `${value} ${unit}`);
+}
+
 /** A masked value: the names of things stay, and `mask` stands for all that they hold. */
 export function maskValue(value: JsonValue, mask: string): JsonValue {
   if (Array.isArray(value)) return value.map(inner => maskValue(inner, mask));

@@ -137,6 +137,24 @@ describeScreen("the tree", () => {
     expect(await search.inputValue()).toBe("");
   });
 
+  test("a search shows the values of all that it found, and fetches more when that is asked for", async () => {
+    await using screen = await startMany(310);
+    await using window = await screen.open();
+    const { page } = window;
+    await page.getByRole("searchbox").fill("svc.timeout");
+    const first = window.tree.getByRole("treeitem").first();
+    await poll(() => first.getAttribute("aria-setsize")).toBe("300");
+    await first.focus();
+    await press(page, "End");
+    await reads(window.tree.getByRole("treeitem").last(), /Timeout\s+900 seconds/);
+    await page.getByRole("button", { name: "Show more of what was found" }).click();
+    await window.tree.getByRole("treeitem").last().focus();
+    await press(page, "Home");
+    await poll(() => first.getAttribute("aria-setsize")).toBe("313");
+    expect(await page.getByRole("button", { name: "Show more of what was found" }).count()).toBe(0);
+    expect(await window.tree.innerText()).not.toContain("Reading");
+  });
+
   test("search finds names, fields, titles and values, but nothing that is masked", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await using window = await screen.open();
