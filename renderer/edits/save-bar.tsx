@@ -23,6 +23,7 @@ export function SaveBar() {
         {repositories > 1 && ` in ${repositories} repositories`}, not saved
         {lost && "; they stay in this window"}
       </p>
+      <EditedTexts />
       <button type="button" className="button button-quiet" onClick={discardAllEdits}>
         Discard all
       </button>
@@ -38,7 +39,6 @@ export function SaveBar() {
       >
         Save
       </Button>
-      <EditedTexts />
       {reviewing && <ReviewDialog onClose={() => setReviewing(false)} />}
     </section>
   );
