@@ -167,4 +167,40 @@ describeScreen("fields of a scope of somebody's own", () => {
     await writeFile(join(screen.t.homeFolder, "scopes/later.schema.json"), JSON.stringify(schema));
     await window.field("Wait").getByRole("spinbutton", { name: "Wait" }).waitFor();
   });
+
+  test("say what bounds ask for, and what is wrong with an object as a whole", async () => {
+    const share = {
+      type: "number",
+      exclusiveMinimum: 0,
+      exclusiveMaximum: 2,
+      multipleOf: 0.5,
+      default: 1,
+      title: "Share",
+    };
+    const member = { type: "integer" };
+    const size = {
+      type: "object",
+      properties: { low: member, high: member },
+      minProperties: 2,
+      default: { low: 1, high: 2 },
+      title: "Size",
+    };
+    await using screen = await startScreen({
+      repositories: { shop: {} },
+      scopes: { deploy: { type: "object", properties: { share, size } } },
+    });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const input = window.page.getByRole("spinbutton", { name: "Share" });
+    for (const [text, problem] of [
+      ["0", "More than 0."],
+      ["2", "Less than 2."],
+      ["0.7", "A multiple of 0.5."],
+    ] as const) {
+      await input.fill(text);
+      await reads(window.field("Share").getByRole("alert"), problem);
+    }
+    await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
+    await reads(window.field("Size").getByRole("alert"), "At least 2 entries.");
+  });
 });
