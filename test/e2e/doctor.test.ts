@@ -295,9 +295,9 @@ describe.concurrent("repoconf doctor", () => {
       `problem other:1 "config" must be an object`,
       expect.stringContaining(`note shop:3 "nme"`),
       expect.stringContaining("problem shop:5 svc.timeout must be an integer"),
+      expect.stringContaining(`problem shop:7 svc.default names "web"`),
       expect.stringContaining(`note shop:6 There is no field "svc.timeot"`),
       expect.stringContaining(`note shop:8 There is no scope "old"`),
-      expect.stringContaining(`problem shop:7 svc.default names "web"`),
       expect.stringContaining(`note : 3 are called "twin"`),
     ]);
   });
