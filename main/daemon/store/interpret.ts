@@ -144,8 +144,10 @@ export function* interpretingConfig(
   const { scopes } = rules;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const findings = new Findings();
-  let judged = 0;
+  let looked = 0;
   for (const [scopeName, fields] of Object.entries(raw)) {
+    looked += 1;
+    if (looked % judgedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
       if (findings.addUntold()) continue;
@@ -155,6 +157,8 @@ export function* interpretingConfig(
     }
     const good: { [field: string]: JsonValue } = {};
     for (const [name, value] of Object.entries(fields)) {
+      looked += 1;
+      if (looked % judgedAtOnce === 0) yield;
       const field = scope.fields.get(name);
       if (field === undefined) {
         if (findings.addUntold()) continue;
@@ -163,8 +167,6 @@ export function* interpretingConfig(
         findings.add(1011, message, [scopeName, name]);
         continue;
       }
-      judged += 1;
-      if (judged % judgedAtOnce === 0) yield;
       const isStillGood = (one: JsonValue) => isJudged?.({ scope: scopeName, field: name }, one) === true;
       if (isStillGood(value)) {
         good[name] = value;
@@ -202,9 +204,9 @@ export function* interpretingConfig(
     }
     stored[scopeName] = good;
   }
-  if (judged >= judgedAtOnce) yield;
+  if (looked >= judgedAtOnce) yield;
   settleReferences(stored, lastGood, scopes, findings);
-  if (judged >= judgedAtOnce) yield;
+  if (looked >= judgedAtOnce) yield;
   return { stored: findings.count === 0 ? raw : stored, health: findings.health(locate) };
 }
 
