@@ -1,17 +1,17 @@
 import type { JsonObject } from "../../shared/json.ts";
-import { runToEnd } from "../../shared/run-to-end.ts";
 import { SchemaResources } from "../../shared/schema/schema-resources.ts";
+import { runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
 /** The JSON Schema (2020-12) that editors complete and check a repository's file by. */
-export function repositorySchemaText(scopes: Iterable<Scope>): string {
+export async function repositorySchemaText(scopes: readonly Scope[]): Promise<string> {
   const properties: { [scope: string]: unknown } = {};
   /** Where the whole of a scope's file stands now, by each schema in it whose references mean that. */
   const places = new Map<unknown, string>();
   for (const { name, schema } of scopes) {
     const { $schema: _, ...rest } = schema;
     properties[name] = rest;
-    const resources = runToEnd(SchemaResources.reading(rest as JsonObject));
+    const resources = await runInParts(SchemaResources.reading(rest as JsonObject));
     for (const one of resources.schemas)
       if (resources.partOf(one) === rest) places.set(one, `#/properties/config/properties/${name}`);
   }

@@ -5,7 +5,7 @@ import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { SearchHit } from "../../shared/protocol.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { showNumber } from "../../shared/scopes/value-text.ts";
+import { showPlain } from "../../shared/scopes/value-text.ts";
 import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
 import { limitExceeded } from "./measure.ts";
@@ -47,11 +47,7 @@ export async function* searchConfig(
       const schema = scopes.field(scope, field)?.schema;
       // One whose schema is gone may be a masked one.
       const masked = schema === undefined || schema["x-masked"] === true;
-      const texts = [
-        joinConfigPath(scope, field),
-        schema?.title ?? "",
-        ...(masked ? [] : [shownText(value, schema), ...textsIn(value)]),
-      ];
+      const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : shownTexts(value, schema))];
       const candidate = texts.join("\n").toLowerCase();
       const own = query.words.length === 0 || query.words.some(word => candidate.includes(word));
       if (own && left.every(word => candidate.includes(word)))
@@ -71,10 +67,10 @@ function* textsIn(value: JsonValue): Generator<string> {
     }
 }
 
-/** What the screen shows for a value that is one word: `off`, `Sunday`, `900 seconds`. */
-function shownText(value: JsonValue, schema: ValueSchema): string {
-  if (typeof value === "boolean") return value ? "on" : "off";
-  return typeof value === "number" ? showNumber(value, schema) : "";
+/** Those, and what the screen shows for a value that is one word: `off`, `Sunday`, `900 seconds`. */
+function* shownTexts(value: JsonValue, schema: ValueSchema): Generator<string> {
+  if (typeof value === "boolean" || typeof value === "number") yield showPlain(value, schema);
+  yield* textsIn(value);
 }
 
 /** Throws RepoconfError 1107. */

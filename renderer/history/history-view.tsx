@@ -1,5 +1,4 @@
 import { useCallback, useEffect, useState } from "react";
-import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
@@ -7,7 +6,7 @@ import { ago } from "../page/ago.ts";
 import { unknownSchema } from "../page/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { fieldsChanged, messageOf } from "../state/saving.ts";
 import { findField, useScreen } from "../state/store.ts";
 import { CompareDialog } from "./compare-dialog.tsx";
 import { type DiffRow, DiffTable } from "./diff-table.tsx";
@@ -168,11 +167,9 @@ function restoreOf(revision: number, only: string): Restoring {
 }
 
 /** What one revision changed, as it was before: of a field's first change that is its default. */
-function revertOf({ revision, changes }: HistoryEntry): Restoring {
-  const fields = Object.entries(changes).flatMap(([scope, changed]) =>
-    Object.keys(changed).map(field => joinConfigPath(scope, field)),
-  );
-  return { title: `Revert revision ${revision}`, to: revision - 1, fields };
+function revertOf(entry: HistoryEntry): Restoring {
+  const { revision } = entry;
+  return { title: `Revert revision ${revision}`, to: revision - 1, fields: fieldsChanged(entry) };
 }
 
 const sources: Readonly<Record<HistoryEntry["source"], string>> = {

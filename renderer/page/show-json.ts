@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { maskValue, showNumber } from "../../shared/scopes/value-text.ts";
+import { maskValue, showPlain } from "../../shared/scopes/value-text.ts";
 
 /** What stands for a masked value. */
 export const mask = "••••";
@@ -14,9 +14,8 @@ export function showJson(value: JsonValue | undefined, schema: ValueSchema): str
   if (Array.isArray(value) && value.length === 0) return "none";
   if (schema["x-masked"] === true) return JSON.stringify(maskValue(value, mask));
   if (value === "") return "empty";
-  if (typeof value === "boolean") return value ? "on" : "off";
   if (typeof value === "string") return value;
-  if (typeof value === "number") return showNumber(value, schema);
+  if (typeof value === "boolean" || typeof value === "number") return showPlain(value, schema);
   if (isJsonObject(value) && Object.keys(value).length === 0) return "none";
   return JSON.stringify(value);
 }

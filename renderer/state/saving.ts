@@ -3,6 +3,7 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { HistoryEntry } from "../../shared/protocol.ts";
 import { daemon, openRepository, storedNow } from "./connection.ts";
 import { notify, settled } from "./notices.ts";
 import {
@@ -152,28 +153,27 @@ export function undo(): Promise<void> {
   return inTurn(undoLast);
 }
 
-async function undoLast(): Promise<void> {
-  const last = screenStore.getState().undoable.at(-1);
-  if (last === undefined) return notify("done", "There is nothing to undo.", "undo");
-  const { restored, failed } = await restoreSaved(last, "undone");
-  screenStore.setState(state => ({
-    undoable: withStep(state.undoable.slice(0, -1), failed),
-    redoable: withStep(state.redoable, restored),
-  }));
-}
-
 /** Brings back what was undone last. */
 export function redo(): Promise<void> {
   return inTurn(redoLast);
 }
 
-async function redoLast(): Promise<void> {
-  const last = screenStore.getState().redoable.at(-1);
-  if (last === undefined) return notify("done", "There is nothing to do again.", "undo");
-  const { restored, failed } = await restoreSaved(last, "done again");
+const undoLast = () => takeBack("undoable", "redoable", "undone", "There is nothing to undo.");
+const redoLast = () => takeBack("redoable", "undoable", "done again", "There is nothing to do again.");
+
+/** Takes the last step of one list back, which is a step of the other one then. */
+async function takeBack(
+  from: "undoable" | "redoable",
+  to: "undoable" | "redoable",
+  done: "undone" | "done again",
+  nothing: string,
+): Promise<void> {
+  const last = screenStore.getState()[from].at(-1);
+  if (last === undefined) return notify("done", nothing, "undo");
+  const { restored, failed } = await restoreSaved(last, done);
   screenStore.setState(state => ({
-    redoable: withStep(state.redoable.slice(0, -1), failed),
-    undoable: withStep(state.undoable, restored),
+    [from]: withStep(state[from].slice(0, -1), failed),
+    [to]: withStep(state[to], restored),
   }));
 }
 
@@ -230,10 +230,14 @@ export async function rememberFileSave(repo: string, revision: number): Promise<
   const { result } = await daemon().request("history/list", { repo, limit: 20 });
   const saved = result?.find(entry => entry.revision > revision && entry.source === "file");
   if (saved === undefined) return;
-  const fields = Object.entries(saved.changes).flatMap(([scope, changes]) =>
-    Object.keys(changes).map(field => joinConfigPath(scope, field)),
+  rememberSaved([{ repo, revision: saved.revision, fields: fieldsChanged(saved) }]);
+}
+
+/** What a revision changed, as `<scope>.<field>`. */
+export function fieldsChanged({ changes }: HistoryEntry): readonly string[] {
+  return Object.entries(changes).flatMap(([scope, fields]) =>
+    Object.keys(fields).map(field => joinConfigPath(scope, field)),
   );
-  rememberSaved([{ repo, revision: saved.revision, fields }]);
 }
 
 function valueAt(config: Config, path: string): JsonValue | undefined {

@@ -3,7 +3,7 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { showNumber } from "../../shared/scopes/value-text.ts";
+import { showPlain } from "../../shared/scopes/value-text.ts";
 import { mask } from "../page/show-json.ts";
 import { editKey, type OpenRepository, type ScreenState, type Selection } from "../state/store.ts";
 
@@ -160,6 +160,5 @@ function shortValue(value: unknown, schema: FieldSchema): string {
     return names.length === 0 ? "none" : names.join(", ");
   }
   if (schema["x-masked"]) return mask;
-  if (typeof value === "boolean") return value ? "on" : "off";
-  return typeof value === "number" ? showNumber(value, schema) : String(value);
+  return typeof value === "boolean" || typeof value === "number" ? showPlain(value, schema) : String(value);
 }

@@ -8,8 +8,9 @@ export function numberLabels(schema: ValueSchema): ReadonlyMap<number, string> |
   return labels && new Map(labels.map((text, index) => [first + index, text]));
 }
 
-/** A number by its name, or with its unit. */
-export function showNumber(value: number, schema: ValueSchema): string {
+/** As a person reads it: a switch by its state, a number by its name, or with its unit. */
+export function showPlain(value: boolean | number, schema: ValueSchema): string {
+  if (typeof value === "boolean") return value ? "on" : "off";
   const unit = schema["x-unit"];
   return numberLabels(schema)?.get(value) ?? (unit === undefined ? String(value) : `${value} ${unit}`);
 }

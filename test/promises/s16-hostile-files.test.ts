@@ -162,26 +162,15 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     const own = torture ? await startAlone() : 0;
     for (const { title, text } of files) {
       for (const when of ["edited", "started"] as const) {
-        const put = async () => {
-          await writeFile(join(home.path, "next.tmp"), text);
-          await rename(join(home.path, "next.tmp"), join(home.path, "repos/shop.json"));
-        };
+        const put = () => replaceIn(home.path, "repos/shop.json", text);
         if (when === "started") await put();
-        await using daemon = await startMeasured(home.path);
-        const client = await connectClient(daemon.url, daemon.ownerKey);
-        if (torture && when === "started") {
-          const started = await stoodStill(daemon);
-          figures.push({ title: `${title}, the start itself`, ...started, longest: started.longest - own });
-        }
-        await usesAll(client, "other", otherText);
-        if (torture) await stoodStill(daemon);
-        if (when === "edited") await put();
-        await usesAll(client, "shop", text).catch(cause => {
-          throw new Error(`${title}, ${when}`, { cause });
-        });
-        if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
-        client.socket.close();
-        await daemon.end("SIGKILL");
+        const use = async (client: TestClient) => {
+          if (when === "edited") await put();
+          await usesAll(client, "shop", text).catch(cause => {
+            throw new Error(`${title}, ${when}`, { cause });
+          });
+        };
+        figures.push(...(await measured(home.path, title, when, own, use)));
       }
     }
     if (torture) report(figures, "files of 1 MB, edited and met at a start");
@@ -198,27 +187,18 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     for (const { title, text } of schemas) {
       await rm(join(home.path, "scopes/hostile.schema.json"), { force: true });
       for (const when of ["edited", "started"] as const) {
-        await using daemon = await startMeasured(home.path);
-        const client = await connectClient(daemon.url, daemon.ownerKey);
-        if (torture && when === "started") {
-          const started = await stoodStill(daemon);
-          figures.push({ title: `${title}, the start itself`, ...started, longest: started.longest - own });
-        }
-        await usesAll(client, "other", otherText);
-        if (torture) await stoodStill(daemon);
-        if (when === "edited") {
-          await writeFile(join(home.path, "next.tmp"), text);
-          await rename(join(home.path, "next.tmp"), join(home.path, "scopes/hostile.schema.json"));
-        }
-        await until(async () => {
-          const { result } = await client.call("scope/list");
-          const { problems } = (await client.call("daemon/status")).result;
-          return result.some(one => one.scope === "hostile") || problems?.some(one => one.includes("hostile")) === true;
-        }, `the scope to be read or refused: ${title}`);
-        await usesAll(client, "other", otherText);
-        if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
-        client.socket.close();
-        await daemon.end("SIGKILL");
+        const use = async (client: TestClient) => {
+          if (when === "edited") await replaceIn(home.path, "scopes/hostile.schema.json", text);
+          await until(async () => {
+            const { result } = await client.call("scope/list");
+            const { problems } = (await client.call("daemon/status")).result;
+            return (
+              result.some(one => one.scope === "hostile") || problems?.some(one => one.includes("hostile")) === true
+            );
+          }, `the scope to be read or refused: ${title}`);
+          await usesAll(client, "other", otherText);
+        };
+        figures.push(...(await measured(home.path, title, when, own, use)));
       }
     }
     if (torture) report(figures, "schemas of 1 MB, edited and met at a start");
@@ -230,6 +210,38 @@ interface Figure {
   /** Milliseconds for which the loop stood still: of the processor, and of the clock. */
   readonly longest: number;
   readonly byClock: number;
+}
+
+async function replaceIn(home: string, name: string, text: string): Promise<void> {
+  await writeFile(join(home, "next.tmp"), text);
+  await rename(join(home, "next.tmp"), join(home, name));
+}
+
+/**
+ * Starts a daemon, has it used, and kills it. In full, for how long its loop stood still: in the start itself, beyond `own`, if what is
+ * hostile was there then, and while it was used.
+ */
+async function measured(
+  home: string,
+  title: string,
+  when: "edited" | "started",
+  own: number,
+  use: (client: TestClient) => Promise<void>,
+): Promise<readonly Figure[]> {
+  await using daemon = await startMeasured(home);
+  const client = await connectClient(daemon.url, daemon.ownerKey);
+  const figures: Figure[] = [];
+  if (torture && when === "started") {
+    const started = await stoodStill(daemon);
+    figures.push({ title: `${title}, the start itself`, ...started, longest: started.longest - own });
+  }
+  await usesAll(client, "other", otherText);
+  if (torture) await stoodStill(daemon);
+  await use(client);
+  if (torture) figures.push({ title: `${title}, ${when}`, ...(await stoodStill(daemon)) });
+  client.socket.close();
+  await daemon.end("SIGKILL");
+  return figures;
 }
 
 function report(figures: readonly Figure[], what: string): void {
