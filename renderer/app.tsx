@@ -6,12 +6,13 @@ import { SignOut } from "./dialogs/sign-out.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { NoSession } from "./no-session.tsx";
 import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
+import { Nothing } from "./page/nothing.tsx";
 import { Notices } from "./page/notices.tsx";
 import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
 import { shell } from "./shell.ts";
-import { select } from "./state/navigation.ts";
-import { notify } from "./state/notices.ts";
+import { go } from "./state/navigation.ts";
+import type { Place } from "./state/place.ts";
 import { redo, saveEdits, undo } from "./state/saving.ts";
 import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
 import { isText, SearchBox } from "./tree/search-box.tsx";
@@ -29,7 +30,7 @@ const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended
 /** The whole screen: tree at the side, what is chosen beside it, edits at the foot. */
 export function App() {
   const connection = useScreen(state => state.connection);
-  const selection = useScreen(state => state.selection);
+  const place = useScreen(state => state.place);
   const [adding, setAdding] = useState(false);
   useShortcuts();
   useShell(() => setAdding(true));
@@ -63,12 +64,8 @@ export function App() {
         </ErrorBoundary>
       </nav>
       <main className="main" tabIndex={-1}>
-        <ErrorBoundary key={selection?.repo ?? ""} fallback={(...failure) => failedPart("This page", ...failure)}>
-          {selection === undefined ? (
-            <Overview onAdd={() => setAdding(true)} />
-          ) : (
-            <RepositoryPage key={selection.repo} selection={selection} />
-          )}
+        <ErrorBoundary key={keyOf(place)} fallback={(...failure) => failedPart("This page", ...failure)}>
+          <Page place={place} onAdd={() => setAdding(true)} />
         </ErrorBoundary>
       </main>
       <footer className="foot">
@@ -78,6 +75,22 @@ export function App() {
       {adding && <AddRepository onClose={() => setAdding(false)} />}
     </div>
   );
+}
+
+function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
+  switch (place.page) {
+    case "start":
+      return <Overview onAdd={onAdd} />;
+    case "repo":
+      return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
+    case "unknown":
+      return <Nothing what={`The address ${place.address} leads nowhere.`} />;
+  }
+}
+
+/** Pages of the same key are one page in several states. */
+function keyOf(place: Place): string {
+  return place.page === "repo" ? `repo ${place.repo}` : place.page;
 }
 
 function failedPart(what: string, message: string, again: () => void) {
@@ -118,24 +131,9 @@ function useShortcuts(): void {
   }, []);
 }
 
-/** Shows what a link leads to, as soon as it is known what there is. */
-function follow(link: ScreenLink): void {
-  const { repositories } = screenStore.getState();
-  if (repositories === undefined) {
-    const stop = screenStore.subscribe(state => {
-      if (state.repositories === undefined) return;
-      stop();
-      follow(link);
-    });
-    return;
-  }
-  const { repo, field } = link;
-  if (!repositories.some(({ id }) => id === repo)) {
-    notify("problem", `There is no repository ${repo}.`);
-    return;
-  }
-  const path = field === undefined ? undefined : splitConfigPath(field);
-  select({ repo, ...path });
+/** Shows what a link of the desktop app leads to. */
+function follow({ repo, field }: ScreenLink): void {
+  go({ page: "repo", view: "fields", repo, ...(field !== undefined && splitConfigPath(field)) });
 }
 
 /** What the desktop app's menu and links ask for. */

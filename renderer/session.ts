@@ -1,6 +1,8 @@
 import type { Address } from "../shared/client/client.ts";
 import { webCodeCredentials, webSessionCredentials } from "../shared/client/web-credentials.ts";
 import { shell } from "./shell.ts";
+import { addressOf } from "./state/place.ts";
+import { screenStore } from "./state/store.ts";
 
 /** Where the session is while the window is open: not a cookie, for cookies are shared by all ports. */
 const storageName = "repoconf.session";
@@ -12,7 +14,7 @@ export type Locate = () => Promise<Address>;
 export async function openSession(): Promise<Locate | undefined> {
   if (shell !== undefined) return shellAddress;
   const code = partsOf(codeInAddress());
-  if (location.hash !== "") history.replaceState(history.state, "", location.pathname);
+  if (hasCode()) history.replaceState(history.state, "", addressOf(screenStore.getState().place));
   if (code !== undefined) return at(webCodeCredentials(...code, keepSession));
   const kept = partsOf(storage()?.getItem(storageName) ?? null);
   return kept && at(await webSessionCredentials(...kept));

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Button } from "../button.tsx";
 import { discardAllEdits } from "../state/edits.ts";
-import { select } from "../state/navigation.ts";
+import { show } from "../state/navigation.ts";
 import { saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
@@ -47,7 +47,9 @@ export function SaveBar() {
 /** Texts of files that are edited and out of sight: each is saved in its own place. */
 function EditedTexts() {
   const drafts = useScreen(state => state.drafts);
-  const shown = useScreen(state => (state.view === "file" ? state.selection?.repo : undefined));
+  const shown = useScreen(state =>
+    state.place.page === "repo" && state.place.view === "json" ? state.place.repo : undefined,
+  );
   const repositories = useScreen(state => state.repositories);
   const hidden = [...drafts.keys()].filter(repo => repo !== shown);
   if (hidden.length === 0) return undefined;
@@ -55,7 +57,7 @@ function EditedTexts() {
     <p className="edited-texts">
       Edited as text and not saved:{" "}
       {hidden.map(repo => (
-        <button key={repo} type="button" className="link" onClick={() => select({ repo }, "file")}>
+        <button key={repo} type="button" className="link" onClick={() => show(repo, "json")}>
           {nameOfRepository({ repositories }, repo)}
         </button>
       ))}

@@ -1,10 +1,12 @@
 import { useCallback, useEffect, useState } from "react";
+import { splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { ago } from "../page/ago.ts";
 import { unknownSchema } from "../page/show-json.ts";
 import { daemon } from "../state/connection.ts";
+import { go } from "../state/navigation.ts";
 import { notify } from "../state/notices.ts";
 import { fieldsChanged, messageOf } from "../state/saving.ts";
 import { findField, useScreen } from "../state/store.ts";
@@ -16,7 +18,7 @@ const pageSize = 50;
 
 interface HistoryViewProps {
   readonly repo: string;
-  /** The field to begin with; undefined: all. */
+  /** `<scope>.<field>`, whose changes are shown; undefined: those of all. */
   readonly field: string | undefined;
 }
 
@@ -24,7 +26,6 @@ interface HistoryViewProps {
 export function HistoryView({ repo, field }: HistoryViewProps) {
   const scopes = useScreen(state => state.scopes);
   const revision = useScreen(state => state.opened.get(repo)?.revision ?? 0);
-  const [only, setOnly] = useState(field ?? "");
   const [entries, setEntries] = useState<readonly HistoryEntry[]>();
   const [next, setNext] = useState<string>();
   const [reading, setReading] = useState(false);
@@ -36,7 +37,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       const args = {
         repo,
         limit: pageSize,
-        ...(only !== "" && { field: only }),
+        ...(field !== undefined && { field }),
         ...(after !== undefined && { after }),
       };
       try {
@@ -48,7 +49,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
         notify("problem", messageOf(error));
       }
     },
-    [repo, only],
+    [repo, field],
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision is a new entry.
   useEffect(() => void load(), [load, revision]);
@@ -60,7 +61,11 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       <div className="history-tools">
         <label>
           Field{" "}
-          <select className="input" value={only} onChange={event => setOnly(event.target.value)}>
+          <select
+            className="input"
+            value={field ?? ""}
+            onChange={event => go({ page: "repo", view: "history", repo, ...splitConfigPath(event.target.value) })}
+          >
             <option value="">all fields</option>
             {scopes.flatMap(({ scope, schema }) =>
               Object.keys(schema.properties).map(name => (
@@ -109,7 +114,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
                   <button
                     type="button"
                     className="button button-quiet"
-                    onClick={() => setRestoring(restoreOf(entry.revision, only))}
+                    onClick={() => setRestoring(restoreOf(entry.revision, field))}
                   >
                     Restore…<span className="visually-hidden"> revision {entry.revision}</span>
                   </button>
@@ -162,8 +167,8 @@ interface Restoring {
 }
 
 /** All values of a revision, or those of one field. */
-function restoreOf(revision: number, only: string): Restoring {
-  return { title: `Restore revision ${revision}`, to: revision, ...(only !== "" && { fields: [only] }) };
+function restoreOf(revision: number, field: string | undefined): Restoring {
+  return { title: `Restore revision ${revision}`, to: revision, ...(field !== undefined && { fields: [field] }) };
 }
 
 /** What one revision changed, as it was before: of a field's first change that is its default. */

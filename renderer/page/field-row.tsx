@@ -5,6 +5,7 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { checkValue } from "../fields/validate.ts";
 import { ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
+import { addressOf } from "../state/place.ts";
 import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
@@ -18,11 +19,10 @@ interface FieldRowProps {
   readonly schema: FieldSchema;
   /** Chosen in the tree. */
   readonly current: boolean;
-  onHistory(): void;
 }
 
 /** One field: what it is, its value in a control, where the value comes from, and what is wrong with it. */
-export function FieldRow({ repo, scope, field, schema, current, onHistory }: FieldRowProps) {
+export function FieldRow({ repo, scope, field, schema, current }: FieldRowProps) {
   const key = editKey(repo, scope, field);
   const path = `${scope}.${field}`;
   const pending = useScreen(state => state.pending.get(key));
@@ -119,9 +119,9 @@ export function FieldRow({ repo, scope, field, schema, current, onHistory }: Fie
           Default: <code>{showJson(schema.default, schema)}</code>
         </span>
         {lastChange !== undefined && (
-          <button type="button" className="link" onClick={onHistory}>
+          <a className="link" href={addressOf({ page: "repo", view: "history", repo, scope, field })}>
             {describeChange(lastChange)}
-          </button>
+          </a>
         )}
         {pending !== undefined && (
           <button type="button" className="link" onClick={() => dropEdit(key)}>

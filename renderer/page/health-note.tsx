@@ -37,7 +37,7 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
         ))}
       </ul>
       <p className="health-tools">
-        <button type="button" className="button" onClick={() => show("file")}>
+        <button type="button" className="button" onClick={() => show(entry.id, "json")}>
           Open the text
         </button>
         {broken && (

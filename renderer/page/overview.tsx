@@ -1,5 +1,5 @@
 import { problemsIn } from "../../shared/health.ts";
-import { select } from "../state/navigation.ts";
+import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 
 /** What there is to see before a repository is chosen. */
@@ -33,9 +33,9 @@ export function Overview({ onAdd }: { onAdd(): void }) {
           <ul className="overview-list">
             {broken.map(({ id, name, health }) => (
               <li key={id}>
-                <button type="button" className="link" onClick={() => select({ repo: id })}>
+                <a className="link" href={addressOf({ page: "repo", view: "fields", repo: id })}>
                   {name}
-                </button>
+                </a>
                 <span> {problemsIn(health)[0]?.message}</span>
               </li>
             ))}

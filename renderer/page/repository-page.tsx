@@ -1,31 +1,39 @@
 import { useEffect, useRef } from "react";
 import { configEntries } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
 import { FileView } from "../file/file-view.tsx";
 import { HistoryView } from "../history/history-view.tsx";
 import { edit } from "../state/edits.ts";
-import { select, show } from "../state/navigation.ts";
-import { findRepository, type Selection, useScreen, type View } from "../state/store.ts";
+import { open } from "../state/navigation.ts";
+import { addressOf, type Selection, type View } from "../state/place.ts";
+import { findRepository, useScreen } from "../state/store.ts";
 import { FieldRow } from "./field-row.tsx";
 import { HealthNote } from "./health-note.tsx";
+import { Nothing } from "./nothing.tsx";
 import { useScrollPlace } from "./scroll-place.ts";
 import { useSteadyField } from "./steady-field.ts";
 
 const views: readonly (readonly [View, string])[] = [
   ["fields", "Fields"],
   ["history", "History"],
-  ["file", "JSON"],
+  ["json", "JSON"],
 ];
 
 /** One repository: its fields, its history, or its file. */
-export function RepositoryPage({ selection }: { readonly selection: Selection }) {
-  const { repo } = selection;
+export function RepositoryPage({ view, selection }: { readonly view: View; readonly selection: Selection }) {
+  const { repo, scope, field } = selection;
   const entry = useScreen(state => findRepository(state, repo));
-  const view = useScreen(state => state.view);
+  const isKnown = useScreen(state => state.repositories !== undefined);
   const opened = useScreen(state => state.opened.has(repo));
   const isTextEdited = useScreen(state => state.drafts.has(repo));
   const article = useRef<HTMLElement>(null);
   useScrollPlace(article, `${repo} ${view} ${opened}`);
-  if (entry === undefined) return undefined;
+  const isThere = entry !== undefined;
+  useEffect(() => {
+    if (isThere) void open(repo);
+  }, [repo, isThere]);
+  if (!isKnown) return <p className="waiting">Reading…</p>;
+  if (entry === undefined) return <Nothing what={`There is no repository ${repo}. It may have been removed.`} />;
   return (
     <article className="page" aria-labelledby="page-title" ref={article}>
       <header className="page-head">
@@ -40,10 +48,14 @@ export function RepositoryPage({ selection }: { readonly selection: Selection })
         </div>
         <nav className="tabs" aria-label="Views of this repository">
           {views.map(([id, title]) => (
-            <button key={id} type="button" aria-current={view === id ? "page" : undefined} onClick={() => show(id)}>
+            <a
+              key={id}
+              href={addressOf({ page: "repo", view: id, repo })}
+              aria-current={view === id ? "page" : undefined}
+            >
               {title}
-              {id === "file" && isTextEdited && <span className="badge badge-edited">edited</span>}
-            </button>
+              {id === "json" && isTextEdited && <span className="badge badge-edited">edited</span>}
+            </a>
           ))}
         </nav>
       </header>
@@ -56,7 +68,7 @@ export function RepositoryPage({ selection }: { readonly selection: Selection })
         <HistoryView
           key={repo}
           repo={repo}
-          field={selection.field === undefined ? undefined : `${selection.scope}.${selection.field}`}
+          field={scope === undefined || field === undefined ? undefined : joinConfigPath(scope, field)}
         />
       ) : (
         <FileView key={repo} repo={repo} />
@@ -112,7 +124,6 @@ function Fields({ selection }: { readonly selection: Selection }) {
                 field={field}
                 schema={fieldSchema}
                 current={wantedScope === scope && wantedField === field}
-                onHistory={() => showHistory({ repo, scope, field })}
               />
             ))}
           </section>
@@ -120,9 +131,4 @@ function Fields({ selection }: { readonly selection: Selection }) {
       })}
     </div>
   );
-}
-
-function showHistory(selection: Selection): void {
-  select(selection);
-  show("history");
 }

@@ -131,7 +131,6 @@ async function take(message: WatchMessage): Promise<void> {
           event === "removed"
             ? state.repositories?.filter(({ id }) => id !== entry.id)
             : inOrder([...(state.repositories ?? []).filter(({ id }) => id !== entry.id), entry]),
-        ...(event === "removed" && state.selection?.repo === entry.id && { selection: undefined }),
       }));
       // What serves may be other values now.
       if (event === "health" && screenStore.getState().opened.has(entry.id)) await openRepository(entry.id, true);

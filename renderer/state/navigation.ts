@@ -1,7 +1,8 @@
 import { daemon, loadLastChanges, openRepository } from "./connection.ts";
 import { notify, settled } from "./notices.ts";
+import { addressOf, type Place, placeAt, type Selection, type View } from "./place.ts";
 import { messageOf } from "./saving.ts";
-import { type Selection, screenStore, type View } from "./store.ts";
+import { screenStore } from "./store.ts";
 
 /** Milliseconds after the last key before the daemon is asked. */
 const searchDelay = 150;
@@ -10,21 +11,35 @@ const searchLimit = 300;
 const mostOpenedBySearch = 50;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Shows a repository, and in it a scope or a field. */
-export function select(selection: Selection, view?: View): void {
-  screenStore.setState(state => ({
-    selection,
-    view: view ?? (state.selection?.repo === selection.repo || selection.field === undefined ? state.view : "fields"),
-    ...(selection.field !== undefined && { view: "fields" }),
-  }));
-  void open(selection.repo);
+/** Goes to a place; Back leads to where one was. */
+export function go(place: Place): void {
+  const address = addressOf(place);
+  if (address !== location.hash) history.pushState(null, "", address);
+  followAddress();
 }
 
-export function show(view: View): void {
-  screenStore.setState({ view });
+/** Shows the place of the window's address. */
+export function followAddress(): void {
+  screenStore.setState({ place: placeAt(location.hash) });
 }
 
-async function open(repo: string): Promise<void> {
+/** Shows a repository in the view that is shown, and in it a scope or a field, which are shown among the fields. */
+export function select(selection: Selection): void {
+  const { place } = screenStore.getState();
+  go({
+    page: "repo",
+    view: place.page === "repo" && selection.scope === undefined ? place.view : "fields",
+    ...selection,
+  });
+}
+
+/** Shows a view of a repository. */
+export function show(repo: string, view: View): void {
+  go({ page: "repo", view, repo });
+}
+
+/** Fetches what the page of a repository shows. */
+export async function open(repo: string): Promise<void> {
   try {
     await openRepository(repo);
     await loadLastChanges(repo);

@@ -3,6 +3,7 @@ import type { Config } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { FileText, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { type Place, placeAt } from "./place.ts";
 
 /** The values of a repository that has been opened. */
 export interface OpenRepository {
@@ -43,14 +44,6 @@ export interface Draft {
   readonly text: string;
 }
 
-export type View = "fields" | "history" | "file";
-
-export interface Selection {
-  readonly repo: string;
-  readonly scope?: string;
-  readonly field?: string;
-}
-
 /** What was saved of one repository in this window, for undo and redo. */
 export interface SavedChange {
   readonly repo: string;
@@ -84,8 +77,8 @@ export interface ScreenState {
   readonly pending: ReadonlyMap<string, PendingEdit>;
   /** By repository. */
   readonly drafts: ReadonlyMap<string, Draft>;
-  readonly selection: Selection | undefined;
-  readonly view: View;
+  /** Follows the window's address; see navigation.ts. */
+  readonly place: Place;
   readonly expanded: ReadonlySet<string>;
   readonly query: string;
   /** What the daemon found for the query; undefined while there is none. */
@@ -106,8 +99,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   opened: new Map(),
   pending: new Map(),
   drafts: new Map(),
-  selection: undefined,
-  view: "fields",
+  place: placeAt(""),
   expanded: new Set(),
   query: "",
   found: undefined,

@@ -5,7 +5,8 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { showPlain } from "../../shared/scopes/value-text.ts";
 import { mask } from "../page/show-json.ts";
-import { editKey, type OpenRepository, type ScreenState, type Selection } from "../state/store.ts";
+import type { Selection } from "../state/place.ts";
+import { editKey, type OpenRepository, type ScreenState } from "../state/store.ts";
 
 interface RowPlace {
   /** Unique, and the same for as long as the thing is. */

@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { expand, select } from "../state/navigation.ts";
+import type { Place } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
@@ -19,7 +20,7 @@ export function Tree() {
   const query = useScreen(state => state.query);
   const found = useScreen(state => state.found);
   const flashes = useScreen(state => state.flashes);
-  const selection = useScreen(state => state.selection);
+  const place = useScreen(state => state.place);
   const rows = useMemo(
     () => treeRows({ repositories, scopes, opened, pending, expanded, query, found, flashes }),
     [repositories, scopes, opened, pending, expanded, query, found, flashes],
@@ -144,7 +145,7 @@ export function Tree() {
               top={start}
               open={isOpen(row)}
               active={index === activeIndex}
-              selected={isSelected(row, selection)}
+              selected={isSelected(row, place)}
               onFocus={element => {
                 focusedRow.current = element;
                 setActiveKey(row.key);
@@ -186,8 +187,8 @@ function isOpen(row: TreeRow): boolean | undefined {
   return row.kind === "repository" || row.kind === "scope" ? row.open : undefined;
 }
 
-function isSelected({ selection }: TreeRow, selected: TreeRow["selection"] | undefined): boolean {
-  return selected?.repo === selection.repo && selected.scope === selection.scope && selected.field === selection.field;
+function isSelected({ selection: { repo, scope, field } }: TreeRow, place: Place): boolean {
+  return place.page === "repo" && place.repo === repo && place.scope === scope && place.field === field;
 }
 
 function parentIndex(rows: readonly TreeRow[], index: number): number {

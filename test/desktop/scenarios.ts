@@ -102,14 +102,12 @@ export function desktopScenarios(driver: DesktopDriver): void {
       "the field to be chosen",
     );
     const revision = async () => (await client.request("config/list", { repo: "shop" })).revision;
-    for (const link of [
-      "repoconf://repo/../x",
-      "repoconf://set/shop/svc.timeout/5",
-      "repoconf://repo/shop/svc.timeout/5",
-    ])
+    for (const link of ["repoconf://set/shop/svc.timeout/5", "repoconf://repo/shop/svc.timeout/5"])
       await app.startAgain([link]);
     expect(await revision()).toBe(1);
     await page.getByRole("heading", { name: "Timeout" }).waitFor();
+    await app.startAgain(["repoconf://repo/../x"]);
+    await page.getByText("There is no repository x.").waitFor();
   });
 
   test(`${driver.name}: quit during a write: what was acknowledged is there, and connected tools are asked about`, async () => {

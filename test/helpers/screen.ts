@@ -148,7 +148,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     },
     view: async title => {
       const views = page.getByRole("navigation", { name: "Views of this repository" });
-      await views.getByRole("button", { name: title }).click();
+      await views.getByRole("link", { name: new RegExp(`^${title}`) }).click();
     },
     save: async () => {
       const bar = page.getByRole("region", { name: "Edits" });

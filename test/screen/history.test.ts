@@ -40,7 +40,7 @@ describeScreen("history", () => {
     await window.choose("shop");
     await window
       .field("Domain")
-      .getByRole("button", { name: /^Changed/ })
+      .getByRole("link", { name: /^Changed/ })
       .click();
     const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
     const field = page.getByRole("combobox", { name: "Field" });

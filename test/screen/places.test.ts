@@ -22,10 +22,10 @@ describeScreen("what one comes back to", () => {
     await poll(top).toBe(300);
     // Without a mouse, which would have to scroll up to them.
     const views = page.getByRole("navigation", { name: "Views of this repository" });
-    await views.getByRole("button", { name: "History" }).dispatchEvent("click");
+    await views.getByRole("link", { name: "History" }).dispatchEvent("click");
     await page.getByRole("region", { name: "History" }).waitFor();
     await poll(top).toBe(0);
-    await views.getByRole("button", { name: "Fields" }).dispatchEvent("click");
+    await views.getByRole("link", { name: "Fields" }).dispatchEvent("click");
     await poll(top).toBe(300);
     await window.choose("shop");
     await poll(top).toBe(700);

@@ -1,0 +1,16 @@
+import { addressOf } from "../state/place.ts";
+
+/** The page of an address that leads to nothing there is. */
+export function Nothing({ what }: { readonly what: string }) {
+  return (
+    <article className="page" aria-labelledby="page-title">
+      <h1 id="page-title">Nothing here</h1>
+      <p>{what}</p>
+      <p>
+        <a className="link" href={addressOf({ page: "start" })}>
+          Go to the start page
+        </a>
+      </p>
+    </article>
+  );
+}

@@ -1,0 +1,69 @@
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+
+export type View = "fields" | "history" | "json";
+
+/** A repository, and in it a scope or a field. */
+export interface Selection {
+  readonly repo: string;
+  readonly scope?: string;
+  readonly field?: string;
+}
+
+/** What the main part of the screen shows. Its address is the window's hash, and nothing else says where one is. */
+export type Place =
+  | { readonly page: "start" }
+  | ({ readonly page: "repo"; readonly view: View } & Selection)
+  /** An address that leads nowhere. */
+  | { readonly page: "unknown"; readonly address: string };
+
+/**
+ * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`.
+ */
+export function placeAt(address: string): Place {
+  const unknown = { page: "unknown", address } as const;
+  const { path, query } = splitAddress(address);
+  const [page = "", repo, part, ...more] = path;
+  if (page === "" && path.length === 1) return { page: "start" };
+  if (page !== "repo" || !repo || more.length > 0) return unknown;
+  if (part === undefined) return { page, view: "fields", repo };
+  if (part === "json") return { page, view: "json", repo };
+  const view = part === "history" ? "history" : "fields";
+  const selected = view === "history" ? query.get("field") : part;
+  if (selected === null) return { page, view, repo };
+  const { scope, field } = splitConfigPath(selected) ?? {};
+  if (scope === undefined || field === undefined) return unknown;
+  return { page, view, repo, scope, ...(field !== "*" && { field }) };
+}
+
+/** The address of a place: what `placeAt` takes it from. */
+export function addressOf(place: Place): string {
+  switch (place.page) {
+    case "start":
+      return "#/";
+    case "unknown":
+      return place.address;
+    case "repo": {
+      const { view, repo, scope, field } = place;
+      const base = `#/repo/${encodeURIComponent(repo)}`;
+      if (view === "json") return `${base}/json`;
+      const selected = scope === undefined ? undefined : joinConfigPath(scope, field ?? "*");
+      if (view === "history") return `${base}/history${selected === undefined ? "" : `?field=${selected}`}`;
+      return selected === undefined ? base : `${base}/${selected}`;
+    }
+  }
+}
+
+function splitAddress(address: string): { readonly path: readonly string[]; readonly query: URLSearchParams } {
+  const [path = "", query = ""] = address.replace(/^#?\/?/, "").split("?", 2);
+  return { path: path.split("/").map(decoded), query: new URLSearchParams(query) };
+}
+
+/** A part of a path as it is meant; as it stands where it is encoded wrongly. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

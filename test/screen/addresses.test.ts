@@ -1,0 +1,108 @@
+import { describe, expect, test } from "vitest";
+import { addressOf, placeAt } from "../../renderer/state/place.ts";
+import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+
+describeScreen("every place has an address", () => {
+  test("Back, Forward and a reload lead where one was", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using window = await screen.open();
+    const { page, row } = window;
+    const hash = () => new URL(page.url()).hash;
+    const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
+    await row("shop").waitFor();
+    // The code of the link is gone.
+    expect(hash()).toBe("#/");
+    await window.choose("shop");
+    expect(hash()).toBe("#/repo/shop");
+    await window.view("History");
+    await poll(hash).toBe("#/repo/shop/history");
+    // Another repository shows the same view.
+    await window.choose("store");
+    expect(hash()).toBe("#/repo/store/history");
+    await window.view("JSON");
+    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    expect(hash()).toBe("#/repo/store/json");
+    await page.goBack();
+    await page.goBack();
+    await title("shop");
+    await page.getByRole("heading", { level: 2, name: "Revision 2" }).waitFor();
+    await page.goForward();
+    await title("store");
+    await page.reload();
+    await title("store");
+    await page.getByRole("region", { name: "History" }).waitFor();
+    expect(hash()).toBe("#/repo/store/history");
+  });
+
+  test("a field's address shows it, and its history has its own", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await screen.set("shop", { "svc.timeout": 30 });
+    await screen.set("shop", { "svc.provider": "here" });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.row("shop").waitFor();
+    await page.evaluate(`location.hash = "#/repo/shop/svc.refresh_day"`);
+    await window.field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
+    await window
+      .field("Timeout")
+      .getByRole("link", { name: /^Changed/ })
+      .click();
+    expect(new URL(page.url()).hash).toBe("#/repo/shop/history?field=svc.timeout");
+    const entries = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
+    await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
+    await page.getByRole("combobox", { name: "Field" }).selectOption("svc.provider");
+    await poll(() => entries.allInnerTexts()).toEqual(["Revision 3"]);
+    expect(new URL(page.url()).hash).toBe("#/repo/shop/history?field=svc.provider");
+    await page.goBack();
+    await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);
+  });
+
+  test("one that leads nowhere says so, and what comes there later shows", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const main = page.getByRole("main");
+    await window.row("shop").waitFor();
+    await page.evaluate(`location.hash = "#/repo/none"`);
+    await reads(main, "There is no repository none");
+    await screen.t.owner.call("repo/add", { id: "none", name: "none" });
+    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    await screen.t.owner.call("repo/remove", { repo: "none" });
+    await reads(main, "There is no repository none");
+    await page.evaluate(`location.hash = "#/somewhere/%E0%A4%A"`);
+    await reads(main, "leads nowhere");
+    await main.getByRole("link", { name: "Go to the start page" }).click();
+    await page.getByRole("heading", { level: 1, name: "Choose a repository" }).waitFor();
+  });
+
+  test("a new link in an open tab keeps the place", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    await page.getByRole("region", { name: "History" }).waitFor();
+    const { hash } = new URL(screen.t.daemon.createLink(60_000));
+    await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await poll(() => new URL(page.url()).hash).toBe("#/repo/shop/history");
+    await page.getByRole("region", { name: "History" }).waitFor();
+  });
+});
+
+describe("addresses", () => {
+  test.each([
+    "#/",
+    "#/repo/shop",
+    "#/repo/shop/svc.timeout",
+    "#/repo/shop/ui.size.width",
+    "#/repo/shop/svc.*",
+    "#/repo/shop/history",
+    "#/repo/shop/history?field=svc.timeout",
+    "#/repo/shop/json",
+  ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
+
+  test.each(["#/repo", "#/repo/shop/timeout", "#/repo/shop/json/more", "#/rep", "#/repo/shop/history?field=x"])(
+    "%s leads nowhere",
+    address => expect(placeAt(address).page).toBe("unknown"),
+  );
+});
