@@ -1,3 +1,4 @@
+import { Menu, Plus, Redo2, Undo2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { splitConfigPath } from "../shared/config-path.ts";
 import type { ScreenLink } from "../shared/shell-bridge.ts";
@@ -12,7 +13,7 @@ import { Overview } from "./page/overview.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
 import { shell } from "./shell.ts";
 import { go } from "./state/navigation.ts";
-import type { Place } from "./state/place.ts";
+import { addressOf, type Place } from "./state/place.ts";
 import { redo, saveEdits, undo } from "./state/saving.ts";
 import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
 import { isText, SearchBox } from "./tree/search-box.tsx";
@@ -32,6 +33,7 @@ export function App() {
   const connection = useScreen(state => state.connection);
   const place = useScreen(state => state.place);
   const [adding, setAdding] = useState(false);
+  const [drawn, setDrawn] = useDrawer(keyOf(place));
   useShortcuts();
   useShell(() => setAdding(true));
   useLeaveWarning();
@@ -39,25 +41,40 @@ export function App() {
   return (
     <div className="frame">
       <header className="top">
-        <span className="brand">Repoconf</span>
+        <button
+          type="button"
+          className="button button-quiet drawer-button"
+          aria-expanded={drawn}
+          aria-controls="repositories"
+          onClick={() => setDrawn(!drawn)}
+        >
+          <Menu aria-hidden="true" />
+          Repositories
+        </button>
+        <a className="brand" href={addressOf({ page: "start" })}>
+          Repoconf
+        </a>
         <p className="connection" role="status" data-connection={connection}>
           {connectionTexts[connection]}
         </p>
         <span className="top-tools">
           <button type="button" className="button button-quiet" onClick={() => void undo()}>
+            <Undo2 aria-hidden="true" />
             Undo
           </button>
           <button type="button" className="button button-quiet" onClick={() => void redo()}>
+            <Redo2 aria-hidden="true" />
             Redo
           </button>
           <button type="button" className="button" onClick={() => setAdding(true)}>
+            <Plus aria-hidden="true" />
             Add a repository
           </button>
           {/* The desktop app's session is the app's own. */}
           {shell === undefined && <SignOut />}
         </span>
       </header>
-      <nav className="side" aria-label="Repositories and fields">
+      <nav className="side" id="repositories" aria-label="Repositories and fields" data-drawn={drawn}>
         <SearchBox />
         <ErrorBoundary fallback={(...failure) => failedPart("The tree", ...failure)}>
           <Tree />
@@ -86,6 +103,22 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
     case "unknown":
       return <Nothing what={`The address ${place.address} leads nowhere.`} />;
   }
+}
+
+/** Whether the repositories are shown in a narrow window, where they hide the page: until another page is chosen, or Escape is pressed. */
+function useDrawer(page: string) {
+  const [drawn, setDrawn] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes it.
+  useEffect(() => setDrawn(false), [page]);
+  useEffect(() => {
+    if (!drawn) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !isText(event.target)) setDrawn(false);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [drawn]);
+  return [drawn, setDrawn] as const;
 }
 
 /** Pages of the same key are one page in several states. */

@@ -9,6 +9,8 @@ import { hasCode, openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
 import { followAddress } from "./state/navigation.ts";
 import { tellPresence } from "./state/presence.ts";
+import "@fontsource-variable/inter/wght.css";
+import "@fontsource-variable/jetbrains-mono/wght.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/frame.css";

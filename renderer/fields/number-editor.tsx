@@ -1,5 +1,6 @@
 import { useEffect, useId, useState } from "react";
 import { type EditorProps, ownProblems } from "./editor.tsx";
+import { boundsText } from "./limits.ts";
 import { Problems } from "./problems.tsx";
 
 /** A number with its bounds and what it counts. Arrow keys step it. What is no number is handed on as the text that it is: no check lets it pass, and it stays to be mended. */
@@ -12,14 +13,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
   const { minimum, maximum } = schema;
   const unreadable = parsed === undefined ? [{ path: [], message: "Must be a number." }] : [];
   const shown = [...unreadable, ...(parsed === undefined ? [] : ownProblems(problems))];
-  const bounds =
-    typeof minimum === "number" && typeof maximum === "number"
-      ? `${minimum} to ${maximum.toLocaleString()}`
-      : typeof minimum === "number"
-        ? `from ${minimum}`
-        : typeof maximum === "number"
-          ? `to ${maximum}`
-          : undefined;
+  const bounds = boundsText(schema);
   const take = (next: string) => {
     setText(next);
     onChange(parse(next) ?? next);

@@ -21,6 +21,12 @@ export function ValueEditor(props: EditorProps) {
   );
 }
 
+/** Whether the control takes more than a line, so that it opens below the field's own line. */
+export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean): boolean {
+  const editor = editorFor(schema, value, isKey);
+  return ![Choice, SwitchEditor, NumberEditor, TextEditor].includes(editor) || String(value).includes("\n");
+}
+
 function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean) {
   const type = schema["type"];
   if (isKey || Array.isArray(schema["enum"]) || schema["x-labels"] !== undefined) return Choice;

@@ -1,15 +1,15 @@
+import { ChevronDown, ChevronRight } from "lucide-react";
 import { useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { checkValue } from "../fields/validate.ts";
-import { ValueEditor } from "../fields/value-editor.tsx";
+import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
 import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
-import { addressOf } from "../state/place.ts";
-import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
-import { ago } from "./ago.ts";
+import { type PendingEdit, useScreen } from "../state/store.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
-import { differsHidden, showJson } from "./show-json.ts";
+import { FieldDetails } from "./field-details.tsx";
+import { useFieldState } from "./field-state.ts";
+import { differsHidden, mask, showJson } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -17,29 +17,42 @@ interface FieldRowProps {
   readonly scope: string;
   readonly field: string;
   readonly schema: FieldSchema;
-  /** Chosen in the tree. */
+  /** The field that the address names. */
   readonly current: boolean;
+  /** There is no inspector beside the fields, so each has its details below. */
+  readonly holdsDetails: boolean;
+  /** The focus came into it. */
+  onFocus(): void;
 }
 
-/** One field: what it is, its value in a control, where the value comes from, and what is wrong with it. */
-export function FieldRow({ repo, scope, field, schema, current }: FieldRowProps) {
-  const key = editKey(repo, scope, field);
-  const path = `${scope}.${field}`;
-  const pending = useScreen(state => state.pending.get(key));
-  const stored = useScreen(state => wantedValue(state, repo, scope, field).stored);
-  const effective = useScreen(state => configValue(state.opened.get(repo)?.effective ?? {}, scope, field));
-  const savedValue = useScreen(state => configValue(state.opened.get(repo)?.stored ?? {}, scope, field));
-  const flashing = useScreen(state => state.flashes.has(key));
-  const lastChange = useScreen(state => state.opened.get(repo)?.lastChanges.get(path));
-  const health = useScreen(state => findRepository(state, repo)?.health.find(problem => problem.field === path));
+/** One field in a line: its title and path, its value in a control, and below it what needs a person or more room. */
+export function FieldRow({ repo, scope, field, schema, current, holdsDetails, onFocus }: FieldRowProps) {
+  const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, schema);
   const keys = useKeys(repo, scope, schema["x-keyOf"]);
   const [revealed, setRevealed] = useState(false);
+  const [opened, setOpened] = useState<boolean>();
+  const [detailed, setDetailed] = useState(false);
   const id = useId();
-  const value: JsonValue = pending === undefined ? (effective ?? schema.default) : (pending.value ?? schema.default);
-  const modified = stored !== undefined;
-  const scopeSchema = useScreen(state => state.scopes.find(one => one.scope === scope)?.schema);
-  const problems = pending === undefined ? [] : checkValue(value, schema, scopeSchema);
   const title = schema.title ?? field;
+  const large = isLarge(schema, value, keys !== undefined);
+  // What is wrong inside shows without being asked for.
+  const open = large && (opened ?? problems.length > 0);
+  const editor = (
+    <ErrorBoundary
+      fallback={(message, again) => <FailedPart what={`The control of ${path}`} message={message} again={again} />}
+    >
+      <ValueEditor
+        value={value}
+        schema={schema}
+        label={title}
+        describedBy={schema.description === undefined ? undefined : `${id}-description`}
+        problems={problems}
+        keys={keys}
+        revealed={revealed}
+        onChange={next => edit(repo, scope, field, next)}
+      />
+    </ErrorBoundary>
+  );
   return (
     <section
       className="field"
@@ -49,64 +62,81 @@ export function FieldRow({ repo, scope, field, schema, current }: FieldRowProps)
       data-modified={modified}
       data-edited={pending !== undefined}
       data-flashing={flashing}
+      onFocus={onFocus}
     >
       <div className="field-head">
         <h3 id={`${id}-title`}>{title}</h3>
+        {pending !== undefined && <span className="badge badge-edited">edited</span>}
+        {modified && pending === undefined && <span className="visually-hidden">modified</span>}
         <code className="field-path">{path}</code>
-        <span className="field-marks">
-          {pending !== undefined && <span className="badge badge-edited">edited</span>}
-          {modified && pending === undefined && <span className="badge">modified</span>}
-        </span>
       </div>
       {schema.description !== undefined && (
-        <p className="field-description" id={`${id}-description`}>
+        <p className="visually-hidden" id={`${id}-description`}>
           {schema.description}
         </p>
       )}
       <div className="field-control">
-        <ErrorBoundary
-          fallback={(message, again) => <FailedPart what={`The control of ${path}`} message={message} again={again} />}
-        >
-          <ValueEditor
-            value={value}
-            schema={schema}
-            label={title}
-            describedBy={schema.description === undefined ? undefined : `${id}-description`}
-            problems={problems}
-            keys={keys}
-            revealed={revealed}
-            onChange={next => edit(repo, scope, field, next)}
-          />
-        </ErrorBoundary>
-        {schema["x-masked"] === true && (
+        {large ? (
           <button
             type="button"
-            className="button button-quiet"
-            aria-pressed={revealed}
-            onClick={() => setRevealed(!revealed)}
+            className="field-summary"
+            aria-expanded={open}
+            aria-controls={`${id}-editor`}
+            onClick={() => setOpened(!open)}
           >
+            {open ? <ChevronDown aria-hidden="true" /> : <ChevronRight aria-hidden="true" />}
+            <span className="visually-hidden">{title}: </span>
+            <span className="field-summary-text">{summary(value, schema)}</span>
+          </button>
+        ) : (
+          editor
+        )}
+      </div>
+      <div className="field-tools">
+        {schema["x-masked"] === true && (!large || open) && (
+          <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
             {revealed ? "Hide values" : "Show values"}
           </button>
         )}
+        {pending !== undefined && (
+          <button
+            type="button"
+            className="link"
+            aria-label={`Discard the edit: ${title}`}
+            onClick={() => dropEdit(key)}
+          >
+            Discard
+          </button>
+        )}
+        {modified && (
+          <button
+            type="button"
+            className="link"
+            aria-label={`Reset to default: ${title}`}
+            onClick={() => edit(repo, scope, field, undefined)}
+          >
+            Reset
+          </button>
+        )}
+        {holdsDetails && (
+          <button
+            type="button"
+            className="link"
+            aria-label={`Details: ${title}`}
+            aria-expanded={detailed}
+            aria-controls={`${id}-details`}
+            onClick={() => setDetailed(!detailed)}
+          >
+            Details
+          </button>
+        )}
       </div>
-      {pending?.conflict !== undefined && (
-        <div className="conflict" role="alert">
-          <p>
-            Changed meanwhile by {pending.conflict.actor} to{" "}
-            <code>{showJson(pending.conflict.stored ?? schema.default, schema)}</code>; yours is{" "}
-            <code>{showJson(value, schema)}</code>
-            {differsHidden(pending.conflict.stored ?? schema.default, value, schema) &&
-              ", another value, which is masked"}
-            .
-          </p>
-          <button type="button" className="button" onClick={() => keepMine(key)}>
-            Keep mine
-          </button>
-          <button type="button" className="button" onClick={() => dropEdit(key)}>
-            Take theirs
-          </button>
+      {open && (
+        <div className="field-editor" id={`${id}-editor`}>
+          {editor}
         </div>
       )}
+      {pending?.conflict !== undefined && <Conflict edit={pending} editKey={key} value={value} schema={schema} />}
       {pending?.refusal !== undefined && (
         <p className="problem" role="alert">
           {pending.refusal}
@@ -114,33 +144,59 @@ export function FieldRow({ repo, scope, field, schema, current }: FieldRowProps)
       )}
       {health !== undefined && <p className="problem">{health.message}</p>}
       {health?.code === 1114 && <WaitingValue repo={repo} field={path} />}
-      <p className="field-foot">
-        <span>
-          Default: <code>{showJson(schema.default, schema)}</code>
-        </span>
-        {lastChange !== undefined && (
-          <a className="link" href={addressOf({ page: "repo", view: "history", repo, scope, field })}>
-            {describeChange(lastChange)}
-          </a>
-        )}
-        {pending !== undefined && (
-          <button type="button" className="link" onClick={() => dropEdit(key)}>
-            Drop this edit
-          </button>
-        )}
-        {(pending === undefined ? savedValue !== undefined : pending.value !== undefined) && (
-          <button type="button" className="link" onClick={() => edit(repo, scope, field, undefined)}>
-            Reset to default<span className="visually-hidden">: {title}</span>
-          </button>
-        )}
-      </p>
+      {holdsDetails && detailed && (
+        <div className="field-details" id={`${id}-details`}>
+          <FieldDetails repo={repo} scope={scope} field={field} schema={schema} />
+        </div>
+      )}
     </section>
   );
 }
 
-function describeChange({ time, actor, source, reason }: LastChange): string {
-  const by = actor === "file" ? "by hand" : `by ${actor}`;
-  return `Changed ${ago(time)} ${by}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
+interface ConflictProps {
+  readonly edit: PendingEdit;
+  readonly editKey: string;
+  readonly value: JsonValue;
+  readonly schema: FieldSchema;
+}
+
+/** The field changed elsewhere while it was edited here: the person chooses. */
+function Conflict({ edit: { conflict }, editKey, value, schema }: ConflictProps) {
+  if (conflict === undefined) return undefined;
+  const theirs = conflict.stored ?? schema.default;
+  return (
+    <div className="conflict" role="alert">
+      <p>
+        Changed meanwhile by {conflict.actor} to <code>{showJson(theirs, schema)}</code>; yours is{" "}
+        <code>{showJson(value, schema)}</code>
+        {differsHidden(theirs, value, schema) && ", another value, which is masked"}.
+      </p>
+      <button type="button" className="button" onClick={() => keepMine(editKey)}>
+        Keep mine
+      </button>
+      <button type="button" className="button" onClick={() => dropEdit(editKey)}>
+        Take theirs
+      </button>
+    </div>
+  );
+}
+
+/** A large value in a few words: how many entries it has, and their names where they have any. */
+function summary(value: JsonValue, schema: ValueSchema): string {
+  const isMasked = schema["x-masked"] === true;
+  if (typeof value === "string") return isMasked ? mask : (value.split("\n")[0] ?? "");
+  if (!Array.isArray(value) && !isJsonObject(value)) return showJson(value, schema);
+  const parts = Array.isArray(value) ? value : Object.keys(value);
+  if (parts.length === 0) return "none";
+  const count = `${parts.length} ${parts.length === 1 ? "entry" : "entries"}`;
+  const names = Array.isArray(value) ? value.map(nameOf) : Object.keys(value);
+  const known = names.filter(name => name !== undefined);
+  return known.length < parts.length || (isMasked && known.length === 0) ? count : `${count}: ${known.join(", ")}`;
+
+  function nameOf(entry: JsonValue): string | undefined {
+    if (isJsonObject(entry)) return typeof entry["name"] === "string" ? entry["name"] : undefined;
+    return isMasked || Array.isArray(entry) ? undefined : String(entry);
+  }
 }
 
 /** The names that a reference to another field may have, edits included. */

@@ -1,17 +1,14 @@
 import { useEffect, useRef } from "react";
-import { configEntries } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { FileView } from "../file/file-view.tsx";
 import { HistoryView } from "../history/history-view.tsx";
-import { edit } from "../state/edits.ts";
 import { open } from "../state/navigation.ts";
 import { addressOf, type Selection, type View } from "../state/place.ts";
 import { findRepository, useScreen } from "../state/store.ts";
-import { FieldRow } from "./field-row.tsx";
+import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
 import { useScrollPlace } from "./scroll-place.ts";
-import { useSteadyField } from "./steady-field.ts";
 
 const views: readonly (readonly [View, string])[] = [
   ["fields", "Fields"],
@@ -63,7 +60,7 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
       {!opened ? (
         <p className="waiting">Reading…</p>
       ) : view === "fields" ? (
-        <Fields selection={selection} />
+        <FieldsView key={repo} selection={selection} />
       ) : view === "history" ? (
         <HistoryView
           key={repo}
@@ -74,61 +71,5 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
         <FileView key={repo} repo={repo} />
       )}
     </article>
-  );
-}
-
-function Fields({ selection }: { readonly selection: Selection }) {
-  const { repo, scope: wantedScope, field: wantedField } = selection;
-  const scopes = useScreen(state => state.scopes);
-  const stored = useScreen(state => state.opened.get(repo)?.stored);
-  const container = useRef<HTMLDivElement>(null);
-  useSteadyField(container);
-  // Only when another field is chosen: rows must not jump while one edits.
-  useEffect(() => {
-    if (wantedScope === undefined) return;
-    const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${wantedScope}.${wantedField}`;
-    container.current?.querySelector(`#${CSS.escape(id)}`)?.scrollIntoView({ block: "start" });
-  }, [wantedScope, wantedField]);
-  const resetAll = (scope?: string) => {
-    for (const one of configEntries(stored ?? {}))
-      if (scope === undefined || scope === one.scope) edit(repo, one.scope, one.field, undefined);
-  };
-  const count = stored === undefined ? 0 : [...configEntries(stored)].length;
-  return (
-    <div ref={container}>
-      {count > 0 && (
-        <p className="page-tools">
-          <button type="button" className="link" onClick={() => resetAll()}>
-            Reset all {count} modified {count === 1 ? "field" : "fields"} of this repository
-          </button>
-        </p>
-      )}
-      {scopes.map(({ scope, schema }) => {
-        const modified = Object.keys(stored?.[scope] ?? {}).length;
-        return (
-          <section className="scope" key={scope} id={`scope-${scope}`} aria-labelledby={`scope-title-${scope}`}>
-            <header className="scope-head">
-              <h2 id={`scope-title-${scope}`}>{schema.title ?? scope}</h2>
-              {schema.description !== undefined && <p>{schema.description}</p>}
-              {modified > 0 && scopes.length > 1 && (
-                <button type="button" className="link" onClick={() => resetAll(scope)}>
-                  Reset this scope
-                </button>
-              )}
-            </header>
-            {Object.entries(schema.properties).map(([field, fieldSchema]) => (
-              <FieldRow
-                key={field}
-                repo={repo}
-                scope={scope}
-                field={field}
-                schema={fieldSchema}
-                current={wantedScope === scope && wantedField === field}
-              />
-            ))}
-          </section>
-        );
-      })}
-    </div>
   );
 }

@@ -8,7 +8,7 @@ import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { withConflicts } from "./edits.ts";
-import { editKey, type LastChange, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
+import { editKey, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
 /** Milliseconds that a field stays marked after it changed elsewhere. */
 const flashTime = 2_500;
@@ -86,7 +86,6 @@ export async function openRepository(repo: string, again = false): Promise<void>
     effective: effective.result ?? {},
     stored: stored.result ?? {},
     revision: stored.revision ?? 0,
-    lastChanges: screenStore.getState().opened.get(repo)?.lastChanges ?? new Map(),
   };
   screenStore.setState(state => ({
     opened: new Map(state.opened).set(repo, opened),
@@ -97,26 +96,6 @@ export async function openRepository(repo: string, again = false): Promise<void>
       modified: countConfigFields(opened.stored),
     })),
   }));
-}
-
-/** Asks who changed the fields of a repository last. */
-export async function loadLastChanges(repo: string): Promise<void> {
-  const { result } = await daemon().request("history/list", { repo, limit: 500 });
-  const last = new Map<string, LastChange>();
-  for (const { changes, revision, time, actor, source, reason } of (result ?? []).toReversed()) {
-    for (const [scope, fields] of Object.entries(changes)) {
-      for (const field of Object.keys(fields))
-        last.set(`${scope}.${field}`, { revision, time, actor, source, ...(reason !== undefined && { reason }) });
-    }
-  }
-  updateOpen(repo, opened => ({ ...opened, lastChanges: last }));
-}
-
-function updateOpen(repo: string, update: (opened: OpenRepository) => OpenRepository): void {
-  screenStore.setState(state => {
-    const opened = state.opened.get(repo);
-    return opened === undefined ? {} : { opened: new Map(state.opened).set(repo, update(opened)) };
-  });
 }
 
 async function take(message: WatchMessage): Promise<void> {
@@ -152,8 +131,7 @@ async function take(message: WatchMessage): Promise<void> {
   }
 }
 
-function takeChange({ repo, revision, changes, actor, time, source, reason }: ConfigChanged): void {
-  const last: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
+function takeChange({ repo, revision, changes, actor }: ConfigChanged): void {
   const edits = Object.entries(changes).flatMap(([scope, fields]) =>
     Object.entries(fields).map(([field, change]) => ({ scope, field, ...change })),
   );
@@ -167,14 +145,11 @@ function takeChange({ repo, revision, changes, actor, time, source, reason }: Co
       before.stored,
       edits.map(({ scope, field, value, stored: isStored }) => ({ scope, field, value: isStored ? value : undefined })),
     );
-    const lastChanges = new Map(before.lastChanges);
-    for (const { scope, field } of edits) lastChanges.set(`${scope}.${field}`, last);
     return {
       opened: new Map(state.opened).set(repo, {
         effective: applyConfigEdits(before.effective, edits),
         stored,
         revision,
-        lastChanges,
       }),
       pending: withConflicts(state.pending, repo, stored, actor),
       repositories: withEntry(state, repo, entry => ({ ...entry, revision, modified: countConfigFields(stored) })),

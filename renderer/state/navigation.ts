@@ -1,4 +1,4 @@
-import { daemon, loadLastChanges, openRepository } from "./connection.ts";
+import { daemon, openRepository } from "./connection.ts";
 import { notify, settled } from "./notices.ts";
 import { addressOf, type Place, placeAt, type Selection, type View } from "./place.ts";
 import { messageOf } from "./saving.ts";
@@ -15,6 +15,14 @@ let searchTimer: ReturnType<typeof setTimeout> | undefined;
 export function go(place: Place): void {
   const address = addressOf(place);
   if (address !== location.hash) history.pushState(null, "", address);
+  followAddress();
+}
+
+/** The focus went to a part of the page that has an address of its own: a reload shows it, and Back does not lead through all of them. */
+export function focusPlace(place: Place): void {
+  const address = addressOf(place);
+  if (address === location.hash) return;
+  history.replaceState(history.state, "", address);
   followAddress();
 }
 
@@ -42,7 +50,6 @@ export function show(repo: string, view: View): void {
 export async function open(repo: string): Promise<void> {
   try {
     await openRepository(repo);
-    await loadLastChanges(repo);
     settled(repo);
   } catch (error) {
     notify("problem", messageOf(error), repo);

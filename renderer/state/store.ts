@@ -10,16 +10,6 @@ export interface OpenRepository {
   readonly effective: Config;
   readonly stored: Config;
   readonly revision: number;
-  /** Who changed a field last, by `<scope>.<field>`, as far as it has been asked for. */
-  readonly lastChanges: ReadonlyMap<string, LastChange>;
-}
-
-export interface LastChange {
-  readonly revision: number;
-  readonly time: string;
-  readonly actor: string;
-  readonly source: string;
-  readonly reason?: string;
 }
 
 /** A change that the person has made and not saved. */

@@ -1,3 +1,4 @@
+import { ChevronRight } from "lucide-react";
 import { memo } from "react";
 import { problemsIn } from "../../shared/health.ts";
 import type { TreeRow } from "./rows.ts";
@@ -44,7 +45,9 @@ export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
             event.stopPropagation();
             onToggle();
           }}
-        />
+        >
+          <ChevronRight />
+        </span>
       )}
       <RowContent row={row} />
     </div>
@@ -54,22 +57,36 @@ export const TreeRowView = memo(function TreeRowView(props: TreeRowProps) {
 function RowContent({ row }: { readonly row: TreeRow }) {
   switch (row.kind) {
     case "repository": {
-      const { name, health, modified } = row.entry;
+      const { name, path, health, modified } = row.entry;
       const [problem] = problemsIn(health);
       return (
         <>
-          <span className="tree-name">{name}</span>
-          {problem !== undefined && (
-            <span className="mark mark-problem" title={problem.message}>
-              <span className="visually-hidden">has problems</span>
-            </span>
-          )}
-          {modified > 0 && (
-            <span className="count" title={`${modified} modified`}>
-              {modified}
-              <span className="visually-hidden"> modified</span>
-            </span>
-          )}
+          <span className="tree-repository">
+            <span className="tree-name">{name}</span>
+            {path !== undefined && (
+              <span className="tree-path" title={path}>
+                {path}
+              </span>
+            )}
+          </span>
+          <span className="tree-marks">
+            {problem !== undefined && (
+              <span className="mark mark-problem" title={problem.message}>
+                <span className="visually-hidden">has problems</span>
+              </span>
+            )}
+            {row.edits > 0 && (
+              <span className="count count-edited">
+                {row.edits} {row.edits === 1 ? "edit" : "edits"}
+              </span>
+            )}
+            {modified > 0 && (
+              <span className="count" title={`${modified} modified`}>
+                {modified}
+                <span className="visually-hidden"> modified</span>
+              </span>
+            )}
+          </span>
         </>
       );
     }
@@ -77,12 +94,14 @@ function RowContent({ row }: { readonly row: TreeRow }) {
       return (
         <>
           <span className="tree-name">{row.title}</span>
-          {row.modified > 0 && (
-            <span className="count">
-              {row.modified}
-              <span className="visually-hidden"> modified</span>
-            </span>
-          )}
+          <span className="tree-marks">
+            {row.modified > 0 && (
+              <span className="count">
+                {row.modified}
+                <span className="visually-hidden"> modified</span>
+              </span>
+            )}
+          </span>
         </>
       );
     case "field":

@@ -20,7 +20,13 @@ interface RowPlace {
 
 export type TreeRow = RowPlace &
   (
-    | { readonly kind: "repository"; readonly entry: RepositoryEntry; readonly open: boolean }
+    | {
+        readonly kind: "repository";
+        readonly entry: RepositoryEntry;
+        readonly open: boolean;
+        /** Fields of it that are edited and not saved. */
+        readonly edits: number;
+      }
     | { readonly kind: "scope"; readonly title: string; readonly modified: number; readonly open: boolean }
     | {
         readonly kind: "field";
@@ -44,6 +50,8 @@ type RowsState = Pick<
 export function treeRows(state: RowsState): TreeRow[] {
   const matches = matchesOf(state);
   const entries = (state.repositories ?? []).filter(({ id }) => matches === undefined || matches.has(id));
+  const edits = new Map<string, number>();
+  for (const { repo } of state.pending.values()) edits.set(repo, (edits.get(repo) ?? 0) + 1);
   const rows: TreeRow[] = [];
   for (const [index, entry] of entries.entries()) {
     const { id } = entry;
@@ -57,7 +65,7 @@ export function treeRows(state: RowsState): TreeRow[] {
       siblings: entries.length,
       selection: { repo: id },
     } as const;
-    rows.push({ ...place, kind: "repository", entry, open });
+    rows.push({ ...place, kind: "repository", entry, open, edits: edits.get(id) ?? 0 });
     if (open) rows.push(...scopeRows(state, entry, fields));
   }
   return rows;

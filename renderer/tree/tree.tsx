@@ -6,7 +6,8 @@ import { useScreen } from "../state/store.ts";
 import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
 
-const rowHeight = 28;
+/** Heights of rows in rem, as in frame.css: of a repository, with its path below its name, and of what is in it. */
+const [tallRow, lowRow] = [2.75, 1.75];
 /** Milliseconds after which a field that is not there yet no longer gets the focus. */
 const longestWait = 3_000;
 
@@ -35,10 +36,11 @@ export function Tree() {
   // Where the active row was taken away under the person's hands, the one in its place takes over.
   const inItsPlace = focusedRow.current === null ? 0 : Math.max(0, Math.min(lastIndex.current, rows.length - 1));
   const activeIndex = foundIndex === -1 ? inItsPlace : foundIndex;
+  const rem = rootFontSize();
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: index => (rows[index]?.kind === "repository" ? tallRow : lowRow) * rem,
     getItemKey: index => rows[index]?.key ?? index,
     overscan: 12,
     // The active row stays in the page, or focus would fall to the body when it scrolls out of sight.
@@ -145,7 +147,7 @@ export function Tree() {
               top={start}
               open={isOpen(row)}
               active={index === activeIndex}
-              selected={isSelected(row, place)}
+              selected={isSelected(row, place, isOpen(row) === true)}
               onFocus={element => {
                 focusedRow.current = element;
                 setActiveKey(row.key);
@@ -187,8 +189,10 @@ function isOpen(row: TreeRow): boolean | undefined {
   return row.kind === "repository" || row.kind === "scope" ? row.open : undefined;
 }
 
-function isSelected({ selection: { repo, scope, field } }: TreeRow, place: Place): boolean {
-  return place.page === "repo" && place.repo === repo && place.scope === scope && place.field === field;
+/** A repository that is closed stands for what is in it. */
+function isSelected({ kind, selection: { repo, scope, field } }: TreeRow, place: Place, open: boolean): boolean {
+  if (place.page !== "repo" || place.repo !== repo) return false;
+  return (kind === "repository" && !open) || (place.scope === scope && place.field === field);
 }
 
 function parentIndex(rows: readonly TreeRow[], index: number): number {
@@ -198,5 +202,10 @@ function parentIndex(rows: readonly TreeRow[], index: number): number {
 }
 
 function pageRows(element: HTMLElement | null): number {
-  return Math.max(1, Math.floor((element?.clientHeight ?? 0) / rowHeight) - 1);
+  return Math.max(1, Math.floor((element?.clientHeight ?? 0) / (tallRow * rootFontSize())) - 1);
+}
+
+/** Pixels of a rem: people choose it in their browser. */
+function rootFontSize(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }

@@ -74,7 +74,7 @@ try {
   await report(page, "from the start to the first rows", 0);
 
   await measure(page, "typing in the search", async () => {
-    const search = page.getByRole("searchbox");
+    const search = page.getByRole("searchbox", { name: /^Search/ });
     await search.pressSequentially("repository 0012 ", { delay: 60 });
     await delay(1_000);
     await search.fill("");

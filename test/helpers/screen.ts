@@ -104,6 +104,10 @@ export interface ScreenPage extends AsyncDisposable {
   row(name: string): Locator;
   /** The section of the field with this title. */
   field(title: string): Locator;
+  /** Opens the control of a field that takes more than a line. */
+  expand(title: string): Promise<void>;
+  /** What is told of the field with the focus. */
+  readonly inspector: Locator;
   /** Shows a repository, by its row, and waits for it. */
   choose(repository: string): Promise<void>;
   view(title: "Fields" | "History" | "JSON"): Promise<void>;
@@ -136,12 +140,18 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   await page.goto(url);
   const tree = page.getByRole("tree", { name: "Repositories" });
   const row = (name: string) => tree.getByRole("treeitem", { name: new RegExp(`^${escapeRegExp(name)}(\\s|$)`) });
+  const field = (title: string) => page.getByRole("region", { name: title, exact: true });
   return {
     page,
     complaints,
     tree,
     row,
-    field: title => page.getByRole("region", { name: title, exact: true }),
+    field,
+    expand: title =>
+      field(title)
+        .getByRole("button", { name: new RegExp(`^${escapeRegExp(title)}:`), expanded: false })
+        .click(),
+    inspector: page.getByRole("complementary", { name: "About the field" }),
     choose: async repository => {
       await row(repository).click();
       await page.getByRole("heading", { level: 1, name: repository }).waitFor();

@@ -170,8 +170,8 @@ async function opened(home: string, note: (what: string) => void) {
 
 test("R3 the file always parses: every state that a power loss may leave opens as the old or the new one", async () => {
   const outcomes: Outcome[] = [];
-  for (const scenario of scenarios.slice(0, amount(3, scenarios.length)))
-    outcomes.push(await loseInEveryOrder(scenario, amount(3, 10)));
+  for (const scenario of scenarios.slice(0, amount(4, scenarios.length)))
+    outcomes.push(await loseInEveryOrder(scenario, amount(4, 10)));
   const wrong = outcomes.flatMap(outcome => outcome.wrong);
   const tried = outcomes.reduce((sum, { states }) => sum + states, 0);
   reportPromise({

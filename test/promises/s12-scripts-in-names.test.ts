@@ -68,7 +68,7 @@ describeScreen("texts of others", () => {
     await page.getByRole("heading", { level: 1, name: first }).waitFor();
     await reads(page.getByRole("article"), "onerror");
     await page.getByRole("button", { name: "Show values" }).first().click();
-    await page.getByRole("searchbox").fill("onerror");
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("onerror");
     await reads(window.tree, "onerror");
     // A link that somebody else has named is no link.
     expect(await page.locator("a[href^='javascript:']").count()).toBe(0);

@@ -55,7 +55,7 @@ describeScreen("axe", () => {
       const { page } = window;
       await page.getByRole("heading", { name: "Files with problems" }).waitFor();
       expect(await findings(window)).toEqual([]);
-      await page.getByRole("searchbox").fill("@modified");
+      await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
       await window.row("Timeout").waitFor();
       await window.choose("shop");
       await page.getByRole("spinbutton", { name: "Timeout" }).fill("-1");
@@ -69,7 +69,7 @@ describeScreen("axe", () => {
       await window.view("JSON");
       await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
       expect(await findings(window)).toEqual([]);
-      await page.getByRole("searchbox").fill("");
+      await page.getByRole("searchbox", { name: /^Search/ }).fill("");
       await window.choose("broken");
       await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
       await page.getByRole("textbox", { name: "Text of the file" }).waitFor();

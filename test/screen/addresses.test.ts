@@ -43,10 +43,10 @@ describeScreen("every place has an address", () => {
     await window.row("shop").waitFor();
     await page.evaluate(`location.hash = "#/repo/shop/svc.refresh_day"`);
     await window.field("Refresh day").and(page.locator("[aria-current='true']")).waitFor();
-    await window
-      .field("Timeout")
-      .getByRole("link", { name: /^Changed/ })
-      .click();
+    await reads(window.inspector, "Refresh day");
+    await window.field("Timeout").getByRole("spinbutton").focus();
+    expect(new URL(page.url()).hash).toBe("#/repo/shop/svc.timeout");
+    await window.inspector.getByRole("link", { name: "All changes of svc.timeout" }).click();
     expect(new URL(page.url()).hash).toBe("#/repo/shop/history?field=svc.timeout");
     const entries = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
     await poll(() => entries.allInnerTexts()).toEqual(["Revision 2"]);

@@ -29,13 +29,22 @@ describeScreen("fields of the scope svc", () => {
     await using window = await screen.open();
     await window.choose("shop");
     const timeout = window.field("Timeout");
-    await reads(timeout, "Seconds a service may take to become ready; 0 waits without end.");
-    await reads(timeout, "Default: 900 seconds");
+    const { inspector } = window;
     await reads(timeout, /0 to 86.400/);
     await reads(timeout, "modified");
-    await reads(timeout, "Changed just now by deploy tool: slow disk");
-    await reads(window.field("Refresh day"), "Default: Sunday");
-    await reads(window.field("Provider"), "Default: empty");
+    await timeout.getByRole("spinbutton").focus();
+    await reads(inspector, "Seconds a service may take to become ready; 0 waits without end.");
+    await reads(inspector, "A whole number, 0 to 86,400 seconds");
+    await reads(inspector, /Default\s+900 seconds/);
+    await reads(inspector, /77 seconds\s+just now by deploy tool: slow disk/);
+    const lines = (await screen.t.readRepository("shop")).split("\n");
+    const line = lines.findIndex(text => text.includes("timeout")) + 1;
+    await reads(inspector, `shop.json:${line}`);
+    await window.field("Refresh day").getByRole("button").first().focus();
+    await reads(inspector, /Default\s+Sunday/);
+    await reads(inspector, "It was never changed.");
+    await window.field("Provider").getByRole("textbox").focus();
+    await reads(inspector, /Default\s+empty/);
     expect(await window.field("Provider").innerText()).not.toContain("modified");
     const number = timeout.getByRole("spinbutton", { name: "Timeout" });
     expect(await number.getAttribute("aria-valuemax")).toBe("86400");
@@ -81,6 +90,7 @@ describeScreen("fields of the scope svc", () => {
     await window.choose("shop");
     const { page } = window;
     const cards = window.field("Services");
+    await window.expand("Services");
     await cards.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("cache");
     await page.keyboard.press("Enter");
     await cards
@@ -104,6 +114,8 @@ describeScreen("fields of the scope svc", () => {
     await window.choose("shop");
     const { page } = window;
     const cards = window.field("Services");
+    await reads(cards, "2 entries: web, database");
+    await window.expand("Services");
     const web = cards.getByRole("region", { name: "Services: web" });
     await web.getByRole("button", { name: "Rename web" }).click();
     await poll(window.focused).toBe("input New name of web");
@@ -129,6 +141,7 @@ describeScreen("fields of the scope svc", () => {
     await window.choose("shop");
     const { page } = window;
     const list = window.field("Proxy aliases");
+    await window.expand("Proxy aliases");
     await list.getByRole("button", { name: "Add an entry to Proxy aliases" }).click();
     await poll(window.focused).toBe("input Proxy aliases, entry 3");
     await page.keyboard.type("c.test");
@@ -149,6 +162,8 @@ describeScreen("fields of the scope svc", () => {
     await window.choose("shop");
     const { page } = window;
     const table = window.field("Environment variables");
+    await reads(table, "1 entry: TOKEN");
+    await window.expand("Environment variables");
     const value = table.getByLabel("Environment variables, entry 1: Value");
     await value.waitFor();
     expect(await value.getAttribute("type")).toBe("password");
@@ -193,11 +208,13 @@ describeScreen("fields of the scope svc", () => {
     await page.getByRole("textbox", { name: "Default port" }).fill("65536");
     await reads(field("Default port").getByRole("alert"), "Is not of the right form");
     const aliases = field("Proxy aliases");
+    await window.expand("Proxy aliases");
     for (const _ of [1, 2]) await aliases.getByRole("button", { name: /Add an entry/ }).click();
     await reads(aliases.getByRole("alert").first(), "Must not be empty.");
     for (const entry of [1, 2]) await aliases.getByLabel(`Proxy aliases, entry ${entry}`, { exact: true }).fill("a");
     await reads(aliases.getByRole("alert"), "Is there twice.");
     const table = field("Environment variables");
+    await window.expand("Environment variables");
     await table.getByRole("button", { name: /Add an entry/ }).click();
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
     await reads(table.getByRole("alert"), "Is not of the right form");
@@ -232,6 +249,7 @@ describeScreen("fields of the scope svc", () => {
     await window.choose("shop");
     const { page, field } = window;
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("10");
+    await window.expand("Services");
     await field("Services").getByRole("button", { name: "Remove web" }).click();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
@@ -256,7 +274,7 @@ describeScreen("fields of the scope svc", () => {
     await poll(window.focused).not.toBe("body");
     await window.save();
     await poll(() => screen.stored("shop", "svc.timeout")).toBeUndefined();
-    await page.getByRole("button", { name: "Reset all 2 modified fields of this repository" }).click();
+    await page.getByRole("button", { name: "Reset all 2 modified fields" }).click();
     await window.save();
     await poll(
       async () => (await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"] ?? {},

@@ -38,10 +38,8 @@ describeScreen("history", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
-    await window
-      .field("Domain")
-      .getByRole("link", { name: /^Changed/ })
-      .click();
+    await window.field("Domain").getByRole("textbox").focus();
+    await window.inspector.getByRole("link", { name: "All changes of svc.domain" }).click();
     const headings = page.getByRole("region", { name: "History" }).getByRole("heading", { level: 2 });
     const field = page.getByRole("combobox", { name: "Field" });
     await poll(() => headings.allInnerTexts()).toEqual(["Revision 4", "Revision 2"]);

@@ -38,6 +38,8 @@ describeScreen("the keyboard alone", () => {
     await press(page, "Enter");
     await page.getByRole("option").first().waitFor({ state: "detached" });
     await reads(window.field("Default service"), "web");
+    await tabTo(/^button Services:/);
+    await press(page, "Enter");
     await tabTo(/^input Name of a new entry in Services/);
     await page.keyboard.type("cache");
     await press(page, "Enter");

@@ -163,8 +163,6 @@ describeScreen("while the daemon has not answered yet", () => {
     const { page } = window;
     const requests = await holdRequests(page, "history/list");
     await window.choose("shop");
-    await requests.untilHeld();
-    requests.release();
     await window.view("History");
     await requests.untilHeld();
     requests.release();
@@ -188,6 +186,7 @@ describeScreen("what has the focus is taken away", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
+    await window.expand("Proxy aliases");
     await window.field("Proxy aliases").getByRole("button", { name: "Remove entry 2 of Proxy aliases" }).focus();
     // In the same task as the press: no frame goes by.
     expect(
@@ -206,6 +205,7 @@ describeScreen("what has the focus is taken away", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
+    await window.expand("Proxy aliases");
     const down = page.getByRole("button", { name: "Move entry 1 of Proxy aliases down" });
     await down.focus();
     await screen.set("shop", { "svc.proxy_aliases": ["a.test"] });

@@ -13,22 +13,22 @@ describeScreen("what one comes back to", () => {
     const top = () => main.evaluate(element => element.scrollTop);
     await window.choose("shop");
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-    await main.evaluate(element => element.scrollTo(0, 700));
-    await poll(top).toBe(700);
+    await main.evaluate(element => element.scrollTo(0, 300));
+    await poll(top).toBe(300);
     await window.choose("store");
     await poll(top).toBe(0);
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-    await main.evaluate(element => element.scrollTo(0, 300));
-    await poll(top).toBe(300);
+    await main.evaluate(element => element.scrollTo(0, 150));
+    await poll(top).toBe(150);
     // Without a mouse, which would have to scroll up to them.
     const views = page.getByRole("navigation", { name: "Views of this repository" });
     await views.getByRole("link", { name: "History" }).dispatchEvent("click");
     await page.getByRole("region", { name: "History" }).waitFor();
     await poll(top).toBe(0);
     await views.getByRole("link", { name: "Fields" }).dispatchEvent("click");
-    await poll(top).toBe(300);
+    await poll(top).toBe(150);
     await window.choose("shop");
-    await poll(top).toBe(700);
+    await poll(top).toBe(300);
   });
 
   test("are edits that were discarded, beside what was edited since", async () => {

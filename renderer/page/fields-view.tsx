@@ -1,0 +1,144 @@
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { type Config, configEntries, configValue } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { edit } from "../state/edits.ts";
+import { focusPlace } from "../state/navigation.ts";
+import type { Selection } from "../state/place.ts";
+import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
+import { FieldDetails } from "./field-details.tsx";
+import { FieldRow } from "./field-row.tsx";
+import { showJson } from "./show-json.ts";
+import { useSteadyField } from "./steady-field.ts";
+
+/** Room for an inspector beside the fields. */
+const wide = matchMedia("(width >= 75rem)");
+
+/** The fields of a repository in lines, and beside them all there is to know of the one with the focus. */
+export function FieldsView({ selection }: { readonly selection: Selection }) {
+  const { repo, scope: wantedScope, field: wantedField } = selection;
+  const scopes = useScreen(state => state.scopes);
+  const effective = useScreen(state => state.opened.get(repo)?.effective);
+  const stored = useScreen(state => state.opened.get(repo)?.stored);
+  const isWide = useSyncExternalStore(onWideChange, () => wide.matches);
+  const [filter, setFilter] = useState("");
+  const container = useRef<HTMLDivElement>(null);
+  useSteadyField(container);
+  // Only when another field is chosen: rows must not jump while one edits.
+  useEffect(() => {
+    if (wantedScope === undefined) return;
+    const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${joinConfigPath(wantedScope, wantedField)}`;
+    const wanted = container.current?.querySelector(`#${CSS.escape(id)}`);
+    // What has the focus is in sight.
+    if (!wanted?.contains(document.activeElement)) wanted?.scrollIntoView({ block: "start" });
+  }, [wantedScope, wantedField]);
+  const shown = filtered(scopes, filter, effective ?? {});
+  const [all, found] = [countFields(scopes), countFields(shown)];
+  const modified = [...configEntries(stored ?? {})];
+  const resetAll = (scope?: string) => {
+    for (const one of modified)
+      if (scope === undefined || scope === one.scope) edit(repo, one.scope, one.field, undefined);
+  };
+  const inspected = wantedScope && wantedField ? findField(scopes, wantedScope, wantedField) : undefined;
+  return (
+    <div className="fields" data-inspected={isWide}>
+      <div ref={container}>
+        <div className="fields-tools">
+          <input
+            className="input"
+            type="search"
+            aria-label="Filter the fields"
+            placeholder="Filter the fields"
+            spellCheck={false}
+            value={filter}
+            onChange={event => setFilter(event.target.value)}
+          />
+          <p className="hint" role="status">
+            {filter.trim() !== "" && `${found} of ${all} fields`}
+          </p>
+          {modified.length > 0 && (
+            <button type="button" className="link" onClick={() => resetAll()}>
+              Reset all {modified.length} modified {modified.length === 1 ? "field" : "fields"}
+            </button>
+          )}
+        </div>
+        {shown.map(({ scope, schema }) => {
+          const isModified = modified.some(one => one.scope === scope);
+          return (
+            <section className="scope" key={scope} id={`scope-${scope}`} aria-labelledby={`scope-title-${scope}`}>
+              <header className="scope-head">
+                <h2 id={`scope-title-${scope}`}>{schema.title ?? scope}</h2>
+                {schema.description !== undefined && <p>{schema.description}</p>}
+                {isModified && scopes.length > 1 && (
+                  <button type="button" className="link" onClick={() => resetAll(scope)}>
+                    Reset this scope
+                  </button>
+                )}
+              </header>
+              {Object.entries(schema.properties).map(([field, fieldSchema]) => (
+                <FieldRow
+                  key={field}
+                  repo={repo}
+                  scope={scope}
+                  field={field}
+                  schema={fieldSchema}
+                  current={wantedScope === scope && wantedField === field}
+                  holdsDetails={!isWide}
+                  onFocus={() => focusPlace({ page: "repo", view: "fields", repo, scope, field })}
+                />
+              ))}
+            </section>
+          );
+        })}
+        {found === 0 && <p className="waiting">No field matches.</p>}
+      </div>
+      {isWide && (
+        <aside className="inspector" aria-label="About the field">
+          {wantedScope && wantedField && inspected ? (
+            <>
+              <header>
+                <h2>{inspected.title ?? wantedField}</h2>
+                <code className="field-path">{joinConfigPath(wantedScope, wantedField)}</code>
+              </header>
+              <FieldDetails
+                key={`${repo} ${wantedScope} ${wantedField}`}
+                repo={repo}
+                scope={wantedScope}
+                field={wantedField}
+                schema={inspected}
+              />
+            </>
+          ) : (
+            <p className="hint">Choose a field to see what it is for, and who changed it.</p>
+          )}
+        </aside>
+      )}
+    </div>
+  );
+}
+
+function onWideChange(listener: () => void): () => void {
+  wide.addEventListener("change", listener);
+  return () => wide.removeEventListener("change", listener);
+}
+
+/** The scopes with the fields alone whose path, title or value holds each of the words. */
+function filtered(scopes: readonly ScopeEntry[], filter: string, effective: Config): readonly ScopeEntry[] {
+  const words = filter.trim().toLowerCase().split(/\s+/);
+  if (words[0] === "") return scopes;
+  const matches = (scope: string, field: string, schema: FieldSchema) => {
+    const value = configValue(effective, scope, field) ?? schema.default;
+    const text = `${joinConfigPath(scope, field)}\n${schema.title ?? ""}\n${showJson(value, schema)}`.toLowerCase();
+    return words.every(word => text.includes(word));
+  };
+  return scopes
+    .map(({ scope, schema }) => {
+      const properties = Object.entries(schema.properties).filter(([field, one]) => matches(scope, field, one));
+      return { scope, schema: { ...schema, properties: Object.fromEntries(properties) } };
+    })
+    .filter(({ schema }) => Object.keys(schema.properties).length > 0);
+}
+
+function countFields(scopes: readonly ScopeEntry[]): number {
+  return scopes.reduce((sum, { schema }) => sum + Object.keys(schema.properties).length, 0);
+}
