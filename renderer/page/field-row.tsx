@@ -2,14 +2,15 @@ import { useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { checkValue } from "../fields/validate.ts";
 import { ValueEditor } from "../fields/value-editor.tsx";
-import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
+import { dropEdit, edit, wantedValue } from "../state/edits.ts";
 import { addressOf } from "../state/place.ts";
 import { editKey, findRepository, type LastChange, useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
-import { differsHidden, showJson } from "./show-json.ts";
+import { showJson } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -89,24 +90,7 @@ export function FieldRow({ repo, scope, field, schema, current }: FieldRowProps)
           </button>
         )}
       </div>
-      {pending?.conflict !== undefined && (
-        <div className="conflict" role="alert">
-          <p>
-            Changed meanwhile by {pending.conflict.actor} to{" "}
-            <code>{showJson(pending.conflict.stored ?? schema.default, schema)}</code>; yours is{" "}
-            <code>{showJson(value, schema)}</code>
-            {differsHidden(pending.conflict.stored ?? schema.default, value, schema) &&
-              ", another value, which is masked"}
-            .
-          </p>
-          <button type="button" className="button" onClick={() => keepMine(key)}>
-            Keep mine
-          </button>
-          <button type="button" className="button" onClick={() => dropEdit(key)}>
-            Take theirs
-          </button>
-        </div>
-      )}
+      {pending !== undefined && <MeanwhileNote edit={pending} schema={schema} />}
       {pending?.refusal !== undefined && (
         <p className="problem" role="alert">
           {pending.refusal}
