@@ -25,7 +25,7 @@ export interface FieldChange {
 }
 
 /** One side of a line: a value, with its place if that is what changed, or words instead of one. */
-export type DiffSide = { readonly isDefault: boolean } & (
+type DiffSide = { readonly isDefault: boolean } & (
   | { readonly value: JsonValue; readonly place?: number }
   | { readonly words: string }
 );
