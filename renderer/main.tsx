@@ -16,6 +16,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/fields.css";
 import "./styles/views.css";
+import "./styles/diff.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");

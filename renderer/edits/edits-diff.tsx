@@ -1,35 +1,44 @@
-import { DiffTable } from "../history/diff-table.tsx";
+import { useMemo } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FieldChange } from "../diff/diff-lines.ts";
+import { DiffTable } from "../diff/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
-import { findField, nameOfRepository, useScreen } from "../state/store.ts";
+import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
 
 /** What is edited and not saved, by repository. */
 export function EditsDiff() {
   const pending = useScreen(state => state.pending);
   const scopes = useScreen(state => state.scopes);
   const repositories = useScreen(state => state.repositories);
-  const nameOf = (repo: string) => nameOfRepository({ repositories }, repo);
-  return Array.from(
-    Map.groupBy(pending, ([, { repo }]) => repo),
-    ([repo, edits]) => (
-      <section key={repo} aria-label={nameOf(repo)}>
-        <h3>{nameOf(repo)}</h3>
-        <DiffTable
-          rows={edits.flatMap(([key, { scope, field, value, base, conflict }]) => {
-            const schema = findField(scopes, scope, field);
-            if (schema === undefined) return [];
-            return [
-              {
-                path: `${scope}.${field}`,
-                schema,
-                // What is stored now, also where that changed since the edit began.
-                before: conflict === undefined ? base : conflict.stored,
-                after: value,
-                action: { text: "Drop", run: () => dropEdit(key) },
-              },
-            ];
-          })}
-        />
-      </section>
-    ),
+  const groups = useMemo(
+    () =>
+      Array.from(
+        Map.groupBy(pending, ([, { repo }]) => repo),
+        ([repo, edits]) => ({ repo, changes: edits.flatMap(([key, one]) => changeOf(key, one, scopes)) }),
+      ),
+    [pending, scopes],
   );
+  return groups.map(({ repo, changes }) => (
+    <section key={repo} aria-label={nameOfRepository({ repositories }, repo)}>
+      <h3>{nameOfRepository({ repositories }, repo)}</h3>
+      <DiffTable changes={changes} action={change => ({ text: "Drop", run: () => dropEdit(change.key) })} />
+    </section>
+  ));
+}
+
+interface EditChange extends FieldChange {
+  /** Its `editKey`. */
+  readonly key: string;
+}
+
+function changeOf(
+  key: string,
+  { scope, field, value, base, conflict }: PendingEdit,
+  scopes: readonly ScopeEntry[],
+): readonly EditChange[] {
+  const schema = findField(scopes, scope, field);
+  if (schema === undefined) return [];
+  // What is stored now, also where that changed since the edit began.
+  const before = conflict === undefined ? base : conflict.stored;
+  return [{ key, path: joinConfigPath(scope, field), schema, before, after: value }];
 }

@@ -1,12 +1,11 @@
 import { useEffect, useState } from "react";
 import type { Config } from "../../shared/config.ts";
-import { diffConfigs } from "../../shared/config-diff.ts";
 import { Modal } from "../dialogs/modal.tsx";
-import { unknownSchema } from "../page/show-json.ts";
+import { changesBetween, type FieldChange } from "../diff/diff-lines.ts";
+import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf } from "../state/saving.ts";
-import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
-import { type DiffRow, DiffTable } from "./diff-table.tsx";
+import { useScreen } from "../state/store.ts";
 
 interface CompareDialogProps {
   readonly repo: string;
@@ -18,19 +17,19 @@ interface CompareDialogProps {
 /** Two revisions of a repository beside each other. */
 export function CompareDialog({ repo, from, to, onClose }: CompareDialogProps) {
   const scopes = useScreen(state => state.scopes);
-  const [rows, setRows] = useState<readonly DiffRow[]>();
+  const [changes, setChanges] = useState<readonly FieldChange[]>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
     Promise.all([storedAt(repo, from), storedAt(repo, to)]).then(
-      ([before, after]) => setRows(diffRows(before, after, scopes)),
+      ([before, after]) => setChanges(changesBetween(before, after, scopes)),
       error => setProblem(messageOf(error)),
     );
   }, [repo, from, to, scopes]);
   return (
     <Modal title={`Revision ${from} and revision ${to}`} onClose={onClose}>
       {problem !== undefined && <p className="problem">{problem}</p>}
-      {rows?.length === 0 && <p>They hold the same values.</p>}
-      {rows !== undefined && rows.length > 0 && <DiffTable rows={rows} />}
+      {changes?.length === 0 && <p>They hold the same values.</p>}
+      {changes !== undefined && changes.length > 0 && <DiffTable changes={changes} />}
       <p className="dialog-tools">
         <button type="button" className="button" onClick={onClose}>
           Close
@@ -43,14 +42,4 @@ export function CompareDialog({ repo, from, to, onClose }: CompareDialogProps) {
 /** What a repository stored at a revision. Throws RequestError. */
 export function storedAt(repo: string, revision: number): Promise<Config> {
   return daemon().run("config/list", { repo, revision, stored: true });
-}
-
-/** What differs between two stored configurations, for a table. */
-export function diffRows(before: Config, after: Config, scopes: readonly ScopeEntry[]): DiffRow[] {
-  return diffConfigs(before, after).map(difference => ({
-    path: `${difference.scope}.${difference.field}`,
-    schema: findField(scopes, difference.scope, difference.field) ?? unknownSchema,
-    before: difference.before,
-    after: difference.after,
-  }));
 }

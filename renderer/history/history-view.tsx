@@ -1,17 +1,15 @@
 import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
-import type { JsonValue } from "../../shared/json.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { ago } from "../page/ago.ts";
-import { unknownSchema } from "../page/show-json.ts";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
 import { notify } from "../state/notices.ts";
 import { fieldsChanged, messageOf } from "../state/saving.ts";
-import { findField, useScreen } from "../state/store.ts";
+import { useScreen } from "../state/store.ts";
 import { CompareDialog } from "./compare-dialog.tsx";
-import { type DiffRow, DiffTable } from "./diff-table.tsx";
+import { EntryChanges } from "./entry-changes.tsx";
 import { RestoreDialog } from "./restore-dialog.tsx";
 
 const pageSize = 50;
@@ -122,7 +120,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
               </span>
             </header>
             {entry.reason !== undefined && <p className="timeline-reason">{entry.reason}</p>}
-            <Changes entry={entry} />
+            <EntryChanges entry={entry} />
           </li>
         ))}
       </ol>
@@ -144,20 +142,6 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
       {restoring !== undefined && <RestoreDialog repo={repo} {...restoring} onClose={() => setRestoring(undefined)} />}
     </section>
   );
-
-  function Changes({ entry }: { readonly entry: HistoryEntry }) {
-    if (entry.source === "forget")
-      return <p className="hint">The older values of {entry.field} were made to be forgotten.</p>;
-    const rows: DiffRow[] = Object.entries(entry.changes).flatMap(([scope, fields]) =>
-      Object.entries(fields).map(([name, { value, previous, stored, forgotten }]) => ({
-        path: `${scope}.${name}`,
-        schema: findField(scopes, scope, name) ?? unknownSchema,
-        before: forgotten ? "(forgotten)" : previous,
-        after: forgotten && value === null ? "(forgotten)" : stored ? value : (undefined as JsonValue | undefined),
-      })),
-    );
-    return rows.length === 0 ? <p className="hint">No value was stored yet.</p> : <DiffTable rows={rows} />;
-  }
 }
 
 interface Restoring {

@@ -1,15 +1,16 @@
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, useEffect, useMemo, useState } from "react";
 import type { Config } from "../../shared/config.ts";
 import { Button } from "../button.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { ReasonField } from "../dialogs/reason-field.tsx";
+import { changesBetween } from "../diff/diff-lines.ts";
+import { DiffTable } from "../diff/diff-table.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf, rememberSaved } from "../state/saving.ts";
 import { useScreen } from "../state/store.ts";
-import { diffRows, storedAt } from "./compare-dialog.tsx";
-import { DiffTable } from "./diff-table.tsx";
+import { storedAt } from "./compare-dialog.tsx";
 
 interface RestoreDialogProps {
   readonly repo: string;
@@ -33,11 +34,12 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   useEffect(() => {
     storedAt(repo, to).then(setPast, error => setProblem(messageOf(error)));
   }, [repo, to]);
-  const rows =
-    past === undefined
-      ? undefined
-      : diffRows(opened?.stored ?? {}, past, scopes).filter(({ path }) => fields?.includes(path) !== false);
-  const wanted = (rows ?? []).map(({ path }) => path).filter(path => !left.has(path));
+  const stored = opened?.stored;
+  const changes = useMemo(() => {
+    if (past === undefined) return undefined;
+    return changesBetween(stored ?? {}, past, scopes).filter(({ path }) => fields?.includes(path) !== false);
+  }, [past, stored, scopes, fields]);
+  const wanted = (changes ?? []).map(({ path }) => path).filter(path => !left.has(path));
   const restore = async (event: FormEvent) => {
     event.preventDefault();
     setBusy(true);
@@ -64,21 +66,19 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   return (
     <Modal title={title} onClose={onClose}>
       <form className="review" onSubmit={event => void restore(event)}>
-        {rows?.length === 0 && <p>These are the values that are stored now.</p>}
-        {rows !== undefined && rows.length > 0 && (
+        {changes?.length === 0 && <p>These are the values that are stored now.</p>}
+        {changes !== undefined && changes.length > 0 && (
           <DiffTable
-            rows={rows.map(row => ({
-              ...row,
-              action: {
-                text: left.has(row.path) ? "Include" : "Leave out",
-                run: () =>
-                  setLeft(before => {
-                    const next = new Set(before);
-                    if (!next.delete(row.path)) next.add(row.path);
-                    return next;
-                  }),
-              },
-            }))}
+            changes={changes}
+            action={({ path }) => ({
+              text: left.has(path) ? "Include" : "Leave out",
+              run: () =>
+                setLeft(before => {
+                  const next = new Set(before);
+                  if (!next.delete(path)) next.add(path);
+                  return next;
+                }),
+            })}
           />
         )}
         <ReasonField value={reason} onChange={setReason} />

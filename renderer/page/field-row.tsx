@@ -3,13 +3,14 @@ import { useId, useState } from "react";
 import { configValue } from "../../shared/config.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { FieldSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { MeanwhileNote } from "../edits/meanwhile-note.tsx";
 import { isLarge, ValueEditor } from "../fields/value-editor.tsx";
-import { dropEdit, edit, keepMine, wantedValue } from "../state/edits.ts";
-import { type PendingEdit, useScreen } from "../state/store.ts";
+import { dropEdit, edit, wantedValue } from "../state/edits.ts";
+import { useScreen } from "../state/store.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { FieldDetails } from "./field-details.tsx";
 import { useFieldState } from "./field-state.ts";
-import { differsHidden, mask, showJson } from "./show-json.ts";
+import { mask, showJson } from "./show-json.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 interface FieldRowProps {
@@ -136,7 +137,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
           {editor}
         </div>
       )}
-      {pending?.conflict !== undefined && <Conflict edit={pending} editKey={key} value={value} schema={schema} />}
+      {pending !== undefined && <MeanwhileNote edit={pending} schema={schema} />}
       {pending?.refusal !== undefined && (
         <p className="problem" role="alert">
           {pending.refusal}
@@ -150,34 +151,6 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
         </div>
       )}
     </section>
-  );
-}
-
-interface ConflictProps {
-  readonly edit: PendingEdit;
-  readonly editKey: string;
-  readonly value: JsonValue;
-  readonly schema: FieldSchema;
-}
-
-/** The field changed elsewhere while it was edited here: the person chooses. */
-function Conflict({ edit: { conflict }, editKey, value, schema }: ConflictProps) {
-  if (conflict === undefined) return undefined;
-  const theirs = conflict.stored ?? schema.default;
-  return (
-    <div className="conflict" role="alert">
-      <p>
-        Changed meanwhile by {conflict.actor} to <code>{showJson(theirs, schema)}</code>; yours is{" "}
-        <code>{showJson(value, schema)}</code>
-        {differsHidden(theirs, value, schema) && ", another value, which is masked"}.
-      </p>
-      <button type="button" className="button" onClick={() => keepMine(editKey)}>
-        Keep mine
-      </button>
-      <button type="button" className="button" onClick={() => dropEdit(editKey)}>
-        Take theirs
-      </button>
-    </div>
   );
 }
 

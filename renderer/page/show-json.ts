@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { maskValue, showPlain } from "../../shared/scopes/value-text.ts";
 
@@ -18,9 +18,4 @@ export function showJson(value: JsonValue | undefined, schema: ValueSchema): str
   if (typeof value === "boolean" || typeof value === "number") return showPlain(value, schema);
   if (isJsonObject(value) && Object.keys(value).length === 0) return "none";
   return JSON.stringify(value);
-}
-
-/** Whether two values look the same though they are not: what is masked differs. */
-export function differsHidden(one: JsonValue, other: JsonValue, schema: ValueSchema): boolean {
-  return showJson(one, schema) === showJson(other, schema) && !sameJson(one, other);
 }

@@ -1,5 +1,6 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
 import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
@@ -19,7 +20,8 @@ export function edit(repo: string, scope: string, field: string, value: JsonValu
     } else {
       const base = before === undefined ? stored : before.base;
       const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
-      pending.set(key, { repo, scope, field, value, base, ...conflict });
+      const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
+      pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged });
     }
     return { pending };
   });
@@ -72,7 +74,10 @@ export function wantedValue(
   return { stored: configValue(state.opened.get(repo)?.stored ?? {}, scope, field), edit: undefined };
 }
 
-/** The stored values of a repository changed elsewhere: edits of the same fields now have two values to choose from. */
+/**
+ * The stored values of a repository changed elsewhere. An edit of the same field has both changes if they do not touch; else there
+ * are two values to choose from.
+ */
 export function withConflicts(
   pending: ScreenState["pending"],
   repo: string,
@@ -86,9 +91,20 @@ export function withConflicts(
     if (sameJson(now, one.conflict === undefined ? one.base : one.conflict.stored)) continue;
     result ??= new Map(pending);
     const { conflict: _, ...rest } = one;
-    if (sameJson(now, one.value)) result.delete(key);
+    const merged = merge(one, now);
+    if (sameJson(now, one.value) || (merged !== undefined && sameJson(now, merged))) result.delete(key);
     else if (sameJson(now, one.base)) result.set(key, rest);
-    else result.set(key, { ...rest, conflict: { stored: now, actor } });
+    else if (merged === undefined) result.set(key, { ...rest, conflict: { stored: now, actor } });
+    // Where the change is one that the edit has too, there is nothing to tell.
+    else if (sameJson(merged, one.value)) result.set(key, { ...rest, base: now });
+    else result.set(key, { ...rest, base: now, value: merged, mergedWith: actor });
   }
   return result ?? pending;
+}
+
+/** Both changes as one value; undefined if they touch. Back to the default is a change of everything. */
+function merge({ scope, field, base, value }: PendingEdit, now: JsonValue | undefined): JsonValue | undefined {
+  if (value === undefined) return undefined;
+  const byDefault = findField(screenStore.getState().scopes, scope, field)?.default;
+  return mergeValues(base ?? byDefault, now ?? byDefault, value)?.value;
 }

@@ -74,16 +74,15 @@ export function rememberSaved(saved: readonly SavedChange[]): void {
   if (saved.length > 0) screenStore.setState(state => ({ undoable: [...state.undoable, saved], redoable: [] }));
 }
 
-async function saveRepository(repo: string, edits: readonly PendingEdit[], reason: string): Promise<Outcome> {
-  const values: { [path: string]: JsonValue } = {};
-  const unset: string[] = [];
-  for (const { scope, field, value } of edits) {
-    if (value === undefined) unset.push(joinConfigPath(scope, field));
-    else values[joinConfigPath(scope, field)] = value;
-  }
+async function saveRepository(repo: string, given: readonly PendingEdit[], reason: string): Promise<Outcome> {
   try {
     for (let tries = 1; ; tries += 1) {
-      const revision = screenStore.getState().opened.get(repo)?.revision ?? 0;
+      const { pending, opened } = screenStore.getState();
+      // Merged meanwhile with what others changed, or in conflict with it.
+      const edits = given.map(one => pending.get(editKey(one.repo, one.scope, one.field)) ?? one);
+      if (edits.some(({ conflict }) => conflict !== undefined)) return { repo, problem: inConflict };
+      const revision = opened.get(repo)?.revision ?? 0;
+      const { values, unset } = setArguments(edits);
       const options = {
         repo,
         revision,
@@ -95,6 +94,7 @@ async function saveRepository(repo: string, edits: readonly PendingEdit[], reaso
       if (reply.errors.length === 0) {
         const saved = reply.result[0]?.revision ?? revision;
         await settle(edits, saved);
+        tellMerged(edits.filter((one, index) => one.mergedWith !== given[index]?.mergedWith));
         const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
         return { repo, saved: { repo, revision: saved, fields } };
       }
@@ -102,12 +102,28 @@ async function saveRepository(repo: string, edits: readonly PendingEdit[], reaso
       const isConflict = reply.errors.some(({ code }) => code === 1104);
       if (!isConflict) return { repo, problem: refuse(repo, reply.errors) };
       await openRepository(repo, true);
-      const conflicting = [...screenStore.getState().pending.values()].some(one => one.repo === repo && one.conflict);
-      if (conflicting || tries >= mostTries) return { repo, problem: inConflict };
+      if (tries >= mostTries) return { repo, problem: inConflict };
     }
   } catch (error) {
     return { repo, problem: messageOf(error) };
   }
+}
+
+function setArguments(edits: readonly PendingEdit[]) {
+  const values: { [path: string]: JsonValue } = {};
+  const unset: string[] = [];
+  for (const { scope, field, value } of edits) {
+    if (value === undefined) unset.push(joinConfigPath(scope, field));
+    else values[joinConfigPath(scope, field)] = value;
+  }
+  return { values, unset };
+}
+
+/** The note at the field is gone with the edit. */
+function tellMerged(edits: readonly PendingEdit[]): void {
+  const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
+  if (fields.length === 0) return;
+  notify("done", `${listed(fields)}: changed elsewhere meanwhile in another place; both changes are saved.`);
 }
 
 async function settle(edits: readonly PendingEdit[], revision: number): Promise<void> {

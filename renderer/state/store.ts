@@ -23,6 +23,8 @@ export interface PendingEdit {
   readonly base: JsonValue | undefined;
   /** The field changed elsewhere meanwhile: the person has to choose. */
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
+  /** Who changed other places of the field meanwhile: the value has both changes. */
+  readonly mergedWith?: string;
   /** What the daemon said of it at the last save. */
   readonly refusal?: string;
 }

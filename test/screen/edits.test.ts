@@ -19,11 +19,11 @@ describeScreen("edits", () => {
     await bar.getByRole("button", { name: "Review" }).click();
     const dialog = page.getByRole("dialog", { name: "Review the edits" });
     const shop = dialog.getByRole("region", { name: "shop" });
-    await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+60 seconds/);
-    await reads(shop.getByRole("row", { name: /svc\.domain/ }), /empty default\s+shop\.test/);
+    await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+60 seconds/);
+    await reads(shop.getByRole("row", { name: /svc\.domain/ }), /from\s+empty default\s+to\s+shop\.test/);
     await reads(
       dialog.getByRole("region", { name: "store" }).getByRole("row", { name: /subpath/ }),
-      /off default\s+on/,
+      /from\s+off default\s+to\s+on/,
     );
     await shop.getByRole("button", { name: "Drop svc.provider" }).click();
     await shop.getByRole("row", { name: /provider/ }).waitFor({ state: "detached" });
@@ -173,7 +173,10 @@ describeScreen("edits", () => {
     await domain.fill("mine.test");
     await screen.set("shop", { "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
     const choice = window.field("Timeout").getByRole("alert");
-    await reads(choice, /Changed meanwhile by \w+ to 50 seconds; yours is 40 seconds/);
+    await reads(choice, /Changed meanwhile by \w+/);
+    const sides = choice.getByRole("row", { name: /svc\.timeout/ });
+    await reads(sides.first(), /from\s+30 seconds\s+to\s+50 seconds/);
+    await reads(sides.last(), /from\s+30 seconds\s+to\s+40 seconds/);
     expect(await timeout.inputValue()).toBe("40");
     // Until it is chosen nothing is saved.
     await page.getByRole("button", { name: "Save", exact: true }).click();

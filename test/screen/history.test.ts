@@ -28,7 +28,7 @@ describeScreen("history", () => {
     ]);
     await reads(entries.first(), "third");
     await reads(entries.first(), "by owner");
-    await reads(entries.first().getByRole("row", { name: /svc\.timeout/ }), /20 seconds\s+30 seconds/);
+    await reads(entries.first().getByRole("row", { name: /svc\.timeout/ }), /from\s+20 seconds\s+to\s+30 seconds/);
     await screen.set("shop", { "svc.timeout": 40 });
     await reads(entries.first(), "Revision 5");
   });
@@ -60,8 +60,8 @@ describeScreen("history", () => {
     await reads(page.getByRole("region", { name: "History" }).getByRole("status"), "Choose a second revision");
     await page.getByRole("button", { name: "Compare revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Revision 2 and revision 4" });
-    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /10 seconds\s+30 seconds/);
-    await reads(dialog.getByRole("row", { name: /svc\.provider/ }), /empty default\s+here/);
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+10 seconds\s+to\s+30 seconds/);
+    await reads(dialog.getByRole("row", { name: /svc\.provider/ }), /from\s+empty default\s+to\s+here/);
     expect(await dialog.getByRole("row").count()).toBe(4);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
@@ -78,8 +78,8 @@ describeScreen("history", () => {
     expect(await page.getByRole("button", { name: "Restore… revision 4" }).count()).toBe(0);
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Restore revision 2" });
-    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+10 seconds/);
-    await reads(dialog.getByRole("row", { name: /svc\.domain/ }), /three\.test\s+one\.test/);
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+10 seconds/);
+    await reads(dialog.getByRole("row", { name: /svc\.domain/ }), /from\s+three\.test\s+to\s+one\.test/);
     await dialog.getByRole("button", { name: "Leave out svc.domain" }).click();
     await dialog.getByRole("button", { name: "Include svc.domain" }).waitFor();
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("back");

@@ -1,0 +1,172 @@
+import type { Config } from "../../shared/config.ts";
+import { diffConfigs } from "../../shared/config-diff.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
+import { unknownSchema } from "../page/show-json.ts";
+import { findField, type ScopeEntry } from "../state/store.ts";
+
+/** Stands for a value that was made to be forgotten. */
+export const forgotten = Symbol("forgotten");
+
+type FieldValue = JsonValue | typeof forgotten | undefined;
+
+/** What becomes of one field. */
+export interface FieldChange {
+  /** `<scope>.<field>` */
+  readonly path: string;
+  readonly schema: ValueSchema;
+  /** Undefined: the default. */
+  readonly before: FieldValue;
+  readonly after: FieldValue;
+  /** Said above it, where it matters whose change this is. */
+  readonly title?: string;
+}
+
+/** One side of a line: a value, with its place if that is what changed, or words instead of one. */
+type DiffSide = { readonly isDefault: boolean } & (
+  | { readonly value: JsonValue; readonly place?: number }
+  | { readonly words: string }
+);
+
+/** One change at a leaf: a text, a number, a switch, an empty list or object. */
+export interface DiffLine {
+  /** Differs from that of every other line of the field. */
+  readonly key: string;
+  /** As `svc.services.web.image`, `svc.proxy_aliases[2]`. */
+  readonly path: string;
+  /** Of the value at the path; what is inside something masked is masked. */
+  readonly schema: ValueSchema;
+  readonly before: DiffSide;
+  readonly after: DiffSide;
+}
+
+/** What differs between any two stored configurations, as a table takes it. */
+export function changesBetween(before: Config, after: Config, scopes: readonly ScopeEntry[]): FieldChange[] {
+  return diffConfigs(before, after).map(difference => ({
+    path: joinConfigPath(difference.scope, difference.field),
+    schema: findField(scopes, difference.scope, difference.field) ?? unknownSchema,
+    before: difference.before,
+    after: difference.after,
+  }));
+}
+
+/** Lines that are counted beyond those that are shown. */
+const mostCounted = 1_000;
+
+/** The first `most` lines of a field's change, at least one, and in words how many more there are; undefined: none. */
+export function diffLines(
+  change: FieldChange,
+  most: number,
+): { readonly lines: readonly DiffLine[]; readonly more: string | undefined } {
+  const lines: DiffLine[] = [];
+  let count = 0;
+  for (const leaf of leavesOf(change)) {
+    if (count === 0 || count < most) lines.push(lineOf(change, leaf, count === 0));
+    count += 1;
+    if (count - lines.length > mostCounted) break;
+  }
+  const more = count - lines.length;
+  const said = (more > mostCounted ? "more than " : "") + Math.min(more, mostCounted).toLocaleString("en");
+  return { lines, more: more === 0 ? undefined : `and ${said} more` };
+}
+
+interface Leaf {
+  readonly steps: readonly ValueStep[];
+  readonly kind: "added" | "removed" | "changed" | "moved";
+  readonly before?: FieldValue;
+  readonly after?: FieldValue;
+  readonly places?: readonly [before: number, after: number];
+}
+
+function* leavesOf({ schema, before, after }: FieldChange): Generator<Leaf> {
+  if (before === forgotten || after === forgotten) return yield { steps: [], kind: "changed", before, after };
+  const [was, becomes] = [before ?? schema.default, after ?? schema.default];
+  let same = true;
+  for (const change of diffValues(was, becomes)) {
+    same = false;
+    yield* leavesOfChange(change);
+  }
+  // What is stored is the default, or will be.
+  if (same) yield { steps: [], kind: "changed", before: was, after: becomes };
+}
+
+function* leavesOfChange(change: ValueChange): Generator<Leaf> {
+  const { path, kind } = change;
+  if (kind === "moved") {
+    const last = path.at(-1);
+    const places = [change.from, typeof last === "object" ? last.at : 0] as const;
+    return yield { steps: path, kind, before: change.value, after: change.value, places };
+  }
+  const whole = kind === "changed" && !isFilled(change.before) && !isFilled(change.after);
+  if (whole) return yield { steps: path, kind, before: change.before, after: change.after };
+  if (kind !== "added")
+    for (const [steps, before] of leavesIn(change.before, path)) yield { steps, kind: "removed", before };
+  if (kind !== "removed")
+    for (const [steps, after] of leavesIn(change.after, path)) yield { steps, kind: "added", after };
+}
+
+/** Of an entry that its name tells from the others the name is no leaf, unless it has nothing else. */
+function* leavesIn(
+  value: JsonValue,
+  steps: readonly ValueStep[],
+): Generator<readonly [readonly ValueStep[], JsonValue]> {
+  if (!isFilled(value)) return yield [steps, value];
+  if (Array.isArray(value)) {
+    for (const [at, inner] of value.entries()) yield* leavesIn(inner, [...steps, { at }]);
+    return;
+  }
+  const last = steps.at(-1);
+  const members = Object.entries(value);
+  const named = typeof last === "object" && last.name !== undefined && members.length > 1;
+  for (const [name, inner] of members) if (!named || name !== "name") yield* leavesIn(inner, [...steps, name]);
+}
+
+/** Whether something is inside it. */
+function isFilled(value: JsonValue): value is Exclude<JsonValue, null | boolean | number | string> {
+  return Array.isArray(value) ? value.length > 0 : isJsonObject(value) && Object.keys(value).length > 0;
+}
+
+function lineOf(field: FieldChange, { steps, kind, before, after, places }: Leaf, first: boolean): DiffLine {
+  const last = steps.at(-1);
+  const isNamed = typeof last === "string" || last?.name !== undefined;
+  const side = (value: FieldValue, whole: FieldValue, absent: string, place: number | undefined): DiffSide => {
+    const isDefault = first && whole === undefined;
+    if (value === forgotten) return { words: "forgotten", isDefault };
+    if (value === undefined) return { words: absent, isDefault };
+    if (place === undefined) return { value, isDefault };
+    return isNamed ? { words: `at [${place}]`, isDefault } : { value, place, isDefault };
+  };
+  const path = field.path + steps.map(stepText).join("");
+  return {
+    key: `${kind} ${path}`,
+    path: kind === "moved" && !isNamed ? field.path + steps.slice(0, -1).map(stepText).join("") : path,
+    schema: steps.reduce(schemaWithin, field.schema),
+    before: side(before, field.before, "not there", places?.[0]),
+    after: side(after, field.after, "removed", places?.[1]),
+  };
+}
+
+function stepText(step: ValueStep): string {
+  const name = typeof step === "string" ? step : step.name;
+  if (name === undefined) return typeof step === "object" ? `[${step.at}]` : "";
+  return /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+/** What is inside something masked is masked too, but for names (see `maskValue`). */
+function schemaWithin(schema: ValueSchema, step: ValueStep): ValueSchema {
+  const inner = innerSchema(schema, step);
+  return schema["x-masked"] === true && step !== "name" ? { ...inner, "x-masked": true } : inner;
+}
+
+function innerSchema({ properties, additionalProperties, items }: ValueSchema, step: ValueStep): ValueSchema {
+  const own = typeof step === "string" && isJsonObject(properties) && Object.hasOwn(properties, step);
+  const found = own ? properties[step] : typeof step === "string" ? additionalProperties : items;
+  return isJsonObject(found) ? (found as ValueSchema) : {};
+}
+
+/** Whether both sides of a line are the same value, as where what is stored becomes the default that it is. */
+export function isUnchanged({ before, after }: DiffLine): boolean {
+  return "value" in before && "value" in after && sameJson(before.value, after.value);
+}

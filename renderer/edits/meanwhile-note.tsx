@@ -1,0 +1,49 @@
+import { useMemo } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { DiffTable } from "../diff/diff-table.tsx";
+import { dropEdit, keepMine } from "../state/edits.ts";
+import { editKey, type PendingEdit } from "../state/store.ts";
+
+/** That a field changed elsewhere while it was edited: merged, or to choose from. */
+export function MeanwhileNote({ edit, schema }: { readonly edit: PendingEdit; readonly schema: FieldSchema }) {
+  if (edit.conflict !== undefined) return <Conflict edit={edit} schema={schema} conflict={edit.conflict} />;
+  if (edit.mergedWith === undefined) return undefined;
+  return (
+    <p className="hint" role="status">
+      Changed meanwhile by {edit.mergedWith} in another place. Your edit has both changes.
+    </p>
+  );
+}
+
+interface ConflictProps {
+  readonly edit: PendingEdit;
+  readonly schema: FieldSchema;
+  readonly conflict: NonNullable<PendingEdit["conflict"]>;
+}
+
+/** What each of the two changed, and which of them it is to be. */
+function Conflict({ edit, schema, conflict }: ConflictProps) {
+  const { repo, scope, field, base, value } = edit;
+  const { actor, stored } = conflict;
+  const changes = useMemo(() => {
+    const one = { path: joinConfigPath(scope, field), schema, before: base };
+    return [
+      { ...one, title: `Theirs: changed by ${actor}`, after: stored },
+      { ...one, title: "Mine", after: value },
+    ];
+  }, [scope, field, schema, base, actor, stored, value]);
+  const key = editKey(repo, scope, field);
+  return (
+    <div className="conflict" role="alert">
+      <p>Changed meanwhile by {actor}, where you changed it too.</p>
+      <DiffTable changes={changes} />
+      <button type="button" className="button" onClick={() => keepMine(key)}>
+        Keep mine
+      </button>
+      <button type="button" className="button" onClick={() => dropEdit(key)}>
+        Take theirs
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,30 @@
+import { useMemo } from "react";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { type FieldChange, forgotten } from "../diff/diff-lines.ts";
+import { DiffTable } from "../diff/diff-table.tsx";
+import { unknownSchema } from "../page/show-json.ts";
+import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
+
+/** Lines of one entry: many entries stand below each other, and "Compare" shows more of each. */
+const mostLines = 20;
+
+/** What one revision changed. */
+export function EntryChanges({ entry }: { readonly entry: HistoryEntry }) {
+  const scopes = useScreen(state => state.scopes);
+  const changes = useMemo(() => changesOf(entry, scopes), [entry, scopes]);
+  if (entry.source === "forget")
+    return <p className="hint">The older values of {entry.field} were made to be forgotten.</p>;
+  if (changes.length === 0) return <p className="hint">No value was stored yet.</p>;
+  return <DiffTable changes={changes} most={mostLines} />;
+}
+
+function changesOf(entry: HistoryEntry, scopes: readonly ScopeEntry[]): FieldChange[] {
+  return Object.entries(entry.changes).flatMap(([scope, fields]) =>
+    Object.entries(fields).map(([name, { value, previous, stored, forgotten: isForgotten }]) => ({
+      path: `${scope}.${name}`,
+      schema: findField(scopes, scope, name) ?? unknownSchema,
+      before: isForgotten ? forgotten : previous,
+      after: isForgotten && value === null ? forgotten : stored ? value : undefined,
+    })),
+  );
+}

@@ -1,0 +1,229 @@
+import type { Locator } from "playwright-core";
+import { expect, test } from "vitest";
+import { holdRequests } from "../helpers/held-requests.ts";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
+
+const services = {
+  web: { ready: "true", image: "node:24" },
+  db: { ready: "pg_isready", image: "postgres:17" },
+};
+const image = (name: "web" | "db", to: string) => ({ ...services, [name]: { ...services[name], image: to } });
+
+/** Waits for a line, as a screen reader says it. */
+const line = (place: Locator, said: string) => place.getByRole("row", { name: said, exact: true }).waitFor();
+
+describeScreen("a diff", () => {
+  test("of nested values tells each change by its path, in the review, the history, a comparison and before a restore", async () => {
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.services": services, "svc.proxy_aliases": ["a.test", "b.test"] } },
+    });
+    await screen.set("shop", {
+      "svc.services": { ...image("web", "node:25"), cache: { ready: "true", image: "redis:8" } },
+      "svc.proxy_aliases": ["b.test", "c.test"],
+      "svc.refresh_day": 5,
+    });
+    await using window = await screen.open();
+    const { page } = window;
+    const paths = (place: Locator) => place.getByRole("table").first().getByRole("rowheader").allInnerTexts();
+    const changed = [
+      "svc.services.web.image",
+      "svc.services.cache.ready",
+      "svc.services.cache.image",
+      "svc.proxy_aliases[0]",
+      "svc.proxy_aliases[1]",
+      "svc.refresh_day",
+    ];
+    await window.choose("shop");
+    await window.view("History");
+    const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
+    await poll(() => paths(entry)).toEqual(changed);
+    await line(entry, "svc.services.web.image from node:24 to node:25");
+    await line(entry, "svc.services.cache.image from not there to redis:8");
+    await line(entry, "svc.proxy_aliases[0] from a.test to removed");
+    await line(entry, "svc.proxy_aliases[1] from not there to c.test");
+    await line(entry, "svc.refresh_day from Sunday to Friday");
+
+    await page.getByRole("button", { name: "Compare revision 3" }).click();
+    await page.getByRole("button", { name: "Compare revision 2" }).click();
+    const comparison = page.getByRole("dialog", { name: "Revision 2 and revision 3" });
+    await poll(async () => (await paths(comparison)).toSorted()).toEqual(changed.toSorted());
+    await press(page, "Escape");
+
+    await page.getByRole("button", { name: "Restore… revision 2" }).click();
+    const restore = page.getByRole("dialog", { name: "Restore revision 2" });
+    await restore.getByRole("row", { name: "svc.services.web.image from node:25 to node:24" }).waitFor();
+    await line(restore, "svc.services.cache.image from redis:8 to removed");
+    // One button for each field, however many lines it has.
+    await poll(() => restore.getByRole("button", { name: /^Leave out/ }).allInnerTexts()).toHaveLength(3);
+    await press(page, "Escape");
+
+    await window.view("Fields");
+    await page.getByRole("textbox", { name: "Services: db: Image" }).fill("postgres:18");
+    await page.getByRole("button", { name: "Review" }).click();
+    const review = page.getByRole("dialog", { name: "Review the edits" });
+    await poll(() => paths(review)).toEqual(["svc.services.db.image"]);
+    await line(review, "svc.services.db.image from postgres:17 to postgres:18 Drop svc.services");
+  });
+
+  test("tells of masked values whether they changed, and shows each alone until it is closed", async () => {
+    const variables = (token: string) => [
+      { name: "TOKEN", value: token },
+      { name: "PATH", value: "secret-path" },
+    ];
+    await using screen = await startScreen({ repositories: { shop: { "svc.envvars": variables("secret-old") } } });
+    await screen.set("shop", { "svc.envvars": [...variables("secret-new"), { name: "MORE", value: "secret-more" }] });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    const open = async () => {
+      await page.getByRole("button", { name: "Restore… revision 2" }).click();
+      return page.getByRole("dialog", { name: "Restore revision 2" });
+    };
+    const dialog = await open();
+    const token = dialog.getByRole("row", { name: /svc\.envvars\.TOKEN\.value/ });
+    await line(
+      dialog,
+      "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Leave out svc.envvars",
+    );
+    await line(dialog, "svc.envvars.MORE.value from •••• Show svc.envvars.MORE.value before to removed");
+    // What did not change is not in it.
+    expect(await dialog.getByRole("row", { name: /PATH/ }).count()).toBe(0);
+    const show = dialog.getByRole("button", { name: "Show svc.envvars.TOKEN.value after" });
+    await show.press("Enter");
+    await reads(token, /••••.*secret-old Hide/s);
+    expect(await page.locator("body").innerText()).not.toMatch(/secret-(new|more|path)/);
+    await dialog.getByRole("button", { name: "Hide svc.envvars.TOKEN.value after" }).press("Enter");
+    await show.press("Enter");
+    await reads(token, "secret-old");
+    await press(page, "Escape");
+    await dialog.waitFor({ state: "detached" });
+    await reads((await open()).getByRole("row", { name: /TOKEN\.value/ }), /••••.*••••/s);
+    expect(await page.locator("body").innerText()).not.toContain("secret");
+  });
+
+  test("tells that a masked value becomes the default that it is already", async () => {
+    const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
+    await using screen = await startScreen({
+      repositories: { shop: { "deploy.token": "hush" } },
+      scopes: { deploy: { type: "object", properties: { token } } },
+    });
+    await using window = await screen.open();
+    await window.choose("shop");
+    await window
+      .field("Token")
+      .getByRole("button", { name: /^Reset to default/ })
+      .click();
+    await window.page.getByRole("button", { name: "Review" }).click();
+    const row = window.page.getByRole("row", { name: /to •••• Show deploy\.token after default not changed/ });
+    await row.waitFor();
+  });
+
+  test("of very many changes shows the first ones, and says how many more there are", async () => {
+    const aliases = (count: number) => Array.from({ length: count }, (_, at) => `${at}.test`);
+    await using screen = await startScreen({ repositories: { shop: { "svc.proxy_aliases": aliases(57) }, store: {} } });
+    await screen.set("store", { "svc.proxy_aliases": aliases(9_000), "svc.timeout": 30 });
+    await using window = await screen.open();
+    const entry = window.page.getByRole("region", { name: "History" }).getByRole("listitem").first();
+    await window.choose("shop");
+    await window.view("History");
+    await reads(entry, "and 37 more");
+    expect(await entry.getByRole("rowheader").count()).toBe(20);
+    await window.choose("store");
+    await window.view("History");
+    await reads(entry, "and more than 1,000 more");
+    // Each field is there with a line at least.
+    await line(entry, "svc.timeout from 900 seconds to 30 seconds");
+  });
+});
+
+describeScreen("a change elsewhere of a field that is edited", () => {
+  test("in another place is merged with the edit without a question, which is told, and both are saved", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    const own = page.getByRole("textbox", { name: "Services: web: Image" });
+    await own.fill("node:25");
+    await screen.set("shop", { "svc.services": image("db", "postgres:18") });
+    const field = window.field("Services");
+    await reads(field.getByRole("status"), "Changed meanwhile by owner in another place. Your edit has both changes.");
+    expect(await field.getByRole("alert").count()).toBe(0);
+    await poll(() => page.getByRole("textbox", { name: "Services: db: Image" }).inputValue()).toBe("postgres:18");
+    // Who was writing goes on.
+    expect(await window.focused()).toContain("Services: web: Image");
+    await page.keyboard.type(".1");
+    expect(await own.inputValue()).toBe("node:25.1");
+    await reads(field.getByRole("status"), "Your edit has both changes.");
+    await page.getByRole("button", { name: "Review" }).click();
+    const review = page.getByRole("dialog", { name: "Review the edits" });
+    // Against what is stored now it is one's own change alone.
+    await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
+    await press(page, "Escape");
+    await window.save();
+    expect(await screen.stored("shop", "svc.services")).toEqual({
+      web: { ready: "true", image: "node:25.1" },
+      db: { ready: "pg_isready", image: "postgres:18" },
+    });
+  });
+
+  test("is merged too where nothing was stored before", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("web");
+    await press(page, "Enter");
+    await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
+    await screen.set("shop", { "svc.services": { db: services.db } });
+    await window.field("Services").getByRole("status").waitFor();
+    await window.save();
+    expect(await screen.stored("shop", "svc.services")).toEqual({
+      db: services.db,
+      web: { ready: "", image: "node:25" },
+    });
+  });
+
+  test("while the edit is being saved is merged too, and told", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
+    await using window = await screen.open();
+    const { page } = window;
+    const held = await holdRequests(page, "config/set");
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await held.untilHeld();
+    await screen.set("shop", { "svc.services": image("db", "postgres:18") });
+    held.release();
+    await held.untilHeld();
+    held.release();
+    await poll(() => screen.stored("shop", "svc.services")).toEqual({
+      web: { ready: "true", image: "node:25" },
+      db: { ready: "pg_isready", image: "postgres:18" },
+    });
+    await reads(
+      page.getByRole("log", { name: "Messages" }),
+      "svc.services: changed elsewhere meanwhile in another place; both changes are saved.",
+    );
+  });
+
+  test("in the same place shows what each changed, and waits for a choice", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.services": services } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
+    await screen.set("shop", { "svc.services": { web: { ...services.web, image: "node:26" } } });
+    const choice = window.field("Services").getByRole("alert");
+    await reads(choice, "Changed meanwhile by owner, where you changed it too.");
+    const theirs = choice.getByRole("rowgroup").filter({ hasText: "Theirs: changed by owner" });
+    const mine = choice.getByRole("rowgroup").filter({ hasText: "Mine" });
+    await line(theirs, "svc.services.web.image from node:24 to node:26");
+    await line(theirs, "svc.services.db.image from postgres:17 to removed");
+    await line(mine, "svc.services.web.image from node:24 to node:25");
+    expect(await mine.getByRole("row", { name: /db/ }).count()).toBe(0);
+    await choice.getByRole("button", { name: "Take theirs" }).click();
+    await poll(() => page.getByRole("textbox", { name: "Services: web: Image" }).inputValue()).toBe("node:26");
+    await page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
+  });
+});

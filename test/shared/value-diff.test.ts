@@ -1,0 +1,185 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
+
+const changes = (before: JsonValue | undefined, after: JsonValue | undefined) => [...diffValues(before, after)];
+
+/** Path, kind and what it is about, in one line. */
+const told = (change: ValueChange) => {
+  const path = change.path.map(step => (typeof step === "string" ? step : (step.name ?? step.at))).join(".");
+  const { path: _, kind, ...rest } = change;
+  return `${path} ${kind} ${JSON.stringify(rest)}`;
+};
+
+test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonly string[]]>([
+  [
+    "a member inside members",
+    { web: { image: "node:24", ready: "true" }, db: {} },
+    { web: { ready: "true", image: "node:25" }, db: {} },
+    ['web.image changed {"before":"node:24","after":"node:25"}'],
+  ],
+  [
+    "members that come and go, whole",
+    { web: { image: "a" }, stays: 1 },
+    { stays: 1, db: { image: "b" } },
+    ['db added {"after":{"image":"b"}}', 'web removed {"before":{"image":"a"}}'],
+  ],
+  [
+    "an entry of a list that comes, one that goes",
+    ["a", "b"],
+    ["b", "c"],
+    ['0 removed {"before":"a"}', '1 added {"after":"c"}'],
+  ],
+  ["an entry that changes its place", ["a", "b", "c"], ["c", "a", "b"], ['0 moved {"value":"c","from":2}']],
+  [
+    "entries with names, wherever they stand",
+    [
+      { name: "A", value: "1" },
+      { name: "B", value: "2" },
+    ],
+    [
+      { name: "C", value: "0" },
+      { name: "A", value: "1" },
+      { name: "B", value: "3" },
+    ],
+    ['C added {"after":{"name":"C","value":"0"}}', 'B.value changed {"before":"2","after":"3"}'],
+  ],
+  [
+    "entries without names by their order between equal ones",
+    [{ port: 1 }, { port: 2 }, { port: 3 }],
+    [{ port: 1 }, { port: 9, path: "/" }, { port: 3 }],
+    ['1.port changed {"before":2,"after":9}', '1.path added {"after":"/"}'],
+  ],
+  ["a value that becomes another kind", { a: [1] }, { a: { 0: 1 } }, ['a changed {"before":[1],"after":{"0":1}}']],
+  ["nothing in the order of members", { a: 1, b: 2 }, { b: 2, a: 1 }, []],
+  [
+    "members that every object inherits",
+    { constructor: 1 },
+    { toString: 1 },
+    ['toString added {"after":1}', 'constructor removed {"before":1}'],
+  ],
+])("a diff tells %s", (_title, before, after, expected) => {
+  expect(changes(before, after).map(told)).toEqual(expected);
+});
+
+// Few names and values, so that two are often the same.
+const { value: json } = fc.letrec<{ value: JsonValue }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom<JsonValue>(null, true, 0, 1, "", "a"),
+    fc.array(tie("value"), { maxLength: 5 }),
+    fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 6 }),
+    fc.uniqueArray(fc.record({ name: fc.constantFrom("a", "b", "c", "d"), value: tie("value") }), {
+      maxLength: 4,
+      selector: ({ name }) => name,
+    }),
+    fc.dictionary(fc.constantFrom("a", "b", "constructor", "__proto__"), tie("value"), { maxKeys: 3 }),
+  ),
+}));
+
+test("a diff, applied to the one value, makes the other; and no diff is empty but that of equal values", () => {
+  const isRight = (before: JsonValue, after: JsonValue) => {
+    const found = changes(before, after);
+    expect(found.length === 0).toBe(sameJson(before, after));
+    expect(sameJson(applied(before, found), after)).toBe(true);
+  };
+  fc.assert(fc.property(json, json, isRight), { numRuns: 5_000 });
+});
+
+test("in a list of different entries as few as can be have moved", () => {
+  const numbers = fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { maxLength: 7 });
+  const isRight = (before: readonly number[], mixed: readonly number[]) => {
+    const after = mixed.filter(one => before.includes(one));
+    const moved = changes(before, after).filter(({ kind }) => kind === "moved").length;
+    expect(after.length - moved).toBe(longestCommon(before, after));
+  };
+  fc.assert(fc.property(numbers, numbers, isRight), { numRuns: 1_000 });
+});
+
+test("entries of long lists are looked at a few times each, not once for each other one", () => {
+  let looks = 0;
+  const watched = (value: number): JsonValue => ({
+    get a() {
+      looks += 1;
+      return value;
+    },
+  });
+  const list = (length: number, from: number) => Array.from({ length }, (_, at) => watched(from + at));
+  for (const size of [500, 20_000]) {
+    looks = 0;
+    expect(changes(list(size, 0), list(size, size))).toHaveLength(size);
+    expect(looks / size).toBeLessThan(10);
+  }
+});
+
+test("lists of any length are compared: reversed, replaced, and one entry put into the middle", () => {
+  const size = 50_000;
+  const numbers: readonly JsonValue[] = Array.from({ length: size }, (_, at) => at);
+  expect(changes(numbers, numbers.toReversed())).toHaveLength(size);
+  expect(changes(Array(size).fill("a"), Array(size).fill("b"))).toHaveLength(size);
+  expect(changes(numbers, numbers.toSpliced(7, 0, "new")).map(told)).toEqual(['7 added {"after":"new"}']);
+  expect(changes(numbers.slice(0, 9_000), numbers.slice(0, 9_000).toReversed())).toHaveLength(8_999);
+});
+
+test("what is nested more deeply than any message is compared whole", () => {
+  const nested = (inside: JsonValue) => Array.from({ length: 400 }).reduce<JsonValue>(inner => [inner], inside);
+  expect(changes(nested(1), nested(1))).toEqual([]);
+  const [change, ...rest] = changes(nested(1), nested(2));
+  expect(rest).toEqual([]);
+  expect(change?.path).toHaveLength(32);
+});
+
+/** By definition: a table of the lengths for all beginnings. */
+function longestCommon(one: readonly number[], other: readonly number[]): number {
+  if (one.length === 0 || other.length === 0) return 0;
+  const [rest, otherRest] = [one.slice(1), other.slice(1)];
+  if (one[0] === other[0]) return 1 + longestCommon(rest, otherRest);
+  return Math.max(longestCommon(rest, other), longestCommon(one, otherRest));
+}
+
+/** What the changes make of a value. */
+function applied(value: JsonValue, made: readonly ValueChange[]): JsonValue | undefined {
+  const own = made.find(({ path }) => path.length === 0);
+  if (own !== undefined) return "after" in own ? own.after : undefined;
+  if (made.length === 0) return value;
+  if (Array.isArray(value)) return appliedToList(value, made);
+  return isJsonObject(value) ? appliedToMembers(value, made) : undefined;
+}
+
+function appliedToMembers(value: JsonObject, made: readonly ValueChange[]): JsonObject {
+  const members = new Map<ValueStep | undefined, JsonValue>(Object.entries(value));
+  for (const [name, own] of Map.groupBy(made, ({ path }) => path[0])) {
+    const becomes = applied(members.get(name) ?? null, own.map(inside));
+    if (becomes === undefined) members.delete(name);
+    else members.set(name, becomes);
+  }
+  return Object.fromEntries([...members].map(([name, inner]) => [String(name), inner]));
+}
+
+function appliedToList(value: readonly JsonValue[], made: readonly ValueChange[]): JsonValue {
+  const ofEntries = made.filter(({ path }) => path.length === 1);
+  const gone = new Set(
+    ofEntries.flatMap(one => (one.kind === "removed" ? [place(one)] : one.kind === "moved" ? [one.from] : [])),
+  );
+  const list = value.filter((_, at) => !gone.has(at));
+  const coming = ofEntries.flatMap(one =>
+    one.kind === "added"
+      ? [{ at: place(one), entry: one.after }]
+      : one.kind === "moved"
+        ? [{ at: place(one), entry: value[one.from] ?? null }]
+        : [],
+  );
+  for (const { at, entry } of coming.sort((one, other) => one.at - other.at)) list.splice(at, 0, entry);
+  const others = made.filter(({ path, kind }) => path.length > 1 || kind === "changed");
+  for (const [at, own] of Map.groupBy(others, place)) list[at] = applied(list[at] ?? null, own.map(inside)) ?? null;
+  return list;
+}
+
+function place({ path: [step] }: ValueChange): number {
+  return typeof step === "object" ? step.at : -1;
+}
+
+function inside(change: ValueChange): ValueChange {
+  return { ...change, path: change.path.slice(1) };
+}
