@@ -92,6 +92,8 @@ export interface PageOptions {
   readonly expected?: RegExp;
   /** Run in the page before its own script. */
   readonly initialScript?: string;
+  /** Instead of that of the test file: one with switches of its own. */
+  readonly browser?: Browser | undefined;
 }
 
 /** One page of the screen. Its disposal fails if the browser complained: of the page's policy, of an error, of anything. */
@@ -123,9 +125,10 @@ const tellViolations = `addEventListener("securitypolicyviolation", event => {
 });`;
 
 export async function openPage(url: string, options: PageOptions = {}): Promise<ScreenPage> {
-  if (browser === undefined) throw new Error("there is no browser");
+  const launched = options.browser ?? browser;
+  if (launched === undefined) throw new Error("there is no browser");
   const { width = 1280, height = 800, colorScheme = "light" } = options;
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme });
+  const context = await launched.newContext({ viewport: { width, height }, colorScheme });
   context.setDefaultTimeout(20_000);
   await context.addInitScript(`${tellViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();

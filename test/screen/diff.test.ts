@@ -34,6 +34,7 @@ describeScreen("a diff", () => {
       "svc.refresh_day",
     ];
     await window.choose("shop");
+    await window.expand("Services");
     await window.view("History");
     const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
     await poll(() => paths(entry)).toEqual(changed);
@@ -58,6 +59,7 @@ describeScreen("a diff", () => {
     await press(page, "Escape");
 
     await window.view("Fields");
+    await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: db: Image" }).fill("postgres:18");
     await page.getByRole("button", { name: "Review" }).click();
     const review = page.getByRole("dialog", { name: "Review the edits" });
@@ -143,6 +145,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
+    await window.expand("Services");
     const own = page.getByRole("textbox", { name: "Services: web: Image" });
     await own.fill("node:25");
     await screen.set("shop", { "svc.services": image("db", "postgres:18") });
@@ -172,6 +175,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
+    await window.expand("Services");
     await page.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("web");
     await press(page, "Enter");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
@@ -190,6 +194,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     const { page } = window;
     const held = await holdRequests(page, "config/set");
     await window.choose("shop");
+    await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await held.untilHeld();
@@ -212,6 +217,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("shop");
+    await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
     await screen.set("shop", { "svc.services": { web: { ...services.web, image: "node:26" } } });
     const choice = window.field("Services").getByRole("alert");

@@ -1,0 +1,159 @@
+import { expect, test } from "vitest";
+import { svcSchema } from "../../shared/scopes/svc.ts";
+import { launchBrowser } from "../helpers/browser.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+/** What a person does, counted: clicks of the mouse and keys. */
+function person({ page }: ScreenPage) {
+  const done = { clicks: 0, keys: 0 };
+  return {
+    done,
+    click: async (target: ReturnType<ScreenPage["row"]>) => {
+      done.clicks++;
+      await target.click();
+    },
+    type: async (text: string) => {
+      done.keys += text.length;
+      await page.keyboard.type(text);
+    },
+    press: async (key: string) => {
+      done.keys++;
+      await press(page, key);
+    },
+  };
+}
+
+describeScreen("the page of a repository", () => {
+  test("has 26 fields in 1,400 pixels at 1440 x 900", async () => {
+    const missing = 26 - Object.keys(svcSchema.properties).length;
+    const fields = Array.from({ length: missing }, (_, index) => [
+      `field_${index}`,
+      { title: `Field ${index}`, description: "One more.", type: "string", default: "" },
+    ]);
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30, "svc.services": { web: { ready: "true", image: "node:24" } } } },
+      scopes: { more: { type: "object", properties: Object.fromEntries(fields) } },
+    });
+    await using window = await screen.open({ width: 1440, height: 900 });
+    await window.choose("shop");
+    await window.field(`Field ${missing - 1}`).waitFor();
+    const sections = window.page.locator(".field");
+    expect(await sections.count()).toBe(26);
+    const height = await window.page.getByRole("main").evaluate(element => element.scrollHeight);
+    expect(height).toBeLessThanOrEqual(1_400);
+  });
+
+  test("shows the fields alone that the filter asks for, by path, title or value", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.domain": "shop.example" } } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    const { page } = window;
+    const filter = page.getByRole("searchbox", { name: "Filter the fields" });
+    const titles = () => page.getByRole("main").getByRole("heading", { level: 3 }).allInnerTexts();
+    await filter.fill("refresh");
+    await reads(page.getByRole("main"), "3 of 20 fields");
+    await filter.fill("SUNDAY");
+    await poll(titles).toEqual(["Refresh day"]);
+    await filter.fill("shop.ex");
+    await poll(titles).toEqual(["Domain"]);
+    await filter.fill("nothing like it");
+    await reads(page.getByRole("main"), "No field matches.");
+    await press(page, "Escape");
+    await poll(async () => (await titles()).length).toBe(20);
+  });
+
+  test("tells in the list what each repository is: its folder, its edits, its stored fields", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await screen.t.owner.call("repo/add", { id: "store", name: "store", path: "/tmp" });
+    await using window = await screen.open();
+    await reads(window.row("store"), "/tmp");
+    await window.choose("shop");
+    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("40");
+    await window.page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await reads(window.row("shop"), /2 edits\s+1\s+modified/);
+  });
+
+  test("in a narrow window stacks, and has the repositories in a drawer and details below each field", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await screen.set("shop", { "svc.timeout": 30 });
+    await using window = await screen.open({ width: 600, height: 900 });
+    const { page } = window;
+    const drawer = page.getByRole("button", { name: "Repositories" });
+    await drawer.waitFor();
+    expect(await window.tree.count()).toBe(0);
+    await drawer.click();
+    await window.choose("shop");
+    await window.tree.waitFor({ state: "detached" });
+    await drawer.click();
+    await window.row("store").waitFor();
+    await press(page, "Escape");
+    await window.tree.waitFor({ state: "detached" });
+    const timeout = window.field("Timeout");
+    await timeout.getByRole("button", { name: "Details: Timeout" }).click();
+    await reads(timeout, /30 seconds\s+just now by owner/);
+    await reads(timeout, "Seconds a service may take");
+    expect(await window.inspector.count()).toBe(0);
+    const isWithin = () => page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth);
+    expect(await isWithin()).toBe(true);
+  });
+
+  test("holds together with text of twice the size", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using browser = await launchBrowser(["--blink-settings=defaultFontSize=32"]);
+    await using window = await screen.open({ width: 1440, height: 900, browser });
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+    // Nothing is cut off or lies on something else.
+    expect(await page.evaluate(overlaps)).toEqual([]);
+    expect(await page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth)).toBe(true);
+  });
+});
+
+/** Pairs of a field's parts that lie on each other. */
+const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
+  const parts = [...field.querySelectorAll(".field-head, .field-control > *, .field-tools > *")];
+  const boxes = parts.map(part => [part, part.getBoundingClientRect()]);
+  return boxes.flatMap(([one, a], index) =>
+    boxes.slice(index + 1)
+      .filter(([, b]) => a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1)
+      .map(([other]) => one.className + " on " + other.className),
+  );
+})`;
+
+describeScreen("the clicks and keys that it takes", () => {
+  test("to find out who changed svc.timeout, and take it back: 4 clicks", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await screen.set("shop", { "svc.timeout": 60 });
+    await using window = await screen.open({ width: 1440, height: 900 });
+    const { page } = window;
+    const { done, click } = person(window);
+    await click(window.row("shop"));
+    await click(window.field("Timeout"));
+    await reads(window.inspector, /60 seconds\s+just now by owner/);
+    await click(window.inspector.getByRole("button", { name: "Revert revision 3" }));
+    await click(page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }));
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
+    expect(done).toEqual({ clicks: 4, keys: 0 });
+  });
+
+  test("to add a service: 3 clicks and at most 30 keys", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open({ width: 1440, height: 900 });
+    const { page } = window;
+    const { done, click, type, press: key } = person(window);
+    await click(window.row("shop"));
+    await click(window.field("Services").getByRole("button", { name: /^Services:/ }));
+    await click(page.getByRole("textbox", { name: "Name of a new entry in Services" }));
+    await type("web");
+    await key("Enter");
+    await poll(window.focused).toBe("input Services: web: Ready");
+    await type("true");
+    await key("Tab");
+    await type("node:24");
+    await key("Control+s");
+    await poll(() => screen.stored("shop", "svc.services")).toEqual({ web: { ready: "true", image: "node:24" } });
+    expect(done.clicks).toBe(3);
+    expect(done.keys).toBeLessThanOrEqual(30);
+  });
+});
