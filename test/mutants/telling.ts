@@ -211,7 +211,7 @@ export const mutants: readonly Mutant[] = [
     promise: "telling",
     takenOut: "the memory of keys that were used",
     file: "main/daemon/keys/keys.ts",
-    find: "    if (used) this.#usedOnce.add(caller);\n",
+    find: "    if (usedAt !== undefined) this.#usedOnce.add(caller);\n",
     replace: "",
     test: audit,
     name: "the first use once over all restarts",
