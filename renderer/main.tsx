@@ -14,6 +14,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/fields.css";
 import "./styles/views.css";
+import "./styles/keys.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");
