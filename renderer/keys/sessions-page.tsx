@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { ListedKey } from "../../shared/protocol.ts";
 import { SignOut } from "../dialogs/sign-out.tsx";
 import { Failure } from "../fields/problems.tsx";
+import { ago } from "../page/ago.ts";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
@@ -97,7 +98,12 @@ function SessionRow({ entry: { name, createdAt, usedAt, connections }, isOwn, on
       <td data-label="Connected">{connections > 0 ? "yes" : "no"}</td>
       <td className="keys-tools">
         {!isOwn && (
-          <button type="button" className="button button-quiet" onClick={onEnd}>
+          <button
+            type="button"
+            className="button button-quiet"
+            aria-label={`End… ${windowName(name)}, opened ${ago(createdAt)}`}
+            onClick={onEnd}
+          >
             End…
           </button>
         )}

@@ -48,13 +48,13 @@ export function useKeyList(): { readonly list: KeyList | undefined; readonly pro
 async function fetchList(): Promise<KeyList> {
   const { id: own } = await daemon().run("key/self", {});
   const entries: ListedKey[] = [];
-  let after: string | undefined;
-  do {
-    const page = { limit: limits.pageLength, ...(after !== undefined && { after }) };
-    const { result, next } = await daemon().request("key/list", page);
-    entries.push(...(result ?? []));
-    after = next;
-  } while (after !== undefined);
+  const limit = limits.pageLength;
+  for (let isLast = false; !isLast; ) {
+    const after = entries.at(-1)?.id;
+    const page = await daemon().run("key/list", { limit, ...(after !== undefined && { after }) });
+    entries.push(...page);
+    isLast = page.length < limit;
+  }
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   entries.sort((one, other) => collator.compare(one.name, other.name) || (one.createdAt < other.createdAt ? -1 : 1));
   return { entries, own };
