@@ -85,6 +85,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
+    takenOut: "the asking now and then, without which no use of a key shows",
+    file: "renderer/keys/use-key-list.ts",
+    find: "setInterval(() => void load(), refreshTime)",
+    replace: "setInterval(() => {}, refreshTime)",
+    test: "test/screen/keys.test.ts",
+    name: "the list says what each may do",
+  },
+  {
+    promise: "screen",
     takenOut: "the focus on what a new key lacks",
     file: "renderer/keys/new-key-page.tsx",
     find: "if (failures > 0) focusProblem(form.current);",
