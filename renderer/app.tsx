@@ -5,11 +5,15 @@ import type { ScreenLink } from "../shared/shell-bridge.ts";
 import { AddRepository } from "./dialogs/add-repository.tsx";
 import { SignOut } from "./dialogs/sign-out.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
+import { KeysPage } from "./keys/keys-page.tsx";
+import { NewKeyPage } from "./keys/new-key-page.tsx";
+import { SessionsPage } from "./keys/sessions-page.tsx";
 import { NoSession } from "./no-session.tsx";
 import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
 import { Nothing } from "./page/nothing.tsx";
 import { Notices } from "./page/notices.tsx";
 import { Overview } from "./page/overview.tsx";
+import { PageLinks } from "./page/page-links.tsx";
 import { RepositoryPage } from "./page/repository-page.tsx";
 import { shell } from "./shell.ts";
 import { go } from "./state/navigation.ts";
@@ -57,6 +61,7 @@ export function App() {
         <p className="connection" role="status" data-connection={connection}>
           {connectionTexts[connection]}
         </p>
+        <PageLinks />
         <span className="top-tools">
           <button type="button" className="button button-quiet" onClick={() => void undo()}>
             <Undo2 aria-hidden="true" />
@@ -100,6 +105,12 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <Overview onAdd={onAdd} />;
     case "repo":
       return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
+    case "keys":
+      return <KeysPage />;
+    case "new-key":
+      return <NewKeyPage />;
+    case "sessions":
+      return <SessionsPage />;
     case "unknown":
       return <Nothing what={`The address ${place.address} leads nowhere.`} />;
   }

@@ -17,6 +17,7 @@ import "./styles/frame.css";
 import "./styles/fields.css";
 import "./styles/views.css";
 import "./styles/diff.css";
+import "./styles/keys.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");

@@ -11,6 +11,9 @@ export interface Grant {
 
 export type Grants = readonly Grant[];
 
+/** What a grant's fields look like, as the text of a regular expression. */
+export const fieldPatternForm = "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$";
+
 /** The owner's: everything. */
 export const ownerGrants: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 

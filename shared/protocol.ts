@@ -185,6 +185,15 @@ export interface KeyEntry {
   readonly kind?: "session";
 }
 
+/** A key or a session as the list of them has it. Times are RFC 3339, UTC. */
+export interface ListedKey extends KeyEntry {
+  readonly createdAt: string;
+  /** When a client came with this key, or left, last; of a session its last use by a person. Absent: nobody has used it. */
+  readonly usedAt?: string;
+  /** How many are open with it now. */
+  readonly connections: number;
+}
+
 /** What a search found: a repository by its name, or a field by its name or its value. */
 export interface SearchHit {
   readonly repo: string;
@@ -274,8 +283,7 @@ export interface OperationResults {
   "session/link": { readonly url: string };
   "session/touch": Record<string, never>;
   "key/self": KeyEntry;
-  /** `usedAt` is a session's last use by a person. */
-  "key/list": readonly (KeyEntry & { readonly createdAt: string; readonly usedAt?: string })[];
+  "key/list": readonly ListedKey[];
   "key/create": KeyEntry & { readonly key: string };
   "key/revoke": Record<string, never>;
   "daemon/status": DaemonStatus;

@@ -66,13 +66,14 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
   await withSession(options, async ({ client }) => {
     const keys = await client.run("key/list", { limit: 1_000 });
     if (options.json) return printJson(keys);
-    const rows = keys.map(({ id, name, grants, expires, kind }) => [
+    const rows = keys.map(({ id, name, grants, expires, kind, usedAt, connections }) => [
       id,
       name,
       grants.map(describeGrant).join("; "),
       kind === "session" ? "with the daemon, or after 12 hours without use" : (expires ?? "never"),
+      connections > 0 ? "now" : (usedAt ?? "never"),
     ]);
-    printTable(["ID", "NAME", "MAY", "ENDS"], rows);
+    printTable(["ID", "NAME", "MAY", "ENDS", "LAST USED"], rows);
   });
 }
 

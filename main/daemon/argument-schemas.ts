@@ -1,3 +1,4 @@
+import { fieldPatternForm } from "../../shared/grants.ts";
 import { limits } from "../../shared/limits.ts";
 import type { OperationArguments, OperationName } from "../../shared/protocol.ts";
 
@@ -60,7 +61,7 @@ const grant = {
       items: {
         description: "a field such as svc.timeout, the beginning of some such as svc.proxy_*, or *",
         type: "string",
-        pattern: "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$",
+        pattern: fieldPatternForm,
         maxLength: 193,
       },
     },

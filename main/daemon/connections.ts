@@ -53,8 +53,8 @@ export interface ConnectionsOptions {
   signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
-  /** Somebody is in. */
-  onAccept(caller: Caller): void;
+  /** Somebody is in, or leaves. */
+  onUse(caller: Caller): void;
   /** How many clients there are, whenever that changes. */
   onCount(count: number): void;
 }
@@ -304,12 +304,13 @@ export class Connections {
     seat.read(readingOf(socket.conn));
     // A packet may come without data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));
-    this.#options.onAccept(caller);
+    this.#options.onUse(caller);
     this.#options.onCount(this.#connections.size);
     socket.on("disconnect", () => {
       this.#connections.delete(connection);
       seat.leave();
       connection.end();
+      this.#options.onUse(caller);
       // A client that only leaves the namespace would keep its transport for as long as it likes.
       socket.conn.close();
       this.#options.onCount(this.#connections.size);

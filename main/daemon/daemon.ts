@@ -147,7 +147,7 @@ async function startDaemon(
   const audit = openAudit(home, clock, problem);
   resources.defer(() => audit?.close());
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
-  resources.defer(() => keys.idle());
+  resources.defer(() => keys.close());
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     problem(message, { error: String(error) }),
   );
@@ -253,7 +253,13 @@ async function startDaemon(
           sessions,
           linkOf: async (code, byAddress) => linkOf(code, byAddress ? await door.openScreenByAddress() : undefined),
         }),
-        ...keyOperations(keys, sessions, publishKeys, id => connections.disconnectKey(id)),
+        ...keyOperations({
+          keys,
+          sessions,
+          onChanged: publishKeys,
+          countConnections: id => connections.countOf(id),
+          disconnect: id => connections.disconnectKey(id),
+        }),
         ...daemonOperations(status, () => setImmediate(() => options.onStop?.())),
       },
       budget,
@@ -288,7 +294,7 @@ async function startDaemon(
     signAsDaemon: text => sign(endpoint.instanceSecret, text),
     isValid,
     onCount: count => watchIdleness(count),
-    onAccept: caller => (caller.kind === "session" ? sessions : keys).noteUse(caller),
+    onUse: caller => (caller.kind === "session" ? sessions : keys).noteUse(caller),
     onRefusal: error => {
       countRefusal(error.code === 1100 ? "key" : "limit", error instanceof UnauthorizedError ? error.keyId : undefined);
       logger.warn(

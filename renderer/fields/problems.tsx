@@ -12,10 +12,10 @@ export function Problems({ id, problems }: { readonly id?: string; readonly prob
 }
 
 /** What went wrong with a request, in the dialog that made it. */
-export function Failure({ text }: { readonly text: string | undefined }) {
+export function Failure({ id, text }: { readonly id?: string; readonly text: string | undefined }) {
   if (text === undefined) return undefined;
   return (
-    <p className="problem" role="alert">
+    <p className="problem" id={id} role="alert">
       {text}
     </p>
   );

@@ -127,7 +127,7 @@ async function take(message: WatchMessage): Promise<void> {
       return setState({ connection: "connected" });
     }
     case "key":
-      return;
+      return setState(state => ({ keyChanges: state.keyChanges + 1 }));
   }
 }
 

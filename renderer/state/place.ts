@@ -13,18 +13,22 @@ export interface Selection {
 export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
+  | { readonly page: "keys" | "new-key" | "sessions" }
   /** An address that leads nowhere. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
  * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`.
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
   const { path, query } = splitAddress(address);
   const [page = "", repo, part, ...more] = path;
   if (page === "" && path.length === 1) return { page: "start" };
+  if (page === "sessions" && path.length === 1) return { page };
+  if (page === "keys" && path.length === 1) return { page };
+  if (page === "keys" && path.length === 2 && repo === "new") return { page: "new-key" };
   if (page !== "repo" || !repo || more.length > 0) return unknown;
   if (part === undefined) return { page, view: "fields", repo };
   if (part === "json") return { page, view: "json", repo };
@@ -43,6 +47,12 @@ export function addressOf(place: Place): string {
       return "#/";
     case "unknown":
       return place.address;
+    case "keys":
+      return "#/keys";
+    case "new-key":
+      return "#/keys/new";
+    case "sessions":
+      return "#/sessions";
     case "repo": {
       const { view, repo, scope, field } = place;
       const base = `#/repo/${encodeURIComponent(repo)}`;

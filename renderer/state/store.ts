@@ -81,6 +81,8 @@ export interface ScreenState {
   readonly undoable: readonly (readonly SavedChange[])[];
   readonly redoable: readonly (readonly SavedChange[])[];
   readonly notices: readonly Notice[];
+  /** How often keys or sessions came or went while this window is open. */
+  readonly keyChanges: number;
   readonly saving: boolean;
 }
 
@@ -99,6 +101,7 @@ export const screenStore = createStore<ScreenState>(() => ({
   undoable: [],
   redoable: [],
   notices: [],
+  keyChanges: 0,
   saving: false,
 }));
 

@@ -78,6 +78,39 @@ describeScreen("axe", () => {
       expect(await findings(window)).toEqual([]);
     });
 
+    test(`finds nothing on the pages of keys and sessions (${colorScheme})`, async () => {
+      await using screen = await startScreen({ repositories });
+      await screen.t.owner.call("key/create", {
+        name: "ci",
+        grants: [{ repos: "*", fields: ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"], right: "write" }],
+      });
+      await using window = await screen.open(options);
+      const { page } = window;
+      await window.row("shop").waitFor();
+      await page.evaluate(`location.hash = "#/keys"`);
+      await page.getByRole("button", { name: "Revoke… ci" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.getByRole("button", { name: "Revoke… ci" }).click();
+      await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.evaluate(`location.hash = "#/sessions"`);
+      await page.getByText("this window").waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.evaluate(`location.hash = "#/keys/new"`);
+      await page.getByRole("button", { name: "Create the key" }).click();
+      await page.getByRole("alert").first().waitFor();
+      await page.getByRole("checkbox", { name: "All repositories" }).check();
+      await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
+      await page.getByRole("radio", { name: "Read and write" }).check();
+      await page.getByText("It could set what runs as a command").waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.getByRole("textbox", { name: "Name" }).fill("tool");
+      await page.getByRole("button", { name: "Create the key" }).click();
+      await page.getByRole("button", { name: "Copy" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+    });
+
     test(`finds nothing in the dialogs and lists (${colorScheme})`, async () => {
       await using screen = await startScreen({ repositories });
       await screen.set("shop", { "svc.timeout": 31 });

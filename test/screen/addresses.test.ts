@@ -99,10 +99,19 @@ describe("addresses", () => {
     "#/repo/shop/history",
     "#/repo/shop/history?field=svc.timeout",
     "#/repo/shop/json",
+    "#/keys",
+    "#/keys/new",
+    "#/sessions",
   ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
 
-  test.each(["#/repo", "#/repo/shop/timeout", "#/repo/shop/json/more", "#/rep", "#/repo/shop/history?field=x"])(
-    "%s leads nowhere",
-    address => expect(placeAt(address).page).toBe("unknown"),
-  );
+  test.each([
+    "#/keys/old",
+    "#/keys/new/more",
+    "#/sessions/all",
+    "#/repo",
+    "#/repo/shop/timeout",
+    "#/repo/shop/json/more",
+    "#/rep",
+    "#/repo/shop/history?field=x",
+  ])("%s leads nowhere", address => expect(placeAt(address).page).toBe("unknown"));
 });

@@ -27,8 +27,8 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
-  /** Somebody has connected with it. */
-  readonly used?: true;
+  /** When somebody came with it, or left, last; RFC 3339, UTC. */
+  readonly usedAt?: string;
 }
 
 type KeysClock = Pick<Clock, "now" | "delay">;
@@ -40,6 +40,9 @@ interface KeysData {
 }
 
 type OnKeyEvent = (event: KeyEvent, id: string) => void;
+
+/** Milliseconds that the file may be behind with when a key was used: a crash loses no more of that. */
+const usesKeptEvery = 60 * 60_000;
 
 /** Names that events give to others than named keys. */
 const reservedNames = /^(owner|file$|this key$|another key$)/i;
@@ -75,6 +78,8 @@ export class Keys {
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
   /** Keys that somebody has connected with. */
   readonly #usedOnce = new WeakSet<Caller>();
+  /** When named keys were used last, by id, in this run of the daemon. */
+  readonly #usedAt = new Map<string, string>();
   readonly #writing = pLimit(1);
   readonly #clock: KeysClock;
   readonly #onEvent: OnKeyEvent;
@@ -179,16 +184,24 @@ export class Keys {
     if (!this.isValid(caller)) throw new UnauthorizedError(caller.keyId);
   }
 
-  /** Somebody has connected with the key. The first time ever is told and kept; a crash in that moment makes it be told twice. */
+  /**
+   * Somebody comes with the key, or leaves. The first time ever is told and kept; a crash in that moment makes it be told twice.
+   * When it was last is kept now and then, and at the end.
+   */
   noteUse(caller: Caller): void {
-    if (this.#usedOnce.has(caller) || !this.isValid(caller)) return;
-    this.#usedOnce.add(caller);
-    this.#onEvent("keyFirstUsed", caller.keyId);
+    if (!this.isValid(caller)) return;
+    const now = timeText(this.#clock);
     const isOwnerKey = caller === this.#owner.caller;
-    void this.#writing(() => {
-      const keys = this.list().map(key => (key.id === caller.keyId ? { ...key, used: true as const } : key));
-      return this.#save(keys, isOwnerKey ? this.#owner.id : undefined);
-    }).catch(
+    const kept = this.#low.data.keys.find(({ id }) => id === caller.keyId)?.usedAt;
+    if (!isOwnerKey) this.#usedAt.set(caller.keyId, now);
+    const isFirst = !this.#usedOnce.has(caller);
+    if (isFirst) {
+      this.#usedOnce.add(caller);
+      this.#onEvent("keyFirstUsed", caller.keyId);
+    } else if (kept === undefined || Date.parse(now) - Date.parse(kept) < usesKeptEvery) {
+      return;
+    }
+    void this.#writing(() => this.#save(this.list(), isOwnerKey ? this.#owner.id : undefined)).catch(
       // At the next start it is the first time again.
       () => {},
     );
@@ -201,7 +214,10 @@ export class Keys {
   }
 
   list(): readonly StoredKey[] {
-    return this.#low.data.keys;
+    return this.#low.data.keys.map(key => {
+      const usedAt = this.#usedAt.get(key.id) ?? key.usedAt;
+      return usedAt === undefined ? key : { ...key, usedAt };
+    });
   }
 
   /** Makes a key; its text is in this answer and nowhere else. Throws RepoconfError 1101, 1108 or 1111. */
@@ -212,20 +228,16 @@ export class Keys {
   ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
     return this.#writing(async () => {
       if (reservedNames.test(name.trim()))
-        throw new RepoconfError(1101, `"${name}" is not free for a key: choose another name.`);
+        throw refused(1101, `"${name}" is not free for a key: choose another name.`, "name");
       if (this.list().some(key => key.name === name)) {
-        throw new RepoconfError(
-          1111,
-          `There is a key called "${name}" already. Choose another name, or revoke that one.`,
-        );
+        const message = `There is a key called "${name}" already. Choose another name, or revoke that one.`;
+        throw refused(1111, message, "name");
       }
       const open = grants.flatMap(({ fields }) => fields).find(isOpenScope);
       if (open !== undefined) {
         const meant = `${open.slice(0, -1)}.*`;
-        throw new RepoconfError(
-          1101,
-          `"${open}" could mean scopes that are yet to come. For the fields of one: "${meant}".`,
-        );
+        const message = `"${open}" could mean scopes that are yet to come. For the fields of one: "${meant}".`;
+        throw refused(1101, message, "grants");
       }
       const expiry = expires === undefined ? undefined : this.#parseExpiry(expires);
       const { id, key } = newKeyText();
@@ -253,13 +265,20 @@ export class Keys {
         throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
       await this.#save(rest);
       this.#callers.delete(id);
+      this.#usedAt.delete(id);
       this.#onEvent("keyRevoked", id);
     });
   }
 
-  /** Resolves when what is being written is. */
-  async idle(): Promise<void> {
-    await this.#writing(async () => {});
+  /** Resolves when what is being written is, and when the keys were used. */
+  async close(): Promise<void> {
+    await this.#writing(async () => {
+      const isKept = this.#low.data.keys.every(({ id, usedAt }) => (this.#usedAt.get(id) ?? usedAt) === usedAt);
+      if (!isKept) await this.#save(this.list());
+    }).catch(
+      // The next start knows the uses of before; all else was written when it was told.
+      () => {},
+    );
   }
 
   #parseExpiry(text: string): string {
@@ -268,10 +287,10 @@ export class Keys {
     // Date takes the 31st of February for a day in March.
     const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
     if (!isDay || Number.isNaN(time)) {
-      throw new RepoconfError(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`);
+      throw refused(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`, "expires");
     }
     if (time <= this.#clock.now())
-      throw new RepoconfError(1101, `${text} is in the past: the key would have expired already.`);
+      throw refused(1101, `${text} is in the past: the key would have expired already.`, "expires");
     return new Date(time).toISOString();
   }
 
@@ -287,12 +306,17 @@ export class Keys {
     }
   }
 
-  #remember({ id, name, hash, grants, expires, used }: StoredKey): void {
+  #remember({ id, name, hash, grants, expires, usedAt }: StoredKey): void {
     const actor = { kind: "key", id, name } as const;
     const caller: Caller = { keyId: id, name, owner: false, actor, grants, ...(expires !== undefined && { expires }) };
     this.#callers.set(id, { hash, caller });
-    if (used) this.#usedOnce.add(caller);
+    if (usedAt !== undefined) this.#usedOnce.add(caller);
   }
+}
+
+/** What is wrong with one of the arguments of key/create. */
+function refused(code: 1101 | 1111, message: string, argument: string): RepoconfError {
+  return new RepoconfError(code, message, { details: { argument } });
 }
 
 function parseKeys(value: unknown): KeysData {
@@ -303,7 +327,7 @@ function parseKeys(value: unknown): KeysData {
       isJsonObject(key) &&
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       validateGrants(key["grants"]) &&
-      (key["expires"] === undefined || typeof key["expires"] === "string");
+      ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
   }
   // Every member that is used has been checked. Sessions of earlier versions stood among them, and have ended.

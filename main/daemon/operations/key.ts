@@ -9,27 +9,34 @@ import { requireOwner } from "./repo.ts";
 
 type KeyOperations = Pick<Operations, "key/self" | "key/list" | "key/create" | "key/revoke">;
 
-/** `key/*`: any key may ask about itself; the rest is the owner's. `disconnect` ends a key's connections. */
-export function keyOperations(
-  keys: Keys,
-  sessions: Sessions,
-  onChanged: () => void,
-  disconnect: (id: string) => void,
-): KeyOperations {
+export interface KeyOperationsOptions {
+  readonly keys: Keys;
+  readonly sessions: Sessions;
+  onChanged(): void;
+  /** How many connections came with this key. */
+  countConnections(id: string): number;
+  /** Ends a key's connections. */
+  disconnect(id: string): void;
+}
+
+/** `key/*`: any key may ask about itself; the rest is the owner's. */
+export function keyOperations(options: KeyOperationsOptions): KeyOperations {
+  const { keys, sessions, onChanged, countConnections, disconnect } = options;
   return {
     "key/self": (_args, { caller }) => ({ result: selfEntry(caller) }),
 
     "key/list": ({ limit, after }, { caller }) => {
       requireOwner(caller);
       const entries = [
-        ...keys.list().map(key => ({ ...keyEntry(key), createdAt: key.createdAt })),
+        ...keys.list().map(listedKey),
         ...sessions.list().map(session => ({ ...session, grants: ownerGrants, kind: "session" as const })),
       ];
-      return page(
+      const { result, ...rest } = page(
         entries.sort((one, other) => (one.id < other.id ? -1 : 1)),
         limit,
         after,
       );
+      return { ...rest, result: result.map(entry => ({ ...entry, connections: countConnections(entry.id) })) };
     },
 
     "key/create": async ({ name, grants, expires }, { caller }) => {
@@ -55,6 +62,11 @@ export function keyOperations(
 
 function selfEntry({ keyId, name, grants, expires, kind }: Caller): KeyEntry {
   return { id: keyId, name, grants, ...(expires !== undefined && { expires }), ...(kind !== undefined && { kind }) };
+}
+
+function listedKey(key: StoredKey) {
+  const { createdAt, usedAt } = key;
+  return { ...keyEntry(key), createdAt, ...(usedAt !== undefined && { usedAt }) };
 }
 
 function keyEntry({ id, name, grants, expires }: StoredKey): KeyEntry {

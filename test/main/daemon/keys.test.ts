@@ -2,7 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
-import { startTestDaemon } from "../../helpers/daemon.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 
@@ -114,6 +115,43 @@ describe("key/self, key/list and key/revoke", () => {
     const rest = await t.owner.call("key/list", { limit: 2, after: first.next });
     expect(rest.result.map(({ id }) => id)).toEqual(ids.slice(2));
     expect(rest).not.toHaveProperty("next");
+  });
+
+  test("key/list says when a client came with a key, or left, last, and how many are there now; also after a restart", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using t = await startTestDaemon({ clock, sweepInterval: 1_000_000 });
+    const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
+    const listed = async () => {
+      const [{ usedAt, connections } = {}] = (await t.owner.call("key/list")).result;
+      return { usedAt, connections };
+    };
+    const now = () => new Date(clock.now()).toISOString();
+    expect(await listed()).toEqual({ usedAt: undefined, connections: 0 });
+    clock.advance(60_000);
+    const came = now();
+    const tool = await t.connect(result.key);
+    expect(await listed()).toEqual({ usedAt: came, connections: 1 });
+    // Less than what is kept at once.
+    clock.advance(60_000);
+    expect(await listed()).toEqual({ usedAt: came, connections: 1 });
+    tool.socket.close();
+    await until(async () => (await listed()).connections === 0, "the end of the connection");
+    const left = now();
+    expect(await listed()).toEqual({ usedAt: left, connections: 0 });
+    clock.advance(60_000);
+    await t.restart();
+    expect(await listed()).toEqual({ usedAt: left, connections: 0 });
+  });
+
+  test.each<[title: string, args: { [name: string]: unknown }, argument: string]>([
+    ["a name that is taken", { name: "taken", grants: [] }, "name"],
+    ["a name of others", { name: "owner", grants: [] }, "name"],
+    ["a field pattern of no scope", { grants: [{ repos: "*", fields: ["svc*"], right: "read" }] }, "grants"],
+    ["a time in the past", { grants: [], expires: "2020-01-31T12:00:00Z" }, "expires"],
+  ])("%s is told with the argument that it is in", async (_title, args, argument) => {
+    await shared.owner.call("key/create", { name: "taken", grants: [] });
+    const { errors } = await shared.owner.call("key/create", { name: "free", ...args });
+    expect(errors).toMatchObject([{ details: { argument } }]);
   });
 
   test.each<[title: string, args: { [name: string]: unknown }, code: number]>([

@@ -220,7 +220,7 @@ describe("a session's life", () => {
     const list = await window.call("key/list");
     const [tool, listed] = ["tool", "owner (desktop)"].map(name => list.result.find(entry => entry.name === name));
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-    expect(listed).toEqual({ ...self, createdAt: time, usedAt: time });
+    expect(listed).toEqual({ ...self, createdAt: time, usedAt: time, connections: 1 });
     expect(tool).not.toHaveProperty("kind");
     expect(tool).not.toHaveProperty("usedAt");
     expect(JSON.stringify(list)).not.toMatch(/hash|secret|repoconf_/);

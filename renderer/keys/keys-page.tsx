@@ -1,0 +1,136 @@
+import { useState } from "react";
+import type { ListedKey } from "../../shared/protocol.ts";
+import { Failure } from "../fields/problems.tsx";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { addressOf } from "../state/place.ts";
+import { nameOfRepository, useScreen } from "../state/store.ts";
+import { EndDialog } from "./end-dialog.tsx";
+import { describeGrants } from "./grant-words.ts";
+import { useKeyList } from "./use-key-list.ts";
+import { When } from "./when.tsx";
+
+/** The keys of tools: what each may do, when it ends, when it was used; and the end of one. */
+export function KeysPage() {
+  const { list, problem } = useKeyList();
+  const [ending, setEnding] = useState<string>();
+  const keys = list?.entries.filter(({ kind }) => kind === undefined);
+  const ended = keys?.find(({ id }) => id === ending);
+  return (
+    <article className="page keys-page" aria-labelledby="page-title">
+      <header className="page-head">
+        <h1 id="page-title">Keys</h1>
+        <a className="button button-main" href={addressOf({ page: "new-key" })}>
+          Create a key…
+        </a>
+      </header>
+      <p className="keys-lead">
+        A key lets a tool in, and only to what you choose for it. What a tool changes bears the name of its key.
+      </p>
+      <Failure text={problem} />
+      {keys === undefined && problem === undefined && <p className="waiting">Reading…</p>}
+      {keys?.length === 0 && <p>No key yet. You yourself need none: this window and your terminal have your rights.</p>}
+      {keys !== undefined && keys.length > 0 && (
+        <div className="keys-frame">
+          <table className="table keys-table">
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">What it may do</th>
+                <th scope="col">Expires</th>
+                <th scope="col">Last used</th>
+                <th scope="col">Created</th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {keys.map(key => (
+                <KeyRow key={key.id} entry={key} onRevoke={() => setEnding(key.id)} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {ended !== undefined && (
+        <EndDialog
+          title={`Revoke the key ${ended.name}?`}
+          action="Revoke it"
+          pending="Revoking…"
+          end={async () => {
+            await daemon().run("key/revoke", { id: ended.id });
+            notify("done", `The key ${ended.name} has ended.`);
+          }}
+          onClose={() => setEnding(undefined)}
+        >
+          <p>Whatever uses it is cut off at once. This cannot be taken back.</p>
+          <p>
+            <strong>
+              <UseWords entry={ended} />
+            </strong>
+          </p>
+        </EndDialog>
+      )}
+    </article>
+  );
+}
+
+function KeyRow({ entry, onRevoke }: { readonly entry: ListedKey; onRevoke(): void }) {
+  const { name, expires, usedAt, connections, createdAt } = entry;
+  const isExpired = expires !== undefined && Date.parse(expires) <= Date.now();
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td data-label="May">
+        <Rights grants={entry.grants} />
+      </td>
+      <td data-label="Expires">
+        {isExpired && <span className="badge badge-edited">expired</span>}{" "}
+        {expires === undefined ? "never" : <When time={expires} />}
+      </td>
+      <td data-label="Last used">
+        {connections > 0 ? (
+          <span className="badge">in use now</span>
+        ) : usedAt === undefined ? (
+          "never"
+        ) : (
+          <When time={usedAt} />
+        )}
+      </td>
+      <td data-label="Created">
+        <When time={createdAt} />
+      </td>
+      <td className="keys-tools">
+        <button type="button" className="button button-quiet" aria-label={`Revoke… ${name}`} onClick={onRevoke}>
+          Revoke…
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+/** In a short sentence; with all names where that leaves some out. */
+function Rights({ grants }: Pick<ListedKey, "grants">) {
+  const repositories = useScreen(state => state.repositories);
+  const nameOf = (repo: string) => nameOfRepository({ repositories }, repo);
+  const short = describeGrants(grants, nameOf);
+  const whole = describeGrants(grants, nameOf, Number.POSITIVE_INFINITY);
+  if (short === whole) return short;
+  return (
+    <details>
+      <summary>{short}</summary>
+      {whole}
+    </details>
+  );
+}
+
+/** Who would notice that the key ends. */
+function UseWords({ entry: { connections, usedAt } }: { readonly entry: ListedKey }) {
+  if (connections > 0)
+    return `It is in use now, by ${connections} ${connections === 1 ? "connection" : "connections"}.`;
+  if (usedAt === undefined) return "Nobody has used it yet.";
+  return (
+    <>
+      It was last used <When time={usedAt} />.
+    </>
+  );
+}

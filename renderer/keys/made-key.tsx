@@ -1,0 +1,52 @@
+import { useEffect, useRef, useState } from "react";
+import type { OperationResults } from "../../shared/protocol.ts";
+import { addressOf } from "../state/place.ts";
+
+interface MadeKeyProps {
+  readonly made: OperationResults["key/create"];
+}
+
+/** A key's text, in the one moment in which anybody sees it: it is in this page's memory and nowhere else. */
+export function MadeKey({ made: { name, key } }: MadeKeyProps) {
+  const [said, setSaid] = useState("");
+  const copyButton = useRef<HTMLButtonElement>(null);
+  useEffect(() => copyButton.current?.focus(), []);
+  const copy = () =>
+    navigator.clipboard.writeText(key).then(
+      () => setSaid("Copied."),
+      () => setSaid("The browser does not let this page copy: mark the key, and copy it yourself."),
+    );
+  return (
+    <article className="page keys-page" aria-labelledby="page-title">
+      <h1 id="page-title">The key {name} is made</h1>
+      <p className="keys-lead">
+        <strong>Copy it now: it is shown this once.</strong> Repoconf keeps no copy. If it gets lost, revoke the key and
+        create another.
+      </p>
+      <p className="key-text">
+        <code>{key}</code>
+        <button ref={copyButton} type="button" className="button button-main" onClick={() => void copy()}>
+          Copy
+        </button>
+      </p>
+      <p role="status">{said}</p>
+      <section aria-labelledby="key-use">
+        <h2 id="key-use">How a tool gets it</h2>
+        <p>Tools take it from the environment variable REPOCONF_API_KEY, set where the tool is set up:</p>
+        <pre>
+          <code>REPOCONF_API_KEY=…</code>
+        </pre>
+        <p>Commands can also read it from a file that only you may read:</p>
+        <pre>
+          <code>repoconf list REPOSITORY --key-file FILE</code>
+        </pre>
+        <p>Do not commit it, and do not type it into a command: shells keep what is typed.</p>
+      </section>
+      <p className="key-form-tools">
+        <a className="button" href={addressOf({ page: "keys" })}>
+          Done
+        </a>
+      </p>
+    </article>
+  );
+}

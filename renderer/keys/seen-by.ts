@@ -1,0 +1,59 @@
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { allows, allowsSomewhere, type Grants } from "../../shared/grants.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { findField, type ScopeEntry } from "../state/store.ts";
+import { covers, pathsOf } from "./field-patterns.ts";
+
+/** Repositories whose fields are listed; the others are counted. */
+const mostListed = 10;
+
+export interface SeenField {
+  /** `<scope>.<field>` */
+  readonly path: string;
+  readonly isMasked: boolean;
+  /** Its value runs as a command, and this key could set it. */
+  readonly isCommand: boolean;
+}
+
+/** What a key would see of what there is now. */
+export interface Seen {
+  /** How many. */
+  readonly repositories: number;
+  readonly fields: number;
+  /** The first few repositories with their fields. */
+  readonly listed: readonly { readonly repository: RepositoryEntry; readonly fields: readonly SeenField[] }[];
+  /** Patterns that no field matches. */
+  readonly idle: readonly string[];
+}
+
+/**
+ * What a key with these grants would read, judged by the code that the daemon judges with. `covered`: the repositories that the
+ * grants name.
+ */
+export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scopes: readonly ScopeEntry[]): Seen {
+  const paths = pathsOf(scopes);
+  const readable = paths.filter(path => allowsSomewhere(grants, "read", path));
+  const fieldsIn = (repo: string): SeenField[] =>
+    readable
+      .filter(path => allows(grants, "read", repo, path))
+      .map(path => {
+        const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+        const schema = findField(scopes, scope, field);
+        return {
+          path,
+          isMasked: schema?.["x-masked"] === true,
+          isCommand: schema?.["x-command"] === true && allows(grants, "write", repo, path),
+        };
+      });
+  return {
+    repositories: readable.length === 0 ? 0 : covered.length,
+    fields: covered.length === 0 ? 0 : readable.length,
+    listed:
+      readable.length === 0
+        ? []
+        : covered.slice(0, mostListed).map(repository => ({ repository, fields: fieldsIn(repository.id) })),
+    idle: grants
+      .flatMap(({ fields }) => fields)
+      .filter(pattern => pattern !== "*" && !paths.some(path => covers([pattern], path))),
+  };
+}
