@@ -34,7 +34,6 @@ export function App() {
   const [adding, setAdding] = useState(false);
   useShortcuts();
   useShell(() => setAdding(true));
-  useLeaveWarning();
   if (connection === "ended") return <NoSession reason="This session has ended." />;
   return (
     <div className="frame">
@@ -144,17 +143,5 @@ function useShell(add: () => void): void {
     shell?.onCommand(command => (command === "add" ? latest.current() : void saveEdits("")));
     shell?.onNavigate(follow);
     void shell?.firstLink().then(link => link && follow(link));
-  }, []);
-}
-
-/** The browser asks before it leaves a page with edits. */
-function useLeaveWarning(): void {
-  useEffect(() => {
-    const onLeave = (event: BeforeUnloadEvent) => {
-      const { pending, drafts } = screenStore.getState();
-      if (pending.size > 0 || drafts.size > 0) event.preventDefault();
-    };
-    window.addEventListener("beforeunload", onLeave);
-    return () => window.removeEventListener("beforeunload", onLeave);
   }, []);
 }

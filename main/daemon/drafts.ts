@@ -216,7 +216,10 @@ function keyOf(name: Draft | DraftName): string {
 }
 
 function parseDrafts(value: unknown): DraftsData {
-  const validate = ajvForOwnSchemas({ allowUnionTypes: true }).compile<readonly Draft[]>({ type: "array", items: draftSchema });
+  const validate = ajvForOwnSchemas({ allowUnionTypes: true }).compile<readonly Draft[]>({
+    type: "array",
+    items: draftSchema,
+  });
   const drafts = isJsonObject(value) ? value["drafts"] : undefined;
   if (!validate(drafts)) throw new SyntaxError(`it is not { "drafts": [...] }`);
   return { drafts };
