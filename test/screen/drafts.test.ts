@@ -37,7 +37,9 @@ async function editText(window: ScreenPage, repository: string): Promise<void> {
 
 describeScreen("edits that are not saved", () => {
   test("outlive a reload: of fields, and of the text of a file", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } } });
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
+    });
     await using window = await screen.open();
     await editText(window, "store");
     await window.choose("shop");
@@ -62,7 +64,9 @@ describeScreen("edits that are not saved", () => {
   });
 
   test("outlive the daemon, in a new tab; where a value was changed meanwhile the person chooses", async () => {
-    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } } });
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
+    });
     {
       await using window = await screen.open({ expected: lost });
       await editText(window, "store");
@@ -159,7 +163,9 @@ describeScreen("edits that are not saved", () => {
     await providerOf(window).fill("here");
     await poll(() => timeoutOf(window).inputValue()).toBe("60");
     // Answered behind all that was sent before it.
-    await screen.t.owner.call("draft/set", { removed: [0, 1, 2, 3, 4].map(at => ({ repo: "store", field: `svc.f${at}` })) });
+    await screen.t.owner.call("draft/set", {
+      removed: [0, 1, 2, 3, 4].map(at => ({ repo: "store", field: `svc.f${at}` })),
+    });
     await reads(editsOf(window), "2 edits, not saved");
     expect(await notice.count()).toBe(0);
     await timeoutOf(window).fill("61");

@@ -22,7 +22,11 @@ const tokenSchema = {
 
 const timeout = { repo: "shop", field: "svc.timeout", value: 60, base: 30 };
 const domain = { repo: "shop", field: "svc.domain" };
-const text = { repo: "shop", text: `{ "name": "shop", "config": { "svc": { "timeout": 61 } } }`, base: `{ "name": "shop" }` };
+const text = {
+  repo: "shop",
+  text: `{ "name": "shop", "config": { "svc": { "timeout": 61 } } }`,
+  base: `{ "name": "shop" }`,
+};
 
 async function list(client: TestClient) {
   return (await client.call("draft/list")).result;
@@ -68,7 +72,10 @@ describe("draft/set and draft/list", () => {
   test("are for repositories that are there (1102), and then none of the message is kept", async () => {
     const before = await list(t.owner);
     const { result, errors } = await t.owner.call("draft/set", {
-      drafts: [{ ...timeout, value: 1 }, { ...timeout, repo: "none" }],
+      drafts: [
+        { ...timeout, value: 1 },
+        { ...timeout, repo: "none" },
+      ],
     });
     expect(result).toBeNull();
     expect(errors).toMatchObject([{ code: 1102, repo: "none" }]);
@@ -79,12 +86,18 @@ describe("draft/set and draft/list", () => {
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const session = await t.connect((await t.owner.call("session/create", { label: "browser" })).result);
     for (const client of [t.owner, session, tool]) await client.call("config/watch");
-    for (const [name, args] of [["draft/list", {}], ["draft/set", { drafts: [{ ...timeout, value: 7 }] }]] as const) {
+    for (const [name, args] of [
+      ["draft/list", {}],
+      ["draft/set", { drafts: [{ ...timeout, value: 7 }] }],
+    ] as const) {
       const { result, errors } = await tool.call(name, args);
       expect(result).toBeNull();
       expect(errors).toMatchObject([{ code: 1105 }]);
     }
-    const { revision } = await set(session, { drafts: [{ ...timeout, value: 8 }], removed: [{ ...domain, repo: "store" }] });
+    const { revision } = await set(session, {
+      drafts: [{ ...timeout, value: 8 }],
+      removed: [{ ...domain, repo: "store" }],
+    });
     const changed = { revision, drafts: [{ ...timeout, value: 8 }], removed: [{ ...domain, repo: "store" }] };
     for (const client of [t.owner, session]) {
       await until(() => client.events.some(([resource]) => resource === "draft"), "the event");
@@ -97,7 +110,12 @@ describe("draft/set and draft/list", () => {
 
   test("go with their repository, and the owner is told", async () => {
     await t.addRepository("brief");
-    await set(t.owner, { drafts: [{ ...timeout, repo: "brief" }, { ...text, repo: "brief" }] });
+    await set(t.owner, {
+      drafts: [
+        { ...timeout, repo: "brief" },
+        { ...text, repo: "brief" },
+      ],
+    });
     await t.owner.call("config/watch");
     await t.owner.call("repo/remove", { repo: "brief" });
     await until(
@@ -162,7 +180,8 @@ describe("drafts.json", () => {
     await t.addRepository("shop");
     await set(t.owner, { drafts: [domain] });
     fileSystem.before = ({ operation, path }) => {
-      if (operation === "open" && path.includes("drafts.json")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      if (operation === "open" && path.includes("drafts.json"))
+        throw Object.assign(new Error("full"), { code: "ENOSPC" });
     };
     const { errors } = await t.owner.call("draft/set", { drafts: [timeout] });
     expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("full") }]);
