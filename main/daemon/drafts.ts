@@ -99,8 +99,13 @@ export class Drafts {
 
   /** The repository is gone: another may get its id. */
   dropRepository(repo: string): void {
-    const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
-    if (names.length > 0) this.change([], names).catch(error => this.#tell("drafts cannot be dropped", error));
+    const drop = async () => {
+      // With what came just before.
+      await this.idle();
+      const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
+      if (names.length > 0) await this.change([], names);
+    };
+    drop().catch(error => this.#tell("the drafts of a repository that was removed stay until the next start", error));
   }
 
   /** The scopes changed: other fields may be masked now. */

@@ -63,6 +63,16 @@ describeScreen("edits that are not saved", () => {
     await kept(screen, 0);
   });
 
+  test("are sent before the page goes, also the last of them", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    window.page.on("dialog", dialog => void dialog.accept());
+    await timeoutOf(window).fill("60");
+    await window.page.reload();
+    await reads(editsOf(window), "1 edit, not saved");
+  });
+
   test("outlive the daemon, in a new tab; where a value was changed meanwhile the person chooses", async () => {
     await using screen = await startScreen({
       repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },

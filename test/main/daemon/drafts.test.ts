@@ -85,6 +85,7 @@ describe("draft/set and draft/list", () => {
   test("are the owner's and the owner's sessions' alone (1105), and so is the event", async () => {
     const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
     const session = await t.connect((await t.owner.call("session/create", { label: "browser" })).result);
+    await set(t.owner, { drafts: [timeout, { ...domain, repo: "store" }] });
     for (const client of [t.owner, session, tool]) await client.call("config/watch");
     for (const [name, args] of [
       ["draft/list", {}],
