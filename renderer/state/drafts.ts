@@ -4,6 +4,7 @@ import { RepoconfError } from "../../shared/errors.ts";
 import { sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Draft, DraftName, DraftsChanged, FieldDraft, KeptDraft, TextDraft } from "../../shared/protocol.ts";
+import { shell } from "../shell.ts";
 import { withConflicts } from "./edits.ts";
 import { notify, settled } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
@@ -44,6 +45,8 @@ export function keepDrafts(): void {
   document.addEventListener("visibilitychange", sendNow);
   window.addEventListener("pagehide", sendNow);
   window.addEventListener("beforeunload", event => {
+    // The app's window goes with the app, and with it the app's daemon.
+    if (shell !== undefined) loseDrafts();
     if (!hasUnkeptDrafts()) return;
     sendNow();
     event.preventDefault();
@@ -150,8 +153,11 @@ function noteKept(
   inMemory: readonly DraftName[],
 ): void {
   const masked = new Set(inMemory.map(keyOf));
-  for (const draft of drafts) kept.set(keyOf(draft), { draft, revision, inMemory: masked.has(keyOf(draft)) });
-  for (const name of removed) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
+  // Another window's change may have come before the reply, and been made after it.
+  const isNewest = (name: Draft | DraftName) => revision >= (kept.get(keyOf(name))?.revision ?? 0);
+  for (const draft of drafts.filter(isNewest))
+    kept.set(keyOf(draft), { draft, revision, inMemory: masked.has(keyOf(draft)) });
+  for (const name of removed.filter(isNewest)) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
 }
 
 /** For a message each. */

@@ -158,4 +158,27 @@ export const mutants: readonly Mutant[] = [
     test: "test/screen/edits.test.ts",
     name: "the browser asks before a page is left",
   },
+  {
+    promise: "drafts",
+    takenOut: "that the last edits are sent before the page goes",
+    edits: [
+      {
+        file: "renderer/state/drafts.ts",
+        find: `  document.addEventListener("visibilitychange", sendNow);\n  window.addEventListener("pagehide", sendNow);\n`,
+        replace: "",
+      },
+      { file: "renderer/state/drafts.ts", find: "    sendNow();\n    event.preventDefault();\n", replace: "" },
+    ],
+    test: screenTest,
+    name: "are sent before the page goes",
+  },
+  {
+    promise: "drafts",
+    takenOut: "that the app asks about edits that end with its daemon",
+    file: "renderer/state/drafts.ts",
+    find: "    if (shell !== undefined) loseDrafts();\n",
+    replace: "",
+    test: "test/desktop/shell.test.ts",
+    name: "quitting asks about edits that would be lost",
+  },
 ];
