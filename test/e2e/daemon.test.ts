@@ -113,7 +113,7 @@ describe("repoconf daemon, as a user runs it", () => {
       const client = await connectClient(first.url, first.ownerKey);
       await client.call("repo/add", { name: "shop", id: "shop" });
       await client.call("config/set", { repo: "shop", "svc.timeout": 77 });
-      const drafts = [{ repo: "shop", field: "svc.port", value: "80" }];
+      const drafts = [{ repo: "shop", field: "svc.domain", value: "shop.test" }];
       await client.call("draft/set", { drafts });
       await first.end("SIGKILL");
       client.socket.close();
