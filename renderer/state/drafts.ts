@@ -1,10 +1,10 @@
 import type { RepoconfClient } from "../../shared/client/client.ts";
-import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import { sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
-import type { Draft, DraftName, DraftsChanged, FieldDraft, KeptDraft, TextDraft } from "../../shared/protocol.ts";
+import type { Draft, DraftName, DraftsChanged, KeptDraft } from "../../shared/protocol.ts";
 import { shell } from "../shell.ts";
+import { bytesOf, draftsOf, keyOf, nameOf, withFields, withTexts } from "./draft-forms.ts";
 import { withConflicts } from "./edits.ts";
 import { notify, settled } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
@@ -32,6 +32,8 @@ let client: RepoconfClient | undefined;
 /** By `keyOf`. */
 let kept = new Map<string, Kept>();
 let loadedRevision = 0;
+/** What is sent and not answered, by `keyOf`; undefined: removed. */
+let underway: ReadonlyMap<string, Draft | undefined> = new Map();
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** The person knows that the daemon does not keep everything. */
 let isTold = false;
@@ -63,20 +65,22 @@ export function loadDrafts(own: RepoconfClient): Promise<void> {
     kept = new Map(result.map(draft => [keyOf(draft), keptOf(draft, revision)]));
     loadedRevision = revision;
     // What is not there stays here: another window may have dropped it, but the daemon may also have lost it.
-    takeUp(result, [], before);
+    takeUp(result, [], draftsIn(before));
     sendNow();
   });
 }
 
-/** Another window has sent something; or this one has. */
+/** Another window has sent something; or this one has, and then nothing here is changed by it. */
 export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const isNewer = (name: Draft | DraftName) => revision > (kept.get(keyOf(name))?.revision ?? loadedRevision);
-  const before = new Map(kept);
+  const before = draftsIn(kept);
   const changed = drafts.filter(isNewer);
   const gone = removed.filter(isNewer);
   for (const draft of changed) kept.set(keyOf(draft), keptOf(draft, revision));
   for (const name of gone) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
-  takeUp(changed, gone, before);
+  // Which of two came last is known with the answer.
+  const isSettled = (name: Draft | DraftName) => !underway.has(keyOf(name));
+  takeUp(changed.filter(isSettled), gone.filter(isSettled), before);
 }
 
 /** The daemon may have ended, and with it what it had in memory alone. */
@@ -132,12 +136,17 @@ async function send(): Promise<void> {
     ...inParts(wanted).map(part => ({ drafts: part, removed: [] })),
   ];
   for (const args of messages) {
-    const { result, errors } = await own.request("draft/set", args);
+    const sent = new Map<string, Draft | undefined>(args.drafts.map(draft => [keyOf(draft), draft]));
+    for (const name of args.removed) sent.set(keyOf(name), undefined);
+    underway = sent;
+    const { result, errors } = await own.request("draft/set", args).finally(() => {
+      underway = new Map();
+    });
     if (client !== own) return;
     const [first] = errors;
     // It goes on as where the connection is lost.
     if (first?.code === 1100 || first?.code === 1113) return;
-    if (first === undefined) noteKept(args, result.revision, result.inMemory);
+    if (first === undefined) noteKept(sent, result.revision, result.inMemory);
     else refusals.push(first.message);
   }
   const [refusal] = refusals;
@@ -147,17 +156,18 @@ async function send(): Promise<void> {
   isTold = refusal !== undefined;
 }
 
-function noteKept(
-  { drafts, removed }: { readonly drafts: readonly Draft[]; readonly removed: readonly DraftName[] },
-  revision: number,
-  inMemory: readonly DraftName[],
-): void {
+/** What was sent is kept, but where another window's change came after it. */
+function noteKept(sent: typeof underway, revision: number, inMemory: readonly DraftName[]): void {
   const masked = new Set(inMemory.map(keyOf));
-  // Another window's change may have come before the reply, and been made after it.
-  const isNewest = (name: Draft | DraftName) => revision >= (kept.get(keyOf(name))?.revision ?? 0);
-  for (const draft of drafts.filter(isNewest))
-    kept.set(keyOf(draft), { draft, revision, inMemory: masked.has(keyOf(draft)) });
-  for (const name of removed.filter(isNewest)) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
+  const later: Draft[] = [];
+  const removedLater: DraftName[] = [];
+  for (const [key, draft] of sent) {
+    const now = kept.get(key);
+    if (now === undefined || now.revision <= revision) kept.set(key, { draft, revision, inMemory: masked.has(key) });
+    else if (now.draft !== undefined) later.push(now.draft);
+    else if (draft !== undefined) removedLater.push(nameOf(draft));
+  }
+  takeUp(later, removedLater, sent);
 }
 
 /** For a message each. */
@@ -176,11 +186,6 @@ function inParts<Item extends Draft | DraftName>(items: readonly Item[]): readon
   return parts;
 }
 
-/** In a message, with the comma. */
-function bytesOf(item: Draft | DraftName): number {
-  return new TextEncoder().encode(JSON.stringify(item)).length + 1;
-}
-
 /** How what is edited here differs from what the daemon has. */
 function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
   const here = draftsOf(screenStore.getState());
@@ -191,81 +196,23 @@ function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
 }
 
 /** Puts drafts in the place of those here that are as they were before, and so no newer edits of this window. */
-function takeUp(drafts: readonly Draft[], removed: readonly DraftName[], before: ReadonlyMap<string, Kept>): void {
+function takeUp(drafts: readonly Draft[], removed: readonly DraftName[], before: typeof underway): void {
   const here = draftsOf(screenStore.getState());
-  const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name))?.draft);
+  const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name)));
   const others = drafts.filter(draft => isUntouched(draft) && !sameJson(here.get(keyOf(draft)), draft));
   const gone = removed.filter(isUntouched);
   if (others.length === 0 && gone.length === 0) return;
   screenStore.setState(state => {
-    let pending: ScreenState["pending"] = withFields(state.pending, others.filter(isOfField), gone);
+    let pending: ScreenState["pending"] = withFields(state.pending, others, gone);
     for (const [repo, { stored }] of state.opened) pending = withConflicts(pending, repo, stored, "another");
     return { pending, drafts: withTexts(state.drafts, others, gone) };
   });
 }
 
-function withFields(
-  before: ScreenState["pending"],
-  drafts: readonly FieldDraft[],
-  removed: readonly DraftName[],
-): ScreenState["pending"] {
-  const pending = new Map(before);
-  for (const name of removed) pending.delete(keyOf(name));
-  for (const draft of drafts) {
-    const path = splitConfigPath(draft.field);
-    if (path !== undefined)
-      pending.set(keyOf(draft), { repo: draft.repo, ...path, value: draft.value, base: draft.base });
-  }
-  return pending;
-}
-
-function withTexts(
-  before: ScreenState["drafts"],
-  drafts: readonly Draft[],
-  removed: readonly DraftName[],
-): ScreenState["drafts"] {
-  const texts = new Map(before);
-  for (const { repo, field } of removed) if (field === undefined) texts.delete(repo);
-  for (const draft of drafts) {
-    if (isOfField(draft)) continue;
-    // Where the file is will be known when it is shown.
-    const file = before.get(draft.repo)?.file.file ?? "";
-    texts.set(draft.repo, { file: { file, text: draft.base }, text: draft.text });
-  }
-  return texts;
-}
-
-/** All that is edited here, by `keyOf`. */
-function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "drafts">): ReadonlyMap<string, Draft> {
-  const all = new Map<string, Draft>();
-  for (const [key, { repo, scope, field, value, base }] of pending)
-    all.set(key, {
-      repo,
-      field: joinConfigPath(scope, field),
-      ...(value !== undefined && { value }),
-      ...(base !== undefined && { base }),
-    });
-  for (const [repo, { file, text }] of drafts) all.set(keyOf({ repo }), { repo, text, base: file.text });
-  return all;
+function draftsIn(all: ReadonlyMap<string, Kept>): typeof underway {
+  return new Map(Array.from(all, ([key, { draft }]) => [key, draft]));
 }
 
 function keptOf({ inMemory, ...draft }: KeptDraft, revision: number): Kept {
   return { draft, revision, inMemory: inMemory === true };
-}
-
-function isOfField(draft: Draft): draft is FieldDraft {
-  return !isOfText(draft);
-}
-
-function isOfText(draft: Draft | DraftName): draft is TextDraft {
-  return "text" in draft;
-}
-
-function nameOf(draft: Draft): DraftName {
-  return isOfField(draft) ? { repo: draft.repo, field: draft.field } : { repo: draft.repo };
-}
-
-/** As `editKey` makes it. */
-function keyOf(name: Draft | DraftName): string {
-  return `${name.repo} ${isOfText(name) ? "" : (name.field ?? "")}`;
 }

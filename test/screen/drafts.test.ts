@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { holdRequests } from "../helpers/held-requests.ts";
 import {
   describeScreen,
   fillDrafts,
@@ -71,6 +72,25 @@ describeScreen("edits that are not saved", () => {
     await timeoutOf(window).fill("60");
     await window.page.reload();
     await reads(editsOf(window), "1 edit, not saved");
+  });
+
+  test("that are discarded while they are being sent do not come back", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const held = await holdRequests(window.page, "draft/set");
+    await window.choose("shop");
+    await timeoutOf(window).fill("60");
+    await held.untilHeld();
+    await window.page.getByRole("button", { name: "Discard all" }).click();
+    await editsOf(window).waitFor({ state: "detached" });
+    held.release();
+    await kept(screen, 1);
+    // Sent when the answer has come.
+    await held.untilHeld();
+    expect(await editsOf(window).count()).toBe(0);
+    held.release();
+    await kept(screen, 0);
+    expect(await editsOf(window).count()).toBe(0);
   });
 
   test("outlive the daemon, in a new tab; where a value was changed meanwhile the person chooses", async () => {
