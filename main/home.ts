@@ -12,6 +12,8 @@ export interface Home {
   readonly ownerKeyFile: string;
   readonly keysFile: string;
   readonly trustFile: string;
+  /** What the owner has edited on the screen and not saved. */
+  readonly draftsFile: string;
   readonly settingsFile: string;
   readonly indexFile: string;
   readonly logFile: string;
@@ -49,6 +51,7 @@ export function homeAt(folder: string): Home {
     ownerKeyFile: at("owner.key"),
     keysFile: at("keys.json"),
     trustFile: at("trust.json"),
+    draftsFile: at("drafts.json"),
     settingsFile: at("settings.json"),
     indexFile: at("index.json"),
     logFile: at("daemon.log"),

@@ -40,7 +40,6 @@ export function App() {
   const [drawn, setDrawn] = useDrawer(keyOf(place));
   useShortcuts();
   useShell(() => setAdding(true));
-  useLeaveWarning();
   if (connection === "ended") return <NoSession reason="This session has ended." />;
   return (
     <div className="frame">
@@ -188,17 +187,5 @@ function useShell(add: () => void): void {
     shell?.onCommand(command => (command === "add" ? latest.current() : void saveEdits("")));
     shell?.onNavigate(follow);
     void shell?.firstLink().then(link => link && follow(link));
-  }, []);
-}
-
-/** The browser asks before it leaves a page with edits. */
-function useLeaveWarning(): void {
-  useEffect(() => {
-    const onLeave = (event: BeforeUnloadEvent) => {
-      const { pending, drafts } = screenStore.getState();
-      if (pending.size > 0 || drafts.size > 0) event.preventDefault();
-    };
-    window.addEventListener("beforeunload", onLeave);
-    return () => window.removeEventListener("beforeunload", onLeave);
   }, []);
 }

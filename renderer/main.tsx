@@ -7,6 +7,7 @@ import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
 import { Notices } from "./page/notices.tsx";
 import { hasCode, openSession } from "./session.ts";
 import { connect } from "./state/connection.ts";
+import { keepDrafts } from "./state/drafts.ts";
 import { followAddress } from "./state/navigation.ts";
 import { tellPresence } from "./state/presence.ts";
 import "@fontsource-variable/inter/wght.css";
@@ -24,6 +25,7 @@ if (element === null) throw new Error("the page has no root");
 const root = createRoot(element);
 keepFocus(element);
 tellPresence();
+keepDrafts();
 if (!hasCode()) followAddress();
 await open();
 // A new link in a tab that is open: what is edited there stays, and so does the place.

@@ -24,6 +24,7 @@ const events = [
   "repo/health",
   "scope/changed",
   "key/changed",
+  "draft/changed",
 ];
 
 function asyncApi(): object {

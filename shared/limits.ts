@@ -43,6 +43,10 @@ export const limits = {
   requestBytesPerKey: 16_000_000,
   /** Bytes that may wait for all clients of one key which do not read; beyond it those that have the most are disconnected. */
   waitingBytesPerKey: 64 * 1024 * 1024,
+  /** Drafts that are kept for the owner. */
+  drafts: 10_000,
+  /** Bytes of all of them as JSON. */
+  draftBytes: 4_000_000,
   /** Entries of one page of a long list. */
   pageLength: 1_000,
   /** Bytes of a page's entries as JSON; the entry that reaches it is the last one. */

@@ -91,6 +91,8 @@ export interface OperationArgumentsByName {
     /** As `trust/list` told it of the value that a person was shown. */
     readonly hash: string;
   };
+  "draft/list": object;
+  "draft/set": { readonly drafts?: readonly Draft[] | null; readonly removed?: readonly DraftName[] | null };
   "session/create": { readonly label: string };
   "session/link": { readonly byAddress?: boolean | null };
   "session/touch": object;
@@ -231,6 +233,44 @@ export interface UntrustedValue {
   readonly serving: JsonValue;
 }
 
+/** Names a draft: that of a field, or without one that of the text of the repository's file. */
+export interface DraftName {
+  readonly repo: string;
+  /** `<scope>.<field>`. */
+  readonly field?: string;
+}
+
+/** An edit of a field that the owner has not saved. */
+export interface FieldDraft {
+  readonly repo: string;
+  readonly field: string;
+  /** Absent: back to the default. */
+  readonly value?: JsonValue;
+  /** What was stored when the edit began; absent: nothing was. */
+  readonly base?: JsonValue;
+}
+
+/** The text of a repository's file, edited and not saved. */
+export interface TextDraft {
+  readonly repo: string;
+  readonly text: string;
+  /** The text that the edit began with; null: there was none. */
+  readonly base: string | null;
+}
+
+export type Draft = FieldDraft | TextDraft;
+
+/** `inMemory`: it is gone when the daemon ends, for it holds a masked value, or may. */
+export type KeptDraft = Draft & { readonly inMemory?: true };
+
+export interface DraftsChanged {
+  /** Counts the changes of drafts since the daemon's start; `draft/list` and `draft/set` answer it too. */
+  readonly revision: number;
+  /** Those that are new or another. */
+  readonly drafts: readonly KeptDraft[];
+  readonly removed: readonly DraftName[];
+}
+
 export interface DaemonStatus {
   readonly version: string;
   readonly protocol: number;
@@ -279,6 +319,10 @@ export interface OperationResults {
   "trust/list": readonly UntrustedValue[];
   /** The revision by which the value is in service. */
   "trust/accept": { readonly revision: number };
+  /** In the order in which they were begun. */
+  "draft/list": readonly KeptDraft[];
+  /** `inMemory`: those of the given drafts that are gone when the daemon ends. */
+  "draft/set": { readonly revision: number; readonly inMemory: readonly DraftName[] };
   "session/create": { readonly id: string; readonly secret: string };
   "session/link": { readonly url: string };
   "session/touch": Record<string, never>;
@@ -308,7 +352,7 @@ export function emptyResult(name: string): unknown {
 export interface Reply<Result = unknown> {
   readonly result: Result;
   readonly errors: readonly ErrorEntry[];
-  /** Of a list: the revision whose values these are. */
+  /** Of a list: the revision whose values, or drafts, these are. */
   readonly revision?: number;
   /** Of a long list: the `after` that fetches what follows. */
   readonly next?: string;
@@ -364,7 +408,8 @@ export type EventMessage =
   | [resource: "config", event: "changed", payload: ConfigChanged]
   | [resource: "repo", event: "added" | "updated" | "removed" | "health", payload: RepositoryEntry]
   | [resource: "scope", event: "changed", payload: { readonly scope: string }]
-  | [resource: "key", event: "changed", payload: Record<string, never>];
+  | [resource: "key", event: "changed", payload: Record<string, never>]
+  | [resource: "draft", event: "changed", payload: DraftsChanged];
 
 /**
  * For those who asked for it. `progress`: up to this revision there was nothing else that the key could see; `position`: all

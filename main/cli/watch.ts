@@ -48,6 +48,7 @@ async function watch(options: WatchOptions): Promise<void> {
       // Until its schema is read again, nothing of a scope shows.
       if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
         fields = await listFields(client).catch(() => new Map());
+      if (received[0] === "draft") continue;
       const message = repository === undefined ? received : narrow(received, repository.id);
       if (message === undefined) continue;
       const [resource, event, payload] = message;
@@ -61,8 +62,11 @@ async function watch(options: WatchOptions): Promise<void> {
   });
 }
 
+/** What somebody edits on the screen is nobody else's yet. */
+type ToldMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
+
 /** The message, if it is about this repository or the connection. */
-function narrow(message: WatchMessage, id: string): WatchMessage | undefined {
+function narrow(message: ToldMessage, id: string): ToldMessage | undefined {
   switch (message[0]) {
     case "config":
       return message[2].repo === id ? message : undefined;
@@ -76,7 +80,7 @@ function narrow(message: WatchMessage, id: string): WatchMessage | undefined {
   }
 }
 
-function describe(message: WatchMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
+function describe(message: ToldMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
   const nameOf = (id: string) => names.get(id) ?? id;
   switch (message[0]) {
     case "config":

@@ -74,6 +74,33 @@ const grant = {
 /** What a key's grants must be. */
 export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
 
+const draftName = {
+  type: "object",
+  properties: {
+    repo: { type: "string" },
+    // Whether there is such a field does not matter: its scope may come back.
+    field: { description: "a field such as svc.timeout", type: "string", pattern: "^[^.]+\\.", maxLength: 193 },
+  },
+  required: ["repo"],
+  additionalProperties: false,
+} as const;
+
+/** What a draft must be, as an argument and in drafts.json. */
+export const draftSchema = {
+  description: "the edit of a field, or of the text of a file",
+  type: "object",
+  properties: { ...draftName.properties, value: {}, base: {}, text: { type: "string" } },
+  required: ["repo"],
+  additionalProperties: false,
+  if: { required: ["text"] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then: {
+    properties: { field: false, value: false, base: { type: ["string", "null"] } },
+    required: ["base"],
+  },
+  else: { required: ["field"] },
+} as const;
+
 export const argumentSchemas = {
   "config/list": {
     type: "object",
@@ -176,6 +203,14 @@ export const argumentSchemas = {
     type: "object",
     properties: { repo: optionalString, field: optionalString, hash: { type: "string" } },
     required: ["hash"],
+  },
+  "draft/list": { type: "object", properties: {} },
+  "draft/set": {
+    type: "object",
+    properties: {
+      drafts: { type: ["array", "null"], items: draftSchema },
+      removed: { type: ["array", "null"], items: draftName },
+    },
   },
   "session/create": {
     type: "object",

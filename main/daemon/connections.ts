@@ -8,6 +8,7 @@ import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type {
   ClientToServerEvents,
+  DraftsChanged,
   EventMessage,
   ProgressMessage,
   RepositoryEntry,
@@ -134,6 +135,13 @@ export class Connections {
     this.#send(
       connection => connection.watchesEverything,
       caller => (caller.owner ? ["key", "changed", {}] : undefined),
+    );
+  }
+
+  publishDrafts(changed: DraftsChanged): void {
+    this.#send(
+      connection => connection.watchesEverything,
+      caller => (caller.owner ? ["draft", "changed", changed] : undefined),
     );
   }
 

@@ -17,6 +17,7 @@ import { ConfigChanges } from "./config-changes.ts";
 import { ConfigService } from "./config-service.ts";
 import { Connections } from "./connections.ts";
 import { createDispatch, type Dispatch } from "./dispatch.ts";
+import { Drafts } from "./drafts.ts";
 import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endpoint.ts";
 import { FolderWatcher } from "./folder-watcher.ts";
 import { Gate } from "./gate.ts";
@@ -33,6 +34,7 @@ import { logStoreEvent } from "./log-store-event.ts";
 import { Metrics } from "./metrics.ts";
 import { configOperations } from "./operations/config.ts";
 import { daemonOperations } from "./operations/daemon.ts";
+import { draftOperations } from "./operations/draft.ts";
 import { fileOperations } from "./operations/file.ts";
 import { historyOperations } from "./operations/history.ts";
 import { keyOperations } from "./operations/key.ts";
@@ -175,6 +177,14 @@ async function startDaemon(
     // In a home that was replaced it is another daemon's.
     if (endpointWritten && held.look()) await removeEndpoint(home);
   });
+  const drafts = await Drafts.open({
+    file: privateFile(home, home.draftsFile, fileSystem),
+    scopes,
+    hasRepository: id => store.has(id),
+    onChanged: changed => connections.publishDrafts(changed),
+    onProblem: problem,
+  });
+  resources.defer(() => drafts.idle());
   const yielding = new Yielding(clock);
   const service = new ConfigService(store, scopes, yielding);
   const changes = new ConfigChanges(store, scopes);
@@ -248,6 +258,7 @@ async function startDaemon(
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
         ...scopeOperations(scopes),
+        ...draftOperations(drafts),
         ...trustOperations(store, scopes),
         ...sessionOperations({
           sessions,
@@ -307,6 +318,7 @@ async function startDaemon(
     logStoreEvent(logger, event, store.file(event.state.id));
     if (event.kind === "changed") metrics.countChange(event.change.source);
     connections.publish(event);
+    if (event.kind === "removed") drafts.dropRepository(event.state.id);
   });
 
   // The home's own files. Its repositories are the store's.
@@ -322,6 +334,7 @@ async function startDaemon(
       if (changed.length === 0) return;
       await scopeFiles.writeRepositorySchema();
       store.reinterpret();
+      drafts.reinterpret();
       for (const scope of changed) {
         logger.info({ scope }, "a scope changed");
         connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));

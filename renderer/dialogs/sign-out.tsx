@@ -1,32 +1,36 @@
 import { useState } from "react";
 import { daemon } from "../state/connection.ts";
+import { forgetDrafts, hasUnkeptDrafts, sendDrafts } from "../state/drafts.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf } from "../state/saving.ts";
-import { screenStore, useScreen } from "../state/store.ts";
 import { Modal } from "./modal.tsx";
 
-/** Ends this window's session in the daemon; the page then says so. Asks first where edits would go with it. */
+/** Ends this window's session in the daemon, which keeps the edits. Asks first where some would go with the session. */
 export function SignOut() {
-  const edits = useScreen(state => state.pending.size + state.drafts.size);
   const [asking, setAsking] = useState(false);
+  const ask = async () => {
+    await sendDrafts();
+    if (hasUnkeptDrafts()) setAsking(true);
+    else await end();
+  };
   const end = async () => {
     setAsking(false);
     try {
       const { id } = await daemon().run("key/self", {});
       await daemon().run("key/revoke", { id });
-      screenStore.setState({ pending: new Map(), drafts: new Map() });
+      forgetDrafts();
     } catch (error) {
       notify("problem", messageOf(error));
     }
   };
   return (
     <>
-      <button type="button" className="button button-quiet" onClick={() => (edits > 0 ? setAsking(true) : void end())}>
+      <button type="button" className="button button-quiet" onClick={() => void ask()}>
         Sign out
       </button>
       {asking && (
         <Modal title="Sign out?" onClose={() => setAsking(false)}>
-          <p>What is edited here is not saved, and goes with the session.</p>
+          <p>The daemon does not keep all that is edited here, and the rest goes with the session.</p>
           <p className="dialog-tools">
             <button type="button" className="button button-quiet" onClick={() => setAsking(false)}>
               Back

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import type { FileText, HealthProblem } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
@@ -12,26 +12,16 @@ import { TextEditor } from "./text-editor.tsx";
 export function FileView({ repo }: { readonly repo: string }) {
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const health = useScreen(state => findRepository(state, repo)?.health);
-  const [draft, setDraft] = useState<Draft | undefined>(() => screenStore.getState().drafts.get(repo));
-  /** What the file became while its text was edited here. */
-  const [other, setOther] = useState<FileText>();
+  const edited = useScreen(state => state.drafts.get(repo));
+  /** The file as it was read last. */
+  const [found, setFound] = useState<FileText>();
   const [saving, setSaving] = useState(false);
   const [comparing, setComparing] = useState(false);
   const [revealed, setRevealed] = useState(false);
-  const current = useRef(draft);
-  current.current = draft;
-  useEffect(() => keepDraft(repo, draft), [repo, draft]);
 
   const read = useCallback(async () => {
     try {
-      const found = await daemon().run("file/read", { repo });
-      const before = current.current;
-      if (before === undefined || (!isEdited(before) && found.text !== before.file.text)) {
-        setDraft({ file: found, text: found.text ?? "" });
-        setOther(undefined);
-      } else if (found.text !== before.file.text) {
-        setOther(found);
-      }
+      setFound(await daemon().run("file/read", { repo }));
     } catch (error) {
       notify("problem", messageOf(error), aboutFile(repo));
     }
@@ -39,17 +29,23 @@ export function FileView({ repo }: { readonly repo: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision, or another health, is another text.
   useEffect(() => void read(), [read, revision, health]);
 
-  if (draft === undefined) return <p className="waiting">Reading…</p>;
-  const { file, text } = draft;
-  const changed = isEdited(draft);
+  const known = found ?? edited?.file;
+  if (known === undefined) return <p className="waiting">Reading…</p>;
+  const { file, text } = edited ?? { file: known, text: known.text ?? "" };
+  const changed = edited !== undefined;
+  /** What the file became while its text was edited. */
+  const other = known.text === file.text ? undefined : known;
   const save = async (expected: FileText) => {
     if (saving) return;
     setSaving(true);
     try {
       const before = revision ?? 0;
       await daemon().run("file/write", { repo, text, expected: expected.text });
-      setDraft(draftNow => ({ file: { ...expected, text }, text: draftNow?.text ?? text }));
-      setOther(undefined);
+      const saved = { file: known.file, text };
+      setFound(saved);
+      // Typed on meanwhile: that is another edit.
+      const now = screenStore.getState().drafts.get(repo);
+      if (now !== undefined) keepDraft(repo, { file: saved, text: now.text });
       await rememberFileSave(repo, before);
       const [entry] = await daemon().run("repo/list", { repo });
       tellSaved(repo, entry?.health ?? []);
@@ -60,14 +56,14 @@ export function FileView({ repo }: { readonly repo: string }) {
       setSaving(false);
     }
   };
-  const load = (found: FileText) => {
-    setDraft({ file: found, text: found.text ?? "" });
-    setOther(undefined);
+  const load = (wanted: FileText) => {
+    setFound(wanted);
+    keepDraft(repo, { file: wanted, text: wanted.text ?? "" });
   };
   return (
     <section className="file" aria-label="The file as text">
       <p className="file-place">
-        <code>{file.file}</code>
+        <code>{known.file}</code>
       </p>
       {other !== undefined && (
         <div className="conflict" role="alert">
@@ -92,7 +88,7 @@ export function FileView({ repo }: { readonly repo: string }) {
         <TextEditor
           text={text}
           revealed={revealed}
-          onChange={next => setDraft({ file, text: next })}
+          onChange={next => keepDraft(repo, { file, text: next })}
           onSave={() => void save(file)}
         />
       )}
@@ -113,7 +109,7 @@ export function FileView({ repo }: { readonly repo: string }) {
         >
           {comparing ? "Back to the text" : "Compare with the values in service"}
         </button>
-        <Button className="button button-quiet" unavailable={!changed} onClick={() => load(file)}>
+        <Button className="button button-quiet" unavailable={!changed} onClick={() => load(known)}>
           Drop the changes
         </Button>
         <Button
@@ -146,10 +142,10 @@ function isEdited({ file, text }: Draft): boolean {
 }
 
 /** A look at something else must not lose what was typed. */
-function keepDraft(repo: string, draft: Draft | undefined): void {
+function keepDraft(repo: string, draft: Draft): void {
   screenStore.setState(state => {
     const drafts = new Map(state.drafts);
-    if (draft !== undefined && isEdited(draft)) drafts.set(repo, draft);
+    if (isEdited(draft)) drafts.set(repo, draft);
     else drafts.delete(repo);
     return { drafts };
   });

@@ -7,6 +7,7 @@ import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
 import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
+import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
 import { withConflicts } from "./edits.ts";
 import { editKey, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
@@ -38,6 +39,8 @@ export async function connect(locate: Locate): Promise<void> {
       await loadAll();
       for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
       setState({ connection: "connected" });
+      // Behind the watch, which is asked for at once: nothing is missed in between.
+      setTimeout(() => void loadEdited(own));
       for await (const message of own.watchEverything()) await take(message);
     } catch (error) {
       if (client !== own) return;
@@ -47,11 +50,31 @@ export async function connect(locate: Locate): Promise<void> {
         setState({ connection: "ended" });
         return;
       }
-      setState({ connection: "lost" });
+      loseConnection();
     }
     own.close();
     await new Promise(resolve => setTimeout(resolve, 1_000));
     if (client !== own) return;
+  }
+}
+
+function loseConnection(): void {
+  loseDrafts();
+  screenStore.setState({ connection: "lost" });
+}
+
+/** What the person has edited and not saved, in whatever window; each edit is shown beside what is stored. */
+async function loadEdited(own: RepoconfClient): Promise<void> {
+  await loadDrafts(own);
+  await openEdited();
+}
+
+async function openEdited(): Promise<void> {
+  const repos = new Set(Array.from(screenStore.getState().pending.values(), ({ repo }) => repo));
+  try {
+    await Promise.all([...repos].map(repo => openRepository(repo)));
+  } catch {
+    // The connection is lost; the next one opens them.
   }
 }
 
@@ -120,12 +143,16 @@ async function take(message: WatchMessage): Promise<void> {
       for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
       return;
     case "connection": {
-      if (message[1] === "lost") return setState({ connection: "lost" });
+      if (message[1] === "lost") return loseConnection();
       const { lost } = message[2];
       await loadAll();
       for (const repo of lost) if (screenStore.getState().opened.has(repo)) await openRepository(repo, true);
-      return setState({ connection: "connected" });
+      setState({ connection: "connected" });
+      return loadEdited(daemon());
     }
+    case "draft":
+      takeDrafts(message[2]);
+      return openEdited();
     case "key":
       return setState(state => ({ keyChanges: state.keyChanges + 1 }));
   }

@@ -223,15 +223,29 @@ test.each([
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
 
-test("quitting asks about edits that are not saved: the person stays with them, or leaves without", async () => {
+/** Waits until the daemon keeps a draft of this value on the disk. */
+async function untilDraft(home: string, value: string): Promise<void> {
+  const read = () => readFile(join(home, "drafts.json"), "utf8").catch(() => "");
+  await until(async () => (await read()).includes(JSON.stringify(value)), "the draft");
+}
+
+test("quitting asks about edits that would be lost: the person stays with them, or leaves without", async () => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
   await using app = await startApp(folder.path, { args: [link] });
   const [window] = app.windows;
   const page = await pageOf(app);
-  const field = page.getByRole("textbox", { name: "Provider" });
-  await field.click();
+  const views = page.getByRole("navigation", { name: "Views of this repository" });
+  await views.getByText("JSON").click();
+  // A text that is no JSON may hold anything, so it never gets to the disk.
+  await page.getByRole("textbox", { name: "Text of the file" }).click();
+  await page.keyboard.press("Control+End");
   await page.keyboard.type("here");
+  await views.getByText("Fields").click();
+  const field = page.getByRole("textbox", { name: "Provider" });
+  await field.fill("there");
+  // And before it the text has been sent.
+  await untilDraft(folder.path, "there");
   // Closing hides the window and loses nothing.
   window?.close();
   app.answer = () => 1;
@@ -239,12 +253,28 @@ test("quitting asks about edits that are not saved: the person stays with them, 
   await until(() => app.dialogs.length > 0, "the question");
   expect(app.dialogs.map(({ message }) => message)).toEqual(["There are edits that are not saved."]);
   expect(window?.visible).toBe(true);
-  expect(await field.inputValue()).toBe("here");
+  expect(await field.inputValue()).toBe("there");
   using client = await connect({ home: folder.path });
   expect((await client.run("daemon/status", {})).version).toBe("0.0.0-test");
   app.answer = () => 0;
   app.app.quit();
   expect(await app.app.exited).toBe(0);
+});
+
+test("quitting asks nothing about edits that the next start has again", async () => {
+  await using folder = await temporaryFolder();
+  await withRepository(folder.path);
+  {
+    await using app = await startApp(folder.path, { args: [link] });
+    await (await pageOf(app)).getByRole("textbox", { name: "Provider" }).fill("here");
+    await untilDraft(folder.path, "here");
+    app.app.quit();
+    expect(await app.app.exited).toBe(0);
+    expect(app.dialogs).toEqual([]);
+  }
+  await using app = await startApp(folder.path, { args: [link] });
+  const field = (await pageOf(app)).getByRole("textbox", { name: "Provider" });
+  await until(async () => (await field.inputValue()) === "here", "the edit");
 });
 
 test("quitting asks about the one tool that is connected, also where no window was ever opened", async () => {

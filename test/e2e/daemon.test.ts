@@ -113,12 +113,15 @@ describe("repoconf daemon, as a user runs it", () => {
       const client = await connectClient(first.url, first.ownerKey);
       await client.call("repo/add", { name: "shop", id: "shop" });
       await client.call("config/set", { repo: "shop", "svc.timeout": 77 });
+      const drafts = [{ repo: "shop", field: "svc.domain", value: "shop.test" }];
+      await client.call("draft/set", { drafts });
       await first.end("SIGKILL");
       client.socket.close();
       await using second = await spawnDaemon(["--port", "0"], home);
       const again = await connectClient(second.url, second.ownerKey);
       const { result } = await again.call("config/list", { repo: "shop", field: "svc.timeout" });
       expect(result).toEqual({ svc: { timeout: 77 } });
+      expect((await again.call("draft/list")).result).toEqual(drafts);
       again.socket.close();
     } finally {
       await rm(home, { recursive: true, force: true });

@@ -47,6 +47,8 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "file/restore": null,
   "trust/list": null,
   "trust/accept": null,
+  "draft/list": null,
+  "draft/set": null,
   "session/create": null,
   "session/link": null,
   "session/touch": null,

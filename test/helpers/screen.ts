@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, describe, expect } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 import { launchBrowser } from "./browser.ts";
 import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { projectFolder } from "./spawned-daemon.ts";
@@ -73,6 +74,16 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
       await home[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Leaves no room for another draft: the daemon refuses them from now on. */
+export async function fillDrafts(t: TestDaemon, repo: string): Promise<void> {
+  const empty = { repo, field: "svc.f0", value: "" };
+  const value = "x".repeat(limits.draftBytes / 5 - JSON.stringify(empty).length);
+  for (let at = 0; at < 5; at++) {
+    const { errors } = await t.owner.call("draft/set", { drafts: [{ ...empty, field: `svc.f${at}`, value }] });
+    if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  }
 }
 
 export async function freePort(): Promise<number> {

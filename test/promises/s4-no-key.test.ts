@@ -61,6 +61,8 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "trust/list": {},
   // In service already, which is a success.
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
+  "draft/list": {},
+  "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },
   "session/create": { label: "desktop" },
   "session/link": {},
   "session/touch": {},

@@ -114,6 +114,9 @@ async function compareBroken(look: Look): Promise<void> {
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
+  ["draft/list", {}],
+  ["draft/set", {}],
+  ["draft/set", { drafts: [{ repo: "alpha", field: "svc.timeout", value: 66 }] }],
   ["session/create", { label: "desktop" }],
   ["session/link", {}],
   ["session/link", { byAddress: true }],

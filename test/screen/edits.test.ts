@@ -97,9 +97,9 @@ describeScreen("edits", () => {
     await poll(window.focused).not.toBe("body");
   });
 
-  test("the browser asks before a page with edits is left, and does not without", async () => {
+  test("the browser asks before a page is left with edits that the daemon does not have, and not else", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open();
+    await using window = await screen.open({ expected: /WebSocket|ERR_CONNECTION|Failed to load/ });
     const { page } = window;
     const asked: string[] = [];
     page.on("dialog", dialog => {
@@ -111,11 +111,16 @@ describeScreen("edits", () => {
     await window.choose("shop");
     await page.getByRole("textbox", { name: "Provider" }).click();
     await page.keyboard.type("here");
+    await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([{ value: "here" }]);
+    await page.reload();
+    await window.choose("shop");
     expect(asked).toEqual([]);
+    await screen.t.daemon.close();
+    await page.getByRole("textbox", { name: "Provider" }).fill("there");
     // Dismissed, so the page stays.
     await page.close({ runBeforeUnload: true });
     await poll(() => asked).toEqual(["beforeunload"]);
-    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("here");
+    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
   });
 
   test("saves are undone and done again by keyboard, one after the other, as revisions of their own", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeScreen, freePort, openPage, poll, reads, startScreen } from "../helpers/screen.ts";
+import { describeScreen, fillDrafts, freePort, openPage, poll, reads, startScreen } from "../helpers/screen.ts";
 import { runRepoconf, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
 describeScreen("session and frame", () => {
@@ -45,7 +45,7 @@ describeScreen("session and frame", () => {
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
   });
 
-  test("signing out ends the session in the daemon too; edits are asked about first, and go with it", async () => {
+  test("signing out ends the session in the daemon too, which keeps the edits; nothing is left in the window", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     await window.choose("shop");
@@ -54,19 +54,29 @@ describeScreen("session and frame", () => {
     await poll(sessions).toBe(1);
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
-    const question = window.page.getByRole("dialog", { name: "Sign out?" });
-    await question.getByRole("button", { name: "Back" }).click();
-    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
-    expect(await sessions()).toBe(1);
-    await window.page.getByRole("button", { name: "Sign out" }).click();
-    await question.getByRole("button", { name: "Sign out and drop the edits" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
     await poll(sessions).toBe(0);
-    // Nothing of it is left in the window.
     expect(await window.page.getByRole("region", { name: "Edits" }).count()).toBe(0);
     expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
     await window.page.reload();
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
+    expect((await screen.t.owner.call("draft/list")).result).toMatchObject([{ field: "svc.timeout", value: 55 }]);
+  });
+
+  test("signing out asks first where the daemon does not keep what is edited", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await fillDrafts(screen.t, "store");
+    await using window = await screen.open();
+    await window.choose("shop");
+    await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
+    await window.page.getByRole("button", { name: "Sign out" }).click();
+    const question = window.page.getByRole("dialog", { name: "Sign out?" });
+    await question.getByRole("button", { name: "Back" }).click();
+    expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
+    await window.page.getByRole("button", { name: "Sign out" }).click();
+    await question.getByRole("button", { name: "Sign out and drop the edits" }).click();
+    await reads(window.page.getByRole("alert"), "This session has ended.");
+    expect(await window.page.getByRole("region", { name: "Edits" }).count()).toBe(0);
   });
 
   test("a new link in a tab whose session has ended goes on there, with its edits", async () => {

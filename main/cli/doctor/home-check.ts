@@ -55,7 +55,15 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
 
 /** That what is private is: own folders and regular files, no links, closed to other users. */
 export async function checkRights(home: Home): Promise<Finding[]> {
-  const secrets = [home.lockFile, home.endpointFile, home.ownerKeyFile, home.keysFile, home.trustFile, home.auditFile];
+  const secrets = [
+    home.lockFile,
+    home.endpointFile,
+    home.ownerKeyFile,
+    home.keysFile,
+    home.trustFile,
+    home.draftsFile,
+    home.auditFile,
+  ];
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   const found = await Promise.all([
     checkEntry(home.folder, { folder: true, mode: 0o700 }),

@@ -1,0 +1,231 @@
+import { rename } from "node:fs/promises";
+import pLimit from "p-limit";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
+import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../shared/protocol.ts";
+import { subschemas } from "../../shared/schema/subschemas.ts";
+import type { DurableTextFile } from "../files/durable-text-file.ts";
+import { JsonFile } from "../files/json-file.ts";
+import { JsonTextError, readJsonText } from "../files/json-text.ts";
+import { draftSchema } from "./argument-schemas.ts";
+import { unknownRepository } from "./config-service.ts";
+import { jsonBytes, limitExceeded } from "./measure.ts";
+import { ajvForOwnSchemas } from "./own-schemas.ts";
+import type { Scopes } from "./scopes.ts";
+
+export interface DraftsOptions {
+  /** drafts.json. */
+  readonly file: DurableTextFile;
+  readonly scopes: Pick<Scopes, "field">;
+  hasRepository(id: string): boolean;
+  onChanged(changed: DraftsChanged): void;
+  onProblem(message: string, context: object): void;
+}
+
+interface Entry {
+  readonly draft: Draft;
+  readonly isMasked: boolean;
+  /** As JSON. */
+  readonly bytes: number;
+}
+type Entries = ReadonlyMap<string, Entry>;
+
+interface DraftsData {
+  readonly drafts: readonly Draft[];
+}
+
+/**
+ * What the owner has edited on the screen and not saved, so that it outlives the tab and the daemon. On the disk in one file,
+ * but for what holds masked values, or may: that is in memory only.
+ */
+export class Drafts {
+  readonly #options: DraftsOptions;
+  readonly #file: JsonFile<DraftsData>;
+  /** One change after the other: each is on the disk before it counts and is told. */
+  readonly #inTurn = pLimit(1);
+  #entries: Entries = new Map();
+  /** What the file has; undefined: that is not known. */
+  #written: readonly Draft[] | undefined = [];
+  #revision = 0;
+
+  private constructor(options: DraftsOptions) {
+    this.#options = options;
+    this.#file = new JsonFile(options.file, parseDrafts);
+  }
+
+  /** Reads what was kept. A file that cannot be used is renamed to drafts.json.broken. */
+  static async open(options: DraftsOptions): Promise<Drafts> {
+    const drafts = new Drafts(options);
+    await drafts.#inTurn(() => drafts.#read());
+    return drafts;
+  }
+
+  /** How many changes there were since the start. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  list(): readonly KeptDraft[] {
+    return Array.from(this.#entries.values(), asTold);
+  }
+
+  /** Keeps and drops drafts, all or none of them. Throws RepoconfError 1102, 1107 or 1108. */
+  change(drafts: readonly Draft[], removed: readonly DraftName[]): Promise<OperationResults["draft/set"]> {
+    return this.#inTurn(async () => {
+      const next = new Map(this.#entries);
+      const changed: Entry[] = [];
+      for (const draft of drafts) {
+        if (!this.#options.hasRepository(draft.repo)) throw unknownRepository(draft.repo);
+        if (sameJson(next.get(keyOf(draft))?.draft, draft)) continue;
+        const entry = await this.#entryOf(draft);
+        next.set(keyOf(draft), entry);
+        changed.push(entry);
+      }
+      const gone = removed.filter(name => next.delete(keyOf(name)));
+      if (changed.length > 0) assertFits(next);
+      // Also where nothing changed: what could not be written before is tried again.
+      await this.#write(next);
+      this.#entries = next;
+      if (changed.length > 0 || gone.length > 0) {
+        this.#revision += 1;
+        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asTold), removed: gone });
+      }
+      const inMemory = drafts.filter(draft => next.get(keyOf(draft))?.isMasked).map(nameOf);
+      return { revision: this.#revision, inMemory };
+    });
+  }
+
+  /** The repository is gone: another may get its id. */
+  dropRepository(repo: string): void {
+    const drop = async () => {
+      // With what came just before.
+      await this.idle();
+      const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
+      if (names.length > 0) await this.change([], names);
+    };
+    drop().catch(error => this.#tell("the drafts of a repository that was removed stay until the next start", error));
+  }
+
+  /** The scopes changed: other fields may be masked now. */
+  reinterpret(): void {
+    const again = async () => {
+      const drafts = [...this.#entries.values()];
+      this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
+      await this.#write(this.#entries);
+    };
+    this.#inTurn(again).catch(error => this.#tell("drafts.json cannot be written", error));
+  }
+
+  /** Resolves when what is being written is. */
+  async idle(): Promise<void> {
+    await this.#inTurn(async () => {});
+  }
+
+  async #read(): Promise<void> {
+    const { file, hasRepository } = this.#options;
+    try {
+      this.#written = (await this.#file.read())?.drafts ?? [];
+      await file.makePrivate();
+    } catch (error) {
+      this.#tell("drafts.json cannot be used and is put aside as drafts.json.broken", error);
+      await rename(file.path, `${file.path}.broken`).catch(() => {});
+      this.#written = undefined;
+      return;
+    }
+    this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
+    // Without those that are masked by now, or whose repository is gone.
+    await this.#write(this.#entries).catch(error => this.#tell("drafts.json cannot be written", error));
+  }
+
+  async #write(entries: Entries): Promise<void> {
+    const drafts = [...entries.values()].flatMap(({ draft, isMasked }) => (isMasked ? [] : [draft]));
+    if (this.#written?.length === drafts.length && drafts.every((draft, at) => draft === this.#written?.[at])) return;
+    // It may be half done.
+    this.#written = undefined;
+    try {
+      await this.#file.write({ drafts });
+    } catch (error) {
+      const cause = error instanceof Error ? error.message : String(error);
+      throw new RepoconfError(1108, `The drafts could not be written to the disk (${cause}); nothing was changed.`);
+    }
+    this.#written = drafts;
+  }
+
+  async #entriesOf(drafts: readonly Draft[]): Promise<Entries> {
+    const entries = new Map<string, Entry>();
+    for (const draft of drafts) entries.set(keyOf(draft), await this.#entryOf(draft));
+    return entries;
+  }
+
+  async #entryOf(draft: Draft): Promise<Entry> {
+    return { draft, isMasked: await this.#holdsMasked(draft), bytes: jsonBytes(draft) };
+  }
+
+  async #holdsMasked(draft: Draft): Promise<boolean> {
+    if ("field" in draft) return this.#isMasked(draft.field);
+    return (await this.#textHoldsMasked(draft.text)) || (await this.#textHoldsMasked(draft.base ?? "{}"));
+  }
+
+  /** What is no JSON, as while one types, may hold anything. */
+  async #textHoldsMasked(text: string): Promise<boolean> {
+    try {
+      const { config = {} } = (await readJsonText(text)).value;
+      if (!isJsonObject(config)) return true;
+      return Object.entries(config).some(
+        ([scope, fields]) =>
+          !isJsonObject(fields) || Object.keys(fields).some(field => this.#isMasked(`${scope}.${field}`)),
+      );
+    } catch (error) {
+      if (error instanceof JsonTextError) return true;
+      throw error;
+    }
+  }
+
+  /** As on the screen, so is one that no schema describes: its own may be gone or broken. */
+  #isMasked(path: string): boolean {
+    const { scope, field } = splitConfigPath(path) ?? { scope: "", field: "" };
+    const schema = this.#options.scopes.field(scope, field)?.schema;
+    return schema === undefined || masksAnything(schema as JsonObject);
+  }
+
+  #tell(message: string, error: unknown): void {
+    this.#options.onProblem(message, { error: String(error) });
+  }
+}
+
+/** A part of the value may be masked alone. */
+function masksAnything(schema: JsonObject): boolean {
+  return schema["x-masked"] === true || [...subschemas(schema)].some(masksAnything);
+}
+
+/** Throws RepoconfError 1107. */
+function assertFits(entries: Entries): void {
+  if (entries.size > limits.drafts) throw limitExceeded("drafts", entries.size, limits.drafts);
+  let bytes = 0;
+  for (const entry of entries.values()) bytes += entry.bytes;
+  if (bytes > limits.draftBytes) throw limitExceeded("bytes of drafts", bytes, limits.draftBytes);
+}
+
+function asTold({ draft, isMasked }: Entry): KeptDraft {
+  return isMasked ? { ...draft, inMemory: true } : draft;
+}
+
+function nameOf(name: Draft | DraftName): DraftName {
+  return "field" in name && name.field !== undefined ? { repo: name.repo, field: name.field } : { repo: name.repo };
+}
+
+function keyOf(name: Draft | DraftName): string {
+  return `${name.repo} ${nameOf(name).field ?? ""}`;
+}
+
+function parseDrafts(value: unknown): DraftsData {
+  const validate = ajvForOwnSchemas({ allowUnionTypes: true }).compile<readonly Draft[]>({
+    type: "array",
+    items: draftSchema,
+  });
+  const drafts = isJsonObject(value) ? value["drafts"] : undefined;
+  if (!validate(drafts)) throw new SyntaxError(`it is not { "drafts": [...] }`);
+  return { drafts };
+}

@@ -1,0 +1,75 @@
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import type { Draft, DraftName, FieldDraft, TextDraft } from "../../shared/protocol.ts";
+import type { ScreenState } from "./store.ts";
+
+/* Edits of the store as the daemon's drafts, and the other way round. */
+
+/** All that is edited here, by `keyOf`. */
+export function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "drafts">): ReadonlyMap<string, Draft> {
+  const all = new Map<string, Draft>();
+  for (const [key, { repo, scope, field, value, base }] of pending)
+    all.set(key, {
+      repo,
+      field: joinConfigPath(scope, field),
+      ...(value !== undefined && { value }),
+      ...(base !== undefined && { base }),
+    });
+  for (const [repo, { file, text }] of drafts) all.set(keyOf({ repo }), { repo, text, base: file.text });
+  return all;
+}
+
+/** With these drafts of fields, and without those. */
+export function withFields(
+  before: ScreenState["pending"],
+  drafts: readonly Draft[],
+  removed: readonly DraftName[],
+): ScreenState["pending"] {
+  const pending = new Map(before);
+  for (const name of removed) pending.delete(keyOf(name));
+  for (const draft of drafts) {
+    if (!isOfField(draft)) continue;
+    const path = splitConfigPath(draft.field);
+    if (path !== undefined)
+      pending.set(keyOf(draft), { repo: draft.repo, ...path, value: draft.value, base: draft.base });
+  }
+  return pending;
+}
+
+/** With these drafts of texts, and without those. */
+export function withTexts(
+  before: ScreenState["drafts"],
+  drafts: readonly Draft[],
+  removed: readonly DraftName[],
+): ScreenState["drafts"] {
+  const texts = new Map(before);
+  for (const { repo, field } of removed) if (field === undefined) texts.delete(repo);
+  for (const draft of drafts) {
+    if (isOfField(draft)) continue;
+    // Where the file is will be known when it is shown.
+    const file = before.get(draft.repo)?.file.file ?? "";
+    texts.set(draft.repo, { file: { file, text: draft.base }, text: draft.text });
+  }
+  return texts;
+}
+
+/** In a message, with the comma. */
+export function bytesOf(item: Draft | DraftName): number {
+  return new TextEncoder().encode(JSON.stringify(item)).length + 1;
+}
+
+function isOfField(draft: Draft): draft is FieldDraft {
+  return !isOfText(draft);
+}
+
+function isOfText(draft: Draft | DraftName): draft is TextDraft {
+  return "text" in draft;
+}
+
+export function nameOf(draft: Draft): DraftName {
+  return isOfField(draft) ? { repo: draft.repo, field: draft.field } : { repo: draft.repo };
+}
+
+/** As `editKey` makes it. */
+export function keyOf(name: Draft | DraftName): string {
+  return `${name.repo} ${isOfText(name) ? "" : (name.field ?? "")}`;
+}

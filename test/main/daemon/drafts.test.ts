@@ -1,0 +1,254 @@
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { limits } from "../../../shared/limits.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
+import { watchFileSystem } from "../../helpers/file-system.ts";
+import { homeFiles } from "../../helpers/home-files.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const tokenSchema = {
+  type: "object",
+  properties: {
+    token: { type: "string", default: "", "x-masked": true },
+    hosts: {
+      type: "array",
+      default: [],
+      items: { type: "object", properties: { password: { type: "string", "x-masked": true } } },
+    },
+    region: { type: "string", default: "" },
+  },
+};
+
+const timeout = { repo: "shop", field: "svc.timeout", value: 60, base: 30 };
+const domain = { repo: "shop", field: "svc.domain" };
+const text = {
+  repo: "shop",
+  text: `{ "name": "shop", "config": { "svc": { "timeout": 61 } } }`,
+  base: `{ "name": "shop" }`,
+};
+
+async function list(client: TestClient) {
+  return (await client.call("draft/list")).result;
+}
+
+async function set(client: TestClient, args: { readonly [name: string]: unknown }) {
+  const { result, errors } = await client.call("draft/set", args);
+  expect(errors).toEqual([]);
+  return result;
+}
+
+describe("draft/set and draft/list", () => {
+  let t: TestDaemon;
+  beforeAll(async () => {
+    t = await startTestDaemon();
+    for (const id of ["shop", "store"]) await t.addRepository(id);
+  });
+  afterAll(() => t[Symbol.asyncDispose]());
+
+  test("keep each draft by itself, in the order in which they were begun", async () => {
+    expect((await t.owner.call("draft/list")).result).toEqual([]);
+    expect(await set(t.owner, { drafts: [timeout, domain] })).toEqual({ revision: 1, inMemory: [] });
+    const other = await t.connect();
+    expect(await set(other, { drafts: [{ ...domain, repo: "store" }, text, { ...timeout, value: null }] })).toEqual({
+      revision: 2,
+      inMemory: [],
+    });
+    const { result, revision } = await t.owner.call("draft/list");
+    expect(result).toEqual([{ ...timeout, value: null }, domain, { ...domain, repo: "store" }, text]);
+    expect(revision).toBe(2);
+    await set(t.owner, { drafts: [timeout], removed: [domain, { repo: "shop" }, { repo: "shop", field: "svc.port" }] });
+    expect(await list(other)).toEqual([timeout, { ...domain, repo: "store" }]);
+  });
+
+  test("what is kept already is no change", async () => {
+    const { revision } = await set(t.owner, { drafts: [timeout] });
+    expect(await set(t.owner, { drafts: [timeout], removed: [{ repo: "shop" }] })).toEqual({
+      revision,
+      inMemory: [],
+    });
+  });
+
+  test("are for repositories that are there (1102), and then none of the message is kept", async () => {
+    const before = await list(t.owner);
+    const { result, errors } = await t.owner.call("draft/set", {
+      drafts: [
+        { ...timeout, value: 1 },
+        { ...timeout, repo: "none" },
+      ],
+    });
+    expect(result).toBeNull();
+    expect(errors).toMatchObject([{ code: 1102, repo: "none" }]);
+    expect(await list(t.owner)).toEqual(before);
+  });
+
+  test("are the owner's and the owner's sessions' alone (1105), and so is the event", async () => {
+    const tool = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }]);
+    const session = await t.connect((await t.owner.call("session/create", { label: "browser" })).result);
+    await set(t.owner, { drafts: [timeout, { ...domain, repo: "store" }] });
+    for (const client of [t.owner, session, tool]) await client.call("config/watch");
+    for (const [name, args] of [
+      ["draft/list", {}],
+      ["draft/set", { drafts: [{ ...timeout, value: 7 }] }],
+    ] as const) {
+      const { result, errors } = await tool.call(name, args);
+      expect(result).toBeNull();
+      expect(errors).toMatchObject([{ code: 1105 }]);
+    }
+    const { revision } = await set(session, {
+      drafts: [{ ...timeout, value: 8 }],
+      removed: [{ ...domain, repo: "store" }],
+    });
+    const changed = { revision, drafts: [{ ...timeout, value: 8 }], removed: [{ ...domain, repo: "store" }] };
+    for (const client of [t.owner, session]) {
+      await until(() => client.events.some(([resource]) => resource === "draft"), "the event");
+      expect(client.events.filter(([resource]) => resource === "draft")).toEqual([["draft", "changed", changed]]);
+    }
+    // Whatever was sent before this reply has come.
+    await tool.call("key/self");
+    expect(tool.events).toEqual([]);
+  });
+
+  test("go with their repository, and the owner is told", async () => {
+    await t.addRepository("brief");
+    await set(t.owner, {
+      drafts: [
+        { ...timeout, repo: "brief" },
+        { ...text, repo: "brief" },
+      ],
+    });
+    await t.owner.call("config/watch");
+    await t.owner.call("repo/remove", { repo: "brief" });
+    await until(
+      () => t.owner.events.some(event => event[0] === "draft" && event[2].removed.some(({ repo }) => repo === "brief")),
+      "the event",
+    );
+    expect((await list(t.owner)).filter(({ repo }) => repo === "brief")).toEqual([]);
+    expect(await readFile(join(t.homeFolder, "drafts.json"), "utf8")).not.toContain("brief");
+  });
+
+  test("hold so many and no more (1107), and nothing of what is too much is kept", async () => {
+    const before = await list(t.owner);
+    const many = Array.from({ length: limits.drafts }, (_, at) => ({ repo: "store", field: `svc.f${at}`, value: at }));
+    const tooMany = await t.owner.call("draft/set", { drafts: [...many, { repo: "store", field: "svc.more" }] });
+    expect(tooMany.errors).toMatchObject([{ code: 1107, message: expect.stringContaining("drafts") }]);
+    const large = (at: number) => ({ repo: "store", field: `svc.f${at}`, value: "x".repeat(900_000) });
+    for (let at = 0; at < 4; at++) await set(t.owner, { drafts: [large(at)] });
+    const tooLarge = await t.owner.call("draft/set", { drafts: [large(4)] });
+    expect(tooLarge.errors).toMatchObject([{ code: 1107, message: expect.stringContaining("bytes of drafts") }]);
+    await set(t.owner, { removed: [0, 1, 2, 3].map(at => ({ repo: "store", field: `svc.f${at}` })) });
+    expect(await list(t.owner)).toEqual(before);
+  });
+});
+
+describe("drafts.json", () => {
+  test("is the owner's alone and brings the drafts back, but for those of repositories that are gone", async () => {
+    await using t = await startTestDaemon();
+    for (const id of ["shop", "store"]) await t.addRepository(id);
+    await set(t.owner, { drafts: [timeout, domain, text, { ...timeout, repo: "store" }] });
+    const file = join(t.homeFolder, "drafts.json");
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    await t.restart();
+    expect(await list(t.owner)).toEqual([timeout, domain, text, { ...timeout, repo: "store" }]);
+    await writeFile(file, (await readFile(file, "utf8")).replace(`"store"`, `"moved"`));
+    await t.restart();
+    expect(await list(t.owner)).toEqual([timeout, domain, text]);
+    expect(await readFile(file, "utf8")).not.toContain("moved");
+  });
+
+  test.each([
+    ["no JSON", "{"],
+    ["another form", `{ "drafts": [{ "repo": "shop" }] }`],
+    ["no drafts", "[]"],
+  ])("that cannot be used is put aside: %s", async (_, broken) => {
+    await using t = await startTestDaemon();
+    await t.addRepository("shop");
+    await set(t.owner, { drafts: [timeout] });
+    const file = join(t.homeFolder, "drafts.json");
+    await writeFile(file, broken);
+    await t.restart();
+    expect(await list(t.owner)).toEqual([]);
+    expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
+    expect(t.log.some(line => line.includes("drafts.json cannot be used"))).toBe(true);
+    await set(t.owner, { drafts: [timeout] });
+    await t.restart();
+    expect(await list(t.owner)).toEqual([timeout]);
+  });
+
+  test("that cannot be written is told (1108): nothing is changed, and the next try has it", async () => {
+    const fileSystem = watchFileSystem();
+    await using t = await startTestDaemon({ fileSystem });
+    await t.addRepository("shop");
+    await set(t.owner, { drafts: [domain] });
+    fileSystem.before = ({ operation, path }) => {
+      if (operation === "open" && path.includes("drafts.json"))
+        throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    };
+    const { errors } = await t.owner.call("draft/set", { drafts: [timeout] });
+    expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("full") }]);
+    expect(await list(t.owner)).toEqual([domain]);
+    fileSystem.before = () => {};
+    await set(t.owner, { drafts: [timeout] });
+    await t.restart();
+    expect(await list(t.owner)).toEqual([domain, timeout]);
+  });
+});
+
+describe("what is masked", () => {
+  const hush = "hush-71c2";
+  const masked = [
+    { repo: "shop", field: "deploy.token", value: hush },
+    { repo: "shop", field: "deploy.token", value: "", base: hush },
+    { repo: "shop", field: "deploy.hosts", value: [{ password: hush }] },
+    { repo: "shop", field: "gone.field", value: hush },
+    { repo: "shop", text: `{ "config": { "deploy": { "token": "${hush}" } } }`, base: null },
+    { repo: "shop", text: "{}", base: `{ "config": { "deploy": { "token": "${hush}" } } }` },
+    { repo: "shop", text: `{ "config": { "gone": { "field": "${hush}" } } }`, base: null },
+    { repo: "shop", text: `{ "config": ["${hush}"] }`, base: null },
+    { repo: "shop", text: `{ "config": { "svc": "${hush}" } }`, base: null },
+    { repo: "shop", text: `{ "config": { "svc": { "domain": "${hush}`, base: "{}" },
+  ];
+
+  async function startWithScope() {
+    const home = await temporaryFolder();
+    await mkdir(join(home.path, "scopes"));
+    await writeFile(join(home.path, "scopes/deploy.schema.json"), JSON.stringify(tokenSchema));
+    const t = await startTestDaemon({ home: home.path });
+    await t.addRepository("shop");
+    return {
+      t,
+      home: home.path,
+      [Symbol.asyncDispose]: async () => {
+        await t[Symbol.asyncDispose]();
+        await home[Symbol.asyncDispose]();
+      },
+    };
+  }
+  const onDisk = async (home: string) => JSON.stringify(await homeFiles(home));
+
+  test.each(masked)("is never on the disk and ends with the daemon: $field $text", async draft => {
+    await using started = await startWithScope();
+    const { t, home } = started;
+    const name = { repo: "shop", ...(draft.field !== undefined && { field: draft.field }) };
+    expect(await set(t.owner, { drafts: [timeout, draft] })).toMatchObject({ inMemory: [name] });
+    expect(await list(t.owner)).toEqual([timeout, { ...draft, inMemory: true }]);
+    expect(await onDisk(home)).not.toContain(hush);
+    await t.restart();
+    expect(await list(t.owner)).toEqual([timeout]);
+  });
+
+  test("leaves the disk when a draft becomes so, and when its scope says so", async () => {
+    await using started = await startWithScope();
+    const { t, home } = started;
+    const file = join(home, "drafts.json");
+    const region = { repo: "shop", field: "deploy.region", value: hush };
+    await set(t.owner, { drafts: [text, region] });
+    expect(await readFile(file, "utf8")).toContain(hush);
+    await set(t.owner, { drafts: [{ ...text, text: `${text.text} and more` }] });
+    expect(await readFile(file, "utf8")).not.toContain("timeout");
+    const properties = { ...tokenSchema.properties, region: { type: "string", default: "", "x-masked": true } };
+    await writeFile(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
+    await until(async () => !(await readFile(file, "utf8")).includes(hush), "the value to leave the disk");
+    expect(await list(t.owner)).toMatchObject([{ inMemory: true }, { ...region, inMemory: true }]);
+  });
+});

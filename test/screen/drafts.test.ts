@@ -1,0 +1,224 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { holdRequests } from "../helpers/held-requests.ts";
+import {
+  describeScreen,
+  fillDrafts,
+  poll,
+  press,
+  reads,
+  type ScreenPage,
+  startScreen,
+  type TestScreen,
+} from "../helpers/screen.ts";
+
+const lost = /WebSocket|ERR_CONNECTION|Failed to load/;
+const token = { type: "string", default: "", "x-masked": true, title: "Token" };
+const scopes = { deploy: { type: "object", properties: { token } } };
+
+const editsOf = ({ page }: ScreenPage) => page.getByRole("region", { name: "Edits" });
+const timeoutOf = ({ page }: ScreenPage) => page.getByRole("spinbutton", { name: "Timeout" });
+const providerOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Provider" });
+const textOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Text of the file" });
+
+/** Waits until the daemon keeps so many. */
+async function kept({ t }: TestScreen, count: number): Promise<void> {
+  await poll(async () => (await t.owner.call("draft/list")).result.length).toBe(count);
+}
+
+/** Writes a comment into the text of a repository's file. */
+async function editText(window: ScreenPage, repository: string): Promise<void> {
+  await window.choose(repository);
+  await window.view("JSON");
+  await textOf(window).getByText(`"timeout"`).click();
+  await press(window.page, "End");
+  await window.page.keyboard.type(" // mine");
+}
+
+describeScreen("edits that are not saved", () => {
+  test("outlive a reload: of fields, and of the text of a file", async () => {
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
+    });
+    await using window = await screen.open();
+    await editText(window, "store");
+    await window.choose("shop");
+    await window.view("Fields");
+    await timeoutOf(window).fill("60");
+    await providerOf(window).fill("here");
+    await kept(screen, 3);
+    await window.page.reload();
+    await reads(editsOf(window), "2 edits, not saved");
+    await editsOf(window).getByRole("button", { name: "store" }).waitFor();
+    await window.choose("shop");
+    await poll(() => timeoutOf(window).inputValue()).toBe("60");
+    await window.save();
+    expect(await screen.stored("shop", "svc.timeout")).toBe(60);
+    await window.choose("store");
+    await window.view("JSON");
+    await reads(textOf(window), "// mine");
+    await window.page.getByRole("button", { name: "Save the file" }).click();
+    await poll(() => screen.t.readRepository("store")).toContain("// mine");
+    // Nothing of it comes back.
+    await kept(screen, 0);
+  });
+
+  test("are sent before the page goes, also the last of them", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    window.page.on("dialog", dialog => void dialog.accept());
+    await timeoutOf(window).fill("60");
+    await window.page.reload();
+    await reads(editsOf(window), "1 edit, not saved");
+  });
+
+  test("that are discarded while they are being sent do not come back", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const held = await holdRequests(window.page, "draft/set");
+    await window.choose("shop");
+    await timeoutOf(window).fill("60");
+    await held.untilHeld();
+    await window.page.getByRole("button", { name: "Discard all" }).click();
+    await editsOf(window).waitFor({ state: "detached" });
+    held.release();
+    await kept(screen, 1);
+    // Sent when the answer has come.
+    await held.untilHeld();
+    expect(await editsOf(window).count()).toBe(0);
+    held.release();
+    await kept(screen, 0);
+    expect(await editsOf(window).count()).toBe(0);
+  });
+
+  test("outlive the daemon, in a new tab; where a value was changed meanwhile the person chooses", async () => {
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30 }, store: { "svc.timeout": 30 } },
+    });
+    {
+      await using window = await screen.open({ expected: lost });
+      await editText(window, "store");
+      await window.choose("shop");
+      await window.view("Fields");
+      await timeoutOf(window).fill("60");
+      await providerOf(window).fill("here");
+      await kept(screen, 3);
+      await screen.t.restart();
+    }
+    await screen.set("shop", { "svc.timeout": 45 });
+    const file = screen.t.repositoryFile("store");
+    await screen.t.writeRepository("store", (await readFile(file, "utf8")).replace("30", "31"));
+    await using window = await screen.open();
+    await reads(editsOf(window), "2 edits, not saved");
+    // Also before anybody has looked at the repository.
+    await window.page.getByRole("button", { name: "Review" }).click();
+    await reads(window.page.getByRole("dialog"), /45/);
+    await press(window.page, "Escape");
+    await window.choose("shop");
+    await poll(() => providerOf(window).inputValue()).toBe("here");
+    await reads(window.field("Timeout").getByRole("alert").first(), /45/);
+    await window.choose("store");
+    await window.view("JSON");
+    await reads(textOf(window), "// mine");
+    await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you edited it here.");
+  });
+
+  test("are the same in two tabs, and neither takes away the other's", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
+    await using one = await screen.open();
+    await using other = await screen.open();
+    for (const window of [one, other]) await window.choose("shop");
+    await timeoutOf(one).fill("60");
+    await providerOf(other).fill("here");
+    for (const window of [one, other]) {
+      await reads(editsOf(window), "2 edits, not saved");
+      await poll(() => timeoutOf(window).inputValue()).toBe("60");
+      await poll(() => providerOf(window).inputValue()).toBe("here");
+    }
+    await one.page.getByRole("button", { name: "Discard all" }).click();
+    await editsOf(other).waitFor({ state: "detached" });
+    await one.page.getByRole("button", { name: "Bring back" }).click();
+    await reads(editsOf(other), "2 edits, not saved");
+    await other.save();
+    await editsOf(one).waitFor({ state: "detached" });
+    await kept(screen, 0);
+    // The text of a file as well.
+    await one.view("JSON");
+    await editText(other, "shop");
+    await reads(textOf(one), "// mine");
+  });
+
+  test("of masked values are in the daemon's memory alone", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} }, scopes });
+    const file = join(screen.t.homeFolder, "drafts.json");
+    {
+      await using window = await screen.open({ expected: lost });
+      const secret = window.page.getByRole("textbox", { name: "Token" });
+      await window.choose("shop");
+      await secret.fill("hush-5d1");
+      await timeoutOf(window).fill("60");
+      await kept(screen, 2);
+      expect(await readFile(file, "utf8")).not.toContain("hush");
+      await window.page.reload();
+      await reads(editsOf(window), "2 edits, not saved");
+      await window.choose("shop");
+      await poll(() => secret.inputValue()).toBe("hush-5d1");
+      await screen.t.restart();
+      // This tab has it still, and nobody else: the browser asks before it goes.
+      await poll(() => window.page.getByRole("status").first().getAttribute("data-connection")).toBe("lost");
+      const asked: string[] = [];
+      window.page.on("dialog", dialog => {
+        asked.push(dialog.type());
+        void dialog.dismiss();
+      });
+      await window.page.close({ runBeforeUnload: true });
+      await poll(() => asked).toEqual(["beforeunload"]);
+    }
+    await using window = await screen.open();
+    await reads(editsOf(window), "1 edit, not saved");
+    await window.choose("shop");
+    await poll(() => timeoutOf(window).inputValue()).toBe("60");
+    expect(await window.page.getByRole("textbox", { name: "Token" }).inputValue()).toBe("");
+  });
+
+  test("that the daemon refuses to keep stay in the tab, which says so once", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await fillDrafts(screen.t, "store");
+    await using window = await screen.open();
+    const messages = window.page.getByRole("log", { name: "Messages" });
+    const notice = messages.getByText("What you edit is kept in this window only");
+    await window.choose("shop");
+    await timeoutOf(window).fill("60");
+    await notice.waitFor();
+    await reads(messages, "Too many bytes of drafts");
+    await messages.getByRole("button", { name: "Close" }).click();
+    const refusals = () => screen.t.log.filter(line => /draft\/set.*1107/.test(line)).length;
+    await providerOf(window).fill("there");
+    await poll(refusals).toBe(2);
+    // It is sent when the window has taken the answer before.
+    await providerOf(window).fill("here");
+    await poll(refusals).toBe(3);
+    expect(await notice.count()).toBe(0);
+    await screen.t.owner.call("draft/set", {
+      removed: [0, 1, 2, 3, 4].map(at => ({ repo: "store", field: `svc.f${at}` })),
+    });
+    await timeoutOf(window).fill("61");
+    await poll(async () => (await screen.t.owner.call("draft/list")).result).toMatchObject([
+      { field: "svc.timeout", value: 61 },
+      { field: "svc.provider", value: "here" },
+    ]);
+  });
+
+  test("go with their repository", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await using window = await screen.open();
+    await window.choose("shop");
+    await timeoutOf(window).fill("60");
+    await kept(screen, 1);
+    await screen.t.owner.call("repo/remove", { repo: "shop" });
+    await editsOf(window).waitFor({ state: "detached" });
+    await kept(screen, 0);
+  });
+});
