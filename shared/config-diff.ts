@@ -26,17 +26,19 @@ export function diffConfigs(before: Config, after: Config): StoredDifference[] {
   if (before === after) return [];
   const differences: StoredDifference[] = [];
   for (const scope of Object.keys(after)) {
-    const [fields, previous] = [after[scope] ?? {}, fieldsOf(before, scope)];
     // What no edit has touched is the very same object on both sides.
-    if (previous === fields) continue;
+    if (before[scope] === after[scope]) continue;
+    const [fields, previous] = [after[scope] ?? {}, fieldsOf(before, scope)];
     for (const field of Object.keys(fields)) {
-      const [value, earlier] = [fields[field], Object.hasOwn(previous, field) ? previous[field] : undefined];
+      const value = fields[field];
+      if (previous[field] === value) continue;
+      const earlier = Object.hasOwn(previous, field) ? previous[field] : undefined;
       if (!sameJson(earlier, value)) differences.push(differenceOf(scope, field, earlier, value));
     }
   }
   for (const scope of Object.keys(before)) {
+    if (before[scope] === after[scope]) continue;
     const [fields, next] = [before[scope] ?? {}, fieldsOf(after, scope)];
-    if (next === fields) continue;
     for (const field of Object.keys(fields))
       if (!Object.hasOwn(next, field) || next[field] === undefined)
         differences.push(differenceOf(scope, field, fields[field], undefined));

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../../main/daemon/scopes.ts";
-import { decideBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
+import { decidingBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
 import { interpretConfig } from "../../../../main/daemon/store/interpret.ts";
 import type { RepositoryState } from "../../../../main/daemon/store/store.ts";
 import type { Config, ConfigEdit } from "../../../../shared/config.ts";
 import type { JsonValue } from "../../../../shared/json.ts";
+import { runToEnd } from "../../../../shared/run-to-end.ts";
 
 const service = { ready: "true", image: "node:24" };
 
@@ -14,6 +15,7 @@ function waiting(edits: readonly ConfigEdit[]): WaitingChange {
   return { kind: "change", request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
 }
 
+const decideBatch = (...given: Parameters<typeof decidingBatch>) => runToEnd(decidingBatch(...given));
 const rulesOf = (scopes: Scopes) => ({ scopes, isTrusted: () => true });
 
 function stateOf(config: Config, scopes: Scopes): RepositoryState {
