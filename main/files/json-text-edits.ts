@@ -111,7 +111,7 @@ function replaceValue({ body, style, lines, edits, discarded }: Rewrite, node: T
 function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObject, next: JsonObject): Generator<void> {
   const { members } = object;
   if (members.length > comparedAtOnce) yield;
-  const changed = changedMembers(current, next);
+  const changed = yield* findingChanges(current, next);
   if (members.length > comparedAtOnce) yield;
   const removed = new Set<Member>();
   let lastSurvivor: Member | undefined;
@@ -150,11 +150,21 @@ function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObje
 }
 
 /** What `next` has otherwise than `current`, by name, in its order; undefined: it lacks it. */
-function changedMembers(current: JsonObject, next: JsonObject): Map<string, JsonValue | undefined> {
+function* findingChanges(current: JsonObject, next: JsonObject): Generator<void, Map<string, JsonValue | undefined>> {
   const changed = new Map<string, JsonValue | undefined>();
-  // What is inherited is never equal to a value.
-  for (const name of Object.keys(next)) if (current[name] !== next[name]) changed.set(name, next[name]);
-  for (const name of Object.keys(current)) if (!Object.hasOwn(next, name)) changed.set(name, undefined);
+  let [looked, kept] = [0, 0];
+  for (const name of Object.keys(next)) {
+    looked += 1;
+    if (looked % comparedAtOnce === 0) yield;
+    const value = next[name];
+    // What is inherited is never equal to a value.
+    if (current[name] !== value) changed.set(name, value);
+    if (value !== undefined && (!changed.has(name) || Object.hasOwn(current, name))) kept += 1;
+  }
+  const names = Object.keys(current);
+  // Nothing has gone.
+  if (kept === names.length) return changed;
+  for (const name of names) if (!Object.hasOwn(next, name)) changed.set(name, undefined);
   return changed;
 }
 

@@ -166,12 +166,14 @@ function readsAs(read: unknown, next: unknown, left: { out: number }): boolean {
   if (!isJsonObject(read) || !isJsonObject(next)) return false;
   let members = 0;
   for (const name of Object.keys(next)) {
-    if (next[name] === undefined) {
+    const value = next[name];
+    if (value === undefined) {
       left.out += 1;
       continue;
     }
     members += 1;
-    if (!Object.hasOwn(read, name) || !readsAs(read[name], next[name], left)) return false;
+    // What is inherited is never equal to a value.
+    if (read[name] !== value && (!Object.hasOwn(read, name) || !readsAs(read[name], value, left))) return false;
   }
   return members === Object.keys(read).length;
 }

@@ -1,5 +1,5 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, differencesAt, type StoredDifference } from "../../../shared/config-diff.ts";
+import { differencesAt, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
@@ -102,7 +102,7 @@ function* judgingOutcome(
   // Where problems stand in the new text is known once there is one. What took too long at a look does so still.
   const judging = { isJudged, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(config, before.stored, rules, judging);
-  const changes = diffConfigs(before.stored ?? {}, stored);
+  const changes = yield* diffingConfigs(before.stored ?? {}, stored);
   const changed = before.stored === undefined || changes.length > 0;
   return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
 }

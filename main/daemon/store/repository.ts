@@ -8,7 +8,7 @@ import {
   countConfigFields,
   filterConfig,
 } from "../../../shared/config.ts";
-import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -718,8 +718,10 @@ export class Repository {
     const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
     const isSame =
-      health.length === 0 && before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
-    const edits = editsOf(diffConfigs(this.mirror.wanted, wanted));
+      health.length === 0 &&
+      before.stored !== undefined &&
+      (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
+    const edits = editsOf(await runInParts(diffingConfigs(this.mirror.wanted, wanted)));
     await this.#turn();
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
@@ -764,8 +766,8 @@ export class Repository {
       this.#judgedBy = this.#options.scopes.defaults;
       const judging = { locate: this.#locate, acknowledged: this.#known(this.#recorded) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.#rules, judging));
-      if (this.#isJudgedByOldRules) continue;
-      return { ...interpretation, changes: diffConfigs(this.#known(this.#recorded), interpretation.stored) };
+      const changes = await runInParts(diffingConfigs(this.#known(this.#recorded), interpretation.stored));
+      if (!this.#isJudgedByOldRules) return { ...interpretation, changes };
     }
   }
 
