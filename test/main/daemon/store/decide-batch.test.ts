@@ -94,3 +94,16 @@ test("a set among thousands of fields reads each of them once at most, to copy i
   expect(decided[0]?.after.stored).toBe(decided[0]?.after.stored);
   expect(reads).toBeLessThan(names.length + 20);
 });
+
+test("a set beside thousands of fields that nobody knows is decided in parts", () => {
+  const scopes = new Scopes();
+  const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
+  const config: Config = { svc: unknown };
+  const edit = { scope: "svc", field: "timeout", value: 30 };
+  const steps = decidingBatch([waiting([edit])], stateOf(config, scopes), config, rulesOf(scopes));
+  let parts = 1;
+  let result = steps.next();
+  for (; result.done !== true; result = steps.next()) parts += 1;
+  expect(parts).toBeGreaterThanOrEqual(5);
+  expect(result.value.decided[0]?.changes).toEqual([{ scope: "svc", field: "timeout", after: 30 }]);
+});
