@@ -92,7 +92,7 @@ function* comparingValue(
   } else if (node.type === "array" && isJsonArray(next) && node.elements.length === next.length) {
     for (const [index, child] of node.elements.entries()) {
       const item = Array.isArray(current) ? current[index] : undefined;
-      yield* comparingValue(rewrite, child, item, next[index] ?? null);
+      if (item !== next[index]) yield* comparingValue(rewrite, child, item, next[index] ?? null);
     }
   } else if (node.type !== "plain" || node.plainValue !== next) {
     replaceValue(rewrite, node, next);
