@@ -1,6 +1,7 @@
 import { type Config, configValue } from "./config.ts";
 import { type ConfigPath, joinConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
+import { runToEnd } from "./run-to-end.ts";
 
 /** One field that differs between two stored configurations. Absent: not stored on that side. */
 export interface StoredDifference extends ConfigPath {
@@ -21,22 +22,39 @@ export function differencesAt(paths: readonly ConfigPath[], before: Config, afte
   return [...there, ...gone];
 }
 
+/** Fields that are compared in one go. */
+const comparedAtOnce = 2_000;
+
 /** What differs between two stored configurations, field by field: first what `after` holds, then what it no longer holds. */
 export function diffConfigs(before: Config, after: Config): StoredDifference[] {
+  return runToEnd(diffingConfigs(before, after));
+}
+
+/** As `diffConfigs`; yields if it takes long. */
+export function* diffingConfigs(before: Config, after: Config): Generator<void, StoredDifference[]> {
   if (before === after) return [];
   const differences: StoredDifference[] = [];
+  // Scopes that have lost nothing need not be gone through once more.
+  const whole = new Set<string>();
+  let compared = 0;
   for (const scope of Object.keys(after)) {
+    // What no edit has touched is the very same object on both sides. What is inherited never is.
+    if (before[scope] === after[scope]) continue;
     const [fields, previous] = [after[scope] ?? {}, fieldsOf(before, scope)];
-    // What no edit has touched is the very same object on both sides.
-    if (previous === fields) continue;
+    let kept = 0;
     for (const field of Object.keys(fields)) {
-      const [value, earlier] = [fields[field], Object.hasOwn(previous, field) ? previous[field] : undefined];
+      compared += 1;
+      if (compared % comparedAtOnce === 0) yield;
+      const value = fields[field];
+      const earlier = previous[field] === value || Object.hasOwn(previous, field) ? previous[field] : undefined;
+      if (earlier !== undefined && value !== undefined) kept += 1;
       if (!sameJson(earlier, value)) differences.push(differenceOf(scope, field, earlier, value));
     }
+    if (kept === Object.keys(previous).length) whole.add(scope);
   }
   for (const scope of Object.keys(before)) {
+    if (before[scope] === after[scope] || whole.has(scope)) continue;
     const [fields, next] = [before[scope] ?? {}, fieldsOf(after, scope)];
-    if (next === fields) continue;
     for (const field of Object.keys(fields))
       if (!Object.hasOwn(next, field) || next[field] === undefined)
         differences.push(differenceOf(scope, field, fields[field], undefined));

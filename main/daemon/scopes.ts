@@ -170,6 +170,11 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
   const json = schema as unknown as JsonObject;
   const resources = yield* SchemaResources.reading(json);
   const patterns = new Map<string, () => TextPattern>();
+  const patternOf = (source: string) => {
+    const pattern = patterns.get(source) ?? attempt(makePattern, source);
+    patterns.set(source, pattern);
+    return pattern;
+  };
   let read = 0;
   for (const one of resources.schemas) {
     read += 1;
@@ -180,12 +185,12 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
       if (patterns.size >= limits.patternsOfScope)
         throw new ScopeSchemaError(`it has more than ${limits.patternsOfScope} patterns`);
       yield;
-      patterns.set(source, attempt(makePattern, source));
+      patternOf(source);
     }
   }
   yield;
   assertIsSchema(metaSchemas.scope, json, new SpareSteps());
-  const compiler = new SchemaCompiler(resources, source => (patterns.get(source) ?? attempt(makePattern, source))());
+  const compiler = new SchemaCompiler(resources, source => patternOf(source)());
   yield;
   const spare = new SpareSteps();
   const fields = new Map<string, Field>();

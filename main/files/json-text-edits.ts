@@ -34,28 +34,33 @@ interface Rewrite {
   readonly lines: TextLines;
   readonly edits: Edit[];
   readonly discarded: Range[];
+  /** So many values so far. */
+  compared: number;
 }
+
+/** Values that are compared in one go; an object with more members takes turns for itself. */
+const comparedAtOnce = 2_000;
 
 /** A text's indentation is looked for in so many of its values: it shows in the first ones, or nowhere. */
 const mostLookedAt = 1_000;
 
 /**
  * The text that reads as `next`, given the text without its BOM, its outermost value and what it reads as. `discarded` are the parts of the old text
- * that nothing of is left in the new one: values that were removed or replaced.
+ * that nothing of is left in the new one: values that were removed or replaced. Yields if it takes long.
  */
-export function rewriteBody(
+export function* rewritingBody(
   body: string,
   root: TextNode,
   current: JsonObject,
   next: JsonObject,
-): { text: string; discarded: Range[] } {
+): Generator<void, { text: string; discarded: Range[] }> {
   const lines = new TextLines(body);
   const style = {
     unit: detectUnit(body, lines, root) ?? defaultStyle.unit,
     endOfLine: /\r\n|\r|\n/.exec(body)?.[0] ?? defaultStyle.endOfLine,
   };
-  const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [] };
-  compareValue(rewrite, root, current, next);
+  const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [], compared: 0 };
+  yield* comparingValue(rewrite, root, current, next);
   return { text: applyEdits(body, rewrite.edits), discarded: rewrite.discarded };
 }
 
@@ -72,15 +77,22 @@ function applyEdits(body: string, edits: readonly Edit[]): string {
   return parts.join("") + body.slice(done);
 }
 
-function compareValue(rewrite: Rewrite, node: TextNode, current: JsonValue | undefined, next: JsonValue): void {
+function* comparingValue(
+  rewrite: Rewrite,
+  node: TextNode,
+  current: JsonValue | undefined,
+  next: JsonValue,
+): Generator<void> {
   // The very same: of a large text most of it.
   if (current === next) return;
+  rewrite.compared += 1;
+  if (rewrite.compared % comparedAtOnce === 0) yield;
   if (node.type === "object" && isJsonObject(next)) {
-    compareMembers(rewrite, node, isJsonObject(current) ? current : {}, next);
+    yield* comparingMembers(rewrite, node, isJsonObject(current) ? current : {}, next);
   } else if (node.type === "array" && isJsonArray(next) && node.elements.length === next.length) {
     for (const [index, child] of node.elements.entries()) {
       const item = Array.isArray(current) ? current[index] : undefined;
-      compareValue(rewrite, child, item, next[index] ?? null);
+      if (item !== next[index]) yield* comparingValue(rewrite, child, item, next[index] ?? null);
     }
   } else if (node.type !== "plain" || node.plainValue !== next) {
     replaceValue(rewrite, node, next);
@@ -96,32 +108,31 @@ function replaceValue({ body, style, lines, edits, discarded }: Rewrite, node: T
   discarded.push({ start, end });
 }
 
-function compareMembers(rewrite: Rewrite, object: TextNode, current: JsonObject, next: JsonObject): void {
+function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObject, next: JsonObject): Generator<void> {
   const { members } = object;
-  const names = new Set<string>();
+  if (members.length > comparedAtOnce) yield;
+  const changed = yield* findingChanges(current, next);
+  if (members.length > comparedAtOnce) yield;
   const removed = new Set<Member>();
   let lastSurvivor: Member | undefined;
-  // Mostly in the order of the text. A name taken from there is known to the engine, which would have to look up one out of the text.
-  const nextNames = Object.keys(next);
-  let passed = 0;
   for (const member of members) {
-    const known = nextNames[passed];
-    const name = known === member.name ? known : member.name;
-    if (known === name) passed += 1;
-    names.add(name);
-    const value = known === name || Object.hasOwn(next, name) ? next[name] : undefined;
-    if (value === undefined) {
+    const { name } = member;
+    const value = changed.get(name);
+    if (value === undefined && changed.has(name)) {
       removed.add(member);
       continue;
     }
     lastSurvivor = member;
-    const before = Object.hasOwn(current, name) ? current[name] : undefined;
-    if (before !== value) compareValue(rewrite, member.value, before, value);
+    if (value === undefined) continue;
+    // What is left then is new.
+    changed.delete(name);
+    yield* comparingValue(rewrite, member.value, Object.hasOwn(current, name) ? current[name] : undefined, value);
   }
-  const added = addedEntries(next, nextNames, names);
+  const added = [...changed].flatMap(([name, value]): Entry[] => (value === undefined ? [] : [[name, value]]));
   if (removed.size === 0 && added.length === 0) return;
 
-  const ranges = removedRanges(rewrite, members, removed, added.length === 0 ? lastSurvivor : undefined);
+  const newLast = added.length === 0 ? lastSurvivor : undefined;
+  const ranges = removed.size === 0 ? [] : removedRanges(rewrite, members, removed, newLast);
   const [first, ...others] = ranges;
   if (lastSurvivor === undefined && first !== undefined && others.length === 0 && isAllOf(rewrite, object, first)) {
     replaceValue(rewrite, object, next);
@@ -138,13 +149,23 @@ function compareMembers(rewrite: Rewrite, object: TextNode, current: JsonObject,
   for (const range of toRemove) rewrite.edits.push(removal(rewrite, range));
 }
 
-function addedEntries(next: JsonObject, nextNames: readonly string[], names: ReadonlySet<string>): Entry[] {
-  const added: Entry[] = [];
-  for (const name of nextNames) {
-    const value = names.has(name) ? undefined : next[name];
-    if (value !== undefined) added.push([name, value]);
+/** What `next` has otherwise than `current`, by name, in its order; undefined: it lacks it. */
+function* findingChanges(current: JsonObject, next: JsonObject): Generator<void, Map<string, JsonValue | undefined>> {
+  const changed = new Map<string, JsonValue | undefined>();
+  let [looked, kept] = [0, 0];
+  for (const name of Object.keys(next)) {
+    looked += 1;
+    if (looked % comparedAtOnce === 0) yield;
+    const value = next[name];
+    // What is inherited is never equal to a value.
+    if (current[name] !== value) changed.set(name, value);
+    if (value !== undefined && (!changed.has(name) || Object.hasOwn(current, name))) kept += 1;
   }
-  return added;
+  const names = Object.keys(current);
+  // Nothing has gone.
+  if (kept === names.length) return changed;
+  for (const name of names) if (!Object.hasOwn(next, name)) changed.set(name, undefined);
+  return changed;
 }
 
 /**

@@ -24,22 +24,27 @@ export interface Scanned {
   readonly colons: number;
 }
 
+/** What is needed of it to find values. */
+export type ScannedText = Pick<Scanned, "body" | "ends">;
+
 /** A walk through a good text. */
 export function scanGoodText(body: string): Scanned {
   return scan(body, Number.POSITIVE_INFINITY) ?? { body, comments: [], ends: new Map(), parts: [], colons: 0 };
 }
 
 /**
- * What a text says, and where its comments are; undefined if anything is wrong with it: its syntax, values nested deeper than
- * `deepest` levels, a name that stands twice in one object, a member called `__proto__`, a number that is too large.
+ * What a text says, and the walk through it; undefined if anything is wrong with it: its syntax, values nested deeper than
+ * `deepest` levels, a name that stands twice in one object, a member called `__proto__`, a number that is too large. Yields between its
+ * walks through the text.
  */
-export function readGoodText(
+export function* readingGoodText(
   body: string,
   deepest: number,
-): { readonly value: JsonValue; readonly comments: readonly Range[] } | undefined {
+): Generator<void, { readonly value: JsonValue; readonly scanned: Scanned } | undefined> {
   // Also in a comment, where JSON does not see it.
   const scanned = body.includes("\0") ? undefined : scan(body, deepest);
   if (scanned === undefined) return undefined;
+  yield;
   let value: JsonValue;
   try {
     // A comment parts what stands on its sides.
@@ -47,8 +52,9 @@ export function readGoodText(
   } catch {
     return undefined;
   }
+  yield;
   // Of two members of one name the first is gone, so that fewer than there are colons are left.
-  return countMembers(value) === scanned.colons ? { value, comments: scanned.comments } : undefined;
+  return countMembers(value) === scanned.colons ? { value, scanned } : undefined;
 }
 
 /** Undefined if a comment has no end, or values are nested deeper than that. */
@@ -109,11 +115,11 @@ export class TextNode {
   readonly start: number;
   readonly end: number;
   readonly type: "object" | "array" | "plain";
-  readonly #text: Pick<Scanned, "body" | "ends">;
+  readonly #text: ScannedText;
   #members: readonly Member[] | undefined;
   #elements: readonly TextNode[] | undefined;
 
-  private constructor(text: Pick<Scanned, "body" | "ends">, start: number) {
+  private constructor(text: ScannedText, start: number) {
     this.#text = text;
     this.start = start;
     this.end = text.ends.get(start) ?? endOfValue(text.body, start);
@@ -122,7 +128,7 @@ export class TextNode {
   }
 
   /** The outermost value. */
-  static root(text: Pick<Scanned, "body" | "ends">): TextNode {
+  static root(text: ScannedText): TextNode {
     return new TextNode(text, afterTrivia(text.body, 0));
   }
 
@@ -138,10 +144,13 @@ export class TextNode {
     return this.#elements;
   }
 
-  /** Where each member or element begins, and its value. Those alone are looked for that are taken. */
-  *inside(): Generator<{ readonly start: number; readonly value: TextNode }> {
-    if (this.type === "object") for (const { key, value } of this.#readMembers()) yield { start: key.start, value };
-    if (this.type === "array") for (const value of this.#readElements()) yield { start: value.start, value };
+  /** Each member or element: its name or index, where it begins, and its value. Those alone are looked for that are taken, and none is kept. */
+  *inside(): Generator<{ readonly name: string; readonly start: number; readonly value: TextNode }> {
+    if (this.type === "object")
+      for (const { name, key, value } of this.#readMembers()) yield { name, start: key.start, value };
+    if (this.type !== "array") return;
+    let index = 0;
+    for (const value of this.#readElements()) yield { name: String(index++), start: value.start, value };
   }
 
   /** What it says, if it is neither an object nor an array. */

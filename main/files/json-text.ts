@@ -1,13 +1,13 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { runInParts } from "../turns.ts";
-import { rewriteBody } from "./json-text-edits.ts";
+import { rewritingBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import { type Place, type Range, TextLines } from "./json-text-places.ts";
 import { deepestNesting, firstProblem, type Problem } from "./json-text-problems.ts";
-import { readGoodText, scanGoodText, TextNode } from "./json-text-scan.ts";
+import { readingGoodText, type Scanned, type ScannedText, scanGoodText, TextNode } from "./json-text-scan.ts";
 
 const byteOrderMark = "\uFEFF";
 /** So many characters are read in a few milliseconds: nobody else needs a turn. */
@@ -59,31 +59,34 @@ function* reading(text: string): Generator<void, JsonText> {
   return asJsonText(yield* readText(text));
 }
 
-function asJsonText({ text, value }: ReadText): JsonText {
-  return { text, value, locate: paths => locateAll(withoutMark(text).body, paths) };
+function asJsonText({ text, value, scanned: { body, ends } }: ReadText): JsonText {
+  return { text, value, locate: paths => locateAll({ body, ends }, paths) };
 }
 
-function locateAll(body: string, paths: readonly (readonly string[])[]): (Place | undefined)[] {
-  if (paths.length === 0) return [];
-  const lines = new TextLines(body);
-  const root = TextNode.root(scanGoodText(body));
-  const wanted = new Set(paths.flat());
-  const named = new Map<TextNode, Map<string, TextNode>>();
-  const childOf = (node: TextNode, name: string) => {
-    if (node.type === "array") return /^(0|[1-9]\d*)$/.test(name) ? node.elements[Number(name)] : undefined;
-    let children = named.get(node);
-    if (children === undefined) {
-      children = new Map();
-      for (const member of node.members) if (wanted.has(member.name)) children.set(member.name, member.value);
-      named.set(node, children);
+/** No further into the text than the last of them stands. */
+function locateAll(text: ScannedText, paths: readonly (readonly string[])[]): (Place | undefined)[] {
+  const places: (Place | undefined)[] = paths.map(() => undefined);
+  const lines = new TextLines(text.body);
+  const locateIn = (node: TextNode, indexes: readonly number[], depth: number) => {
+    const inside = new Map<string, number[]>();
+    for (const index of indexes) {
+      const name = paths[index]?.[depth];
+      const known = name === undefined ? undefined : inside.get(name);
+      if (name === undefined) places[index] = lines.placeOf(node.start);
+      else if (known === undefined) inside.set(name, [index]);
+      else known.push(index);
     }
-    return children.get(name);
+    if (inside.size === 0) return;
+    for (const { name, value } of node.inside()) {
+      const wanted = inside.get(name);
+      if (wanted === undefined) continue;
+      locateIn(value, wanted, depth + 1);
+      inside.delete(name);
+      if (inside.size === 0) return;
+    }
   };
-  return paths.map(path => {
-    let node: TextNode | undefined = root;
-    for (const name of path) node = node && childOf(node, name);
-    return node && lines.placeOf(node.start);
-  });
+  if (paths.length > 0) locateIn(TextNode.root(text), [...paths.keys()], 0);
+  return places;
 }
 
 /**
@@ -112,19 +115,10 @@ function* rewriting(current: JsonText, next: JsonObject): Generator<void, JsonTe
   const { mark, body } = withoutMark(current.text);
   yield;
   const scanned = scanGoodText(body);
-  const root = TextNode.root(scanned);
-  yield* lookInto(root, current.value, next);
-  const { text, discarded } = rewriteBody(body, root, current.value, next);
+  yield;
+  const { text, discarded } = yield* rewritingBody(body, TextNode.root(scanned), current.value, next);
   yield;
   return yield* checked(mark + text, next, textsOf(body, outside(scanned.comments, discarded)));
-}
-
-/** Finds the members of what is to differ, object by object, so that it is not all done in one go. */
-function* lookInto(node: TextNode, current: JsonValue | undefined, next: JsonValue): Generator<void> {
-  if (current === next || current === undefined || !isJsonObject(current) || !isJsonObject(next)) return;
-  if (node.end - node.start > shortText) yield;
-  for (const { name, value } of node.members)
-    if (value.type === "object") yield* lookInto(value, current[name], next[name] ?? null);
 }
 
 /** The text of a new file: two spaces, LF, a final newline. Throws an Error for what `rewriteJsonText` cannot write. */
@@ -151,7 +145,7 @@ function* checked(text: string, next: JsonObject, comments: readonly string[]): 
     throw new Error("A JSON text was about to be written that reads as another value");
   }
   yield;
-  if (!isDeepStrictEqual(textsOf(withoutMark(text).body, read.comments), comments)) {
+  if (!isDeepStrictEqual(textsOf(read.scanned.body, read.scanned.comments), comments)) {
     throw new Error("A JSON text was about to be written that has lost a comment");
   }
   // The next rewrite passes over all that is the very same object.
@@ -164,17 +158,22 @@ function* checked(text: string, next: JsonObject, comments: readonly string[]): 
  */
 function readsAs(read: unknown, next: unknown, left: { out: number }): boolean {
   if (read === next) return true;
-  if (Array.isArray(read) && Array.isArray(next))
-    return read.length === next.length && read.every((item, index) => readsAs(item, next[index], left));
+  if (Array.isArray(read) && Array.isArray(next)) {
+    // Nothing is made for each of what may be half a million.
+    for (let index = 0; index < next.length; index++) if (!readsAs(read[index], next[index], left)) return false;
+    return read.length === next.length;
+  }
   if (!isJsonObject(read) || !isJsonObject(next)) return false;
   let members = 0;
   for (const name of Object.keys(next)) {
-    if (next[name] === undefined) {
+    const value = next[name];
+    if (value === undefined) {
       left.out += 1;
       continue;
     }
     members += 1;
-    if (!Object.hasOwn(read, name) || !readsAs(read[name], next[name], left)) return false;
+    // What is inherited is never equal to a value.
+    if (read[name] !== value && (!Object.hasOwn(read, name) || !readsAs(read[name], value, left))) return false;
   }
   return members === Object.keys(read).length;
 }
@@ -182,20 +181,20 @@ function readsAs(read: unknown, next: unknown, left: { out: number }): boolean {
 interface ReadText {
   readonly text: string;
   readonly value: JsonObject;
-  readonly comments: readonly Range[];
+  readonly scanned: Scanned;
 }
 
 function* readText(text: string): Generator<void, ReadText> {
   const { body } = withoutMark(text);
-  const good = readGoodText(body, deepestNesting);
+  const good = yield* readingGoodText(body, deepestNesting);
   if (good === undefined) throw errorAt(body, yield* firstProblem(body));
-  const { value, comments } = good;
+  const { value, scanned } = good;
   if (!isJsonObject(value))
     throw errorAt(body, {
-      offset: TextNode.root(scanGoodText(body)).start,
+      offset: TextNode.root(scanned).start,
       message: "the outermost value is no object",
     });
-  return { text, value, comments };
+  return { text, value, scanned };
 }
 
 function withoutMark(text: string): { readonly mark: string; readonly body: string } {

@@ -73,6 +73,7 @@ export const hostileScopes: Readonly<Record<string, object>> = {
   large: scope({ type: "string", pattern: "^(?:a?){400}a{400}$", default: "a".repeat(400) }),
   // What it remembers is new at each character: whatever stood up to 900 before.
   new: scope({ type: "string", pattern: "(?:a[ab]{900}b)$", default: `a${"a".repeat(900)}b` }),
+  texts: scope({ type: "array", items: { type: "string", pattern: "^a$|(?:a[ab]{900}b)$" }, default: [] }),
   names: scope({ type: "object", patternProperties: { "^(a+)+$": { type: "integer" } }, default: {} }),
   every: scope(
     { $ref: "#/$defs/tree", default: 1 },
@@ -186,6 +187,12 @@ export function hostileValues(bytes: number): readonly HostileValue[] {
     },
     { title: "a long text for a large pattern", scope: "large", value: "a".repeat(bytes - 200), isEnded: false },
     { title: "a text that is always new to a pattern", scope: "new", value: irregular(8_000), isEnded: true },
+    {
+      title: "many short texts, and one that is new at each character",
+      scope: "texts",
+      value: [...many(Math.floor(bytes / 5), () => "a"), irregular(16_000)],
+      isEnded: true,
+    },
     { title: "names for a weak pattern", scope: "names", value: { [`${"a".repeat(64)}!`]: "x" }, isEnded: false },
     { title: "branches that all hold", scope: "every", value: nested(55, 1), isEnded: true },
     { title: "branches of which none holds", scope: "any", value: nested(55, "x"), isEnded: true },

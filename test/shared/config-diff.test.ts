@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Config } from "../../shared/config.ts";
-import { diffConfigs, type StoredDifference } from "../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../shared/config-diff.ts";
 
 const parse = (text: string): Config => JSON.parse(text);
 
@@ -80,4 +80,25 @@ test.each<[title: string, before: Config, after: Config, expected: readonly Stor
 test("a configuration does not differ from itself", () => {
   const config = { svc: { timeout: 5 } };
   expect(diffConfigs(config, config)).toEqual([]);
+});
+
+test("thousands of fields of one scope are compared in parts", () => {
+  const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
+  const steps = diffingConfigs({ svc: fields }, { svc: { ...fields, field7: 70, added: 1 } });
+  let parts = 1;
+  let result = steps.next();
+  for (; result.done !== true; result = steps.next()) parts += 1;
+  expect(parts).toBeGreaterThanOrEqual(5);
+  expect(result.value).toEqual([
+    { scope: "svc", field: "field7", before: 7, after: 70 },
+    { scope: "svc", field: "added", after: 1 },
+  ]);
+});
+
+test("what one scope loses while another gains is told behind it", () => {
+  const differences = diffConfigs({ a: { x: 1, y: 2 }, b: { z: 3 } }, { a: { x: 1 }, b: { z: 3, w: 4 } });
+  expect(differences).toEqual([
+    { scope: "b", field: "w", after: 4 },
+    { scope: "a", field: "y", before: 2 },
+  ]);
 });

@@ -1,9 +1,9 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs, differencesAt, type StoredDifference } from "../../../shared/config-diff.ts";
+import { differencesAt, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
-import { areServed, interpretConfig, type Rules } from "./interpret.ts";
+import { areServed, interpretingConfig, type Rules } from "./interpret.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
 /** A change in the queue, and how its caller is told what became of it. */
@@ -33,14 +33,14 @@ export interface Decided {
 
 /**
  * Decides changes in their order, each on the outcome of the one before. Pure. The state is judged by the rules of now. The given config itself comes back if none
- * of them makes a difference to the file.
+ * of them makes a difference to the file. Yields if it takes long; the rules have to stay as they are meanwhile, or it counts for nothing.
  */
-export function decideBatch(
+export function* decidingBatch(
   batch: readonly WaitingChange[],
   initialState: RepositoryState,
   initialConfig: Config,
   rules: Rules,
-): { readonly decided: readonly Decided[]; readonly config: Config } {
+): Generator<void, { readonly decided: readonly Decided[]; readonly config: Config }> {
   let config = initialConfig;
   let state = initialState;
   const decided: Decided[] = [];
@@ -53,7 +53,7 @@ export function decideBatch(
       if (needed.length > 0) {
         const wasWhole = before.stored === config;
         config = applyConfigEdits(config, needed);
-        ({ state, changes } = outcomeOf(before, config, needed, wasWhole, rules));
+        ({ state, changes } = yield* judgingOutcome(before, config, needed, wasWhole, rules));
       }
       decided.push({
         waiting,
@@ -83,13 +83,13 @@ export function decideBatch(
 }
 
 /** `config` has the edits. `wasWhole`: without them it was in service as a whole, so that only they need be judged. */
-function outcomeOf(
+function* judgingOutcome(
   before: RepositoryState,
   config: Config,
   edits: readonly ConfigEdit[],
   wasWhole: boolean,
   rules: Rules,
-): { readonly state: RepositoryState; readonly changes: readonly StoredDifference[] } {
+): Generator<void, { readonly state: RepositoryState; readonly changes: readonly StoredDifference[] }> {
   if (wasWhole && areServed(edits, config, rules.scopes)) {
     const changes = differencesAt(edits, before.stored ?? {}, config);
     const state = { ...before, health: [], stored: config };
@@ -101,8 +101,8 @@ function outcomeOf(
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
   // Where problems stand in the new text is known once there is one. What took too long at a look does so still.
   const judging = { isJudged, spare: new SpareSteps(0) };
-  const { stored, health } = interpretConfig(config, before.stored, rules, judging);
-  const changes = diffConfigs(before.stored ?? {}, stored);
+  const { stored, health } = yield* interpretingConfig(config, before.stored, rules, judging);
+  const changes = yield* diffingConfigs(before.stored ?? {}, stored);
   const changed = before.stored === undefined || changes.length > 0;
   return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
 }

@@ -1,11 +1,12 @@
 import pLimit from "p-limit";
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { diffConfigs } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { Clock } from "../../clock.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
+import { runInParts } from "../../turns.ts";
 import { editsOf } from "./document-commits.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "./journal/record.ts";
@@ -250,15 +251,15 @@ export class Mirror {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
-    // From here on with no wait in between: what is committed later is not in this text.
+    // Both are of one moment: what is committed later is not in this text.
     const wanted = this.#wanted;
     const moment = this.#moment();
-    const differences = diffConfigs(this.#said, wanted);
+    const differences = await runInParts(diffingConfigs(this.#said, wanted));
     if (differences.length === 0) {
       this.#said = wanted;
       this.#dropToldEdits();
+      return this.writeHistory(false);
     }
-    if (!this.isFileBehind) return this.writeHistory(false);
     const before = { textHash: this.textHash(), config: this.#said };
     const since = this.#saidRevision;
     const isWhole = isServed(wanted);

@@ -8,7 +8,7 @@ import {
   countConfigFields,
   filterConfig,
 } from "../../../shared/config.ts";
-import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
@@ -19,7 +19,7 @@ import { DocumentTooLargeError, ForeignEditError } from "../../files/json-docume
 import { formatJsonText } from "../../files/json-text.ts";
 import { nextTurn, runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
-import { type Decided, decideBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
+import { type Decided, decidingBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
 import { documentCommit, editsOf } from "./document-commits.ts";
 import {
   type Interpretation,
@@ -296,7 +296,8 @@ export class Repository {
       const refusal = this.#refusal;
       if (refusal !== undefined) throw refusal;
       const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
-      const prepared = this.#decide([waiting]);
+      const prepared = await this.#decide([waiting]);
+      if (this.#isJudgedByOldRules) continue;
       const [decided] = prepared.decided;
       if (decided === undefined) throw new Error("the change was not decided");
       if (decided.error !== undefined) throw decided.error;
@@ -717,8 +718,10 @@ export class Repository {
     const begins = this.journal.head?.segment === undefined && this.#state.revision === 0;
     // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
     const isSame =
-      health.length === 0 && before.stored !== undefined && diffConfigs(before.stored, stored).length === 0;
-    const edits = editsOf(diffConfigs(this.mirror.wanted, wanted));
+      health.length === 0 &&
+      before.stored !== undefined &&
+      (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
+    const edits = editsOf(await runInParts(diffingConfigs(this.mirror.wanted, wanted)));
     await this.#turn();
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
@@ -763,8 +766,8 @@ export class Repository {
       this.#judgedBy = this.#options.scopes.defaults;
       const judging = { locate: this.#locate, acknowledged: this.#known(this.#recorded) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.#rules, judging));
-      if (this.#isJudgedByOldRules) continue;
-      return { ...interpretation, changes: diffConfigs(this.#known(this.#recorded), interpretation.stored) };
+      const changes = await runInParts(diffingConfigs(this.#known(this.#recorded), interpretation.stored));
+      if (!this.#isJudgedByOldRules) return { ...interpretation, changes };
     }
   }
 
@@ -861,10 +864,14 @@ export class Repository {
         for (const { settle } of batch) settle({ error: refusal });
         return;
       }
-      // At once: by the rules that the state was judged by.
-      prepared = this.#decide(batch);
+      prepared = await this.#decide(batch);
       await this.#turn();
-    } while ((await this.#isStale(prepared, end)) || (await this.#isForeign(prepared, end)));
+      // By the rules that the state was judged by, or once more.
+    } while (
+      this.#isJudgedByOldRules ||
+      (await this.#isStale(prepared, end)) ||
+      (await this.#isForeign(prepared, end))
+    );
     if (!this.#fits(prepared)) {
       // Which of them is too much shows only one by one.
       const [only, ...others] = batch;
@@ -889,8 +896,8 @@ export class Repository {
       waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
   }
 
-  #decide(batch: readonly WaitingChange[]): PreparedChanges {
-    const { decided, config } = decideBatch(batch, this.#state, this.mirror.wanted, this.#rules);
+  async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
+    const { decided, config } = await runInParts(decidingBatch(batch, this.#state, this.mirror.wanted, this.#rules));
     const time = timeText(this.#options.clock);
     const made = decided
       .filter(({ edits }) => edits.length > 0)

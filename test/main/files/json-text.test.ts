@@ -1,8 +1,15 @@
 import fc from "fast-check";
 import { type Node, parseTree, visit } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
-import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from "../../../main/files/json-text.ts";
+import {
+  formatJsonText,
+  JsonTextError,
+  parseJsonText,
+  rewriteJsonInParts,
+  rewriteJsonText,
+} from "../../../main/files/json-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { countingRounds } from "../../helpers/rounds.ts";
 
 const bom = "\uFEFF";
 
@@ -463,6 +470,19 @@ describe("rewriteJsonText", () => {
       const rewritten = rewriteJsonText(read, next);
       expect(parseJsonText(rewritten).value).toStrictEqual(next);
     }
+  });
+
+  const many = Array.from({ length: 20_000 }, (_, index) => index);
+  test.each<[title: string, value: JsonObject, next: JsonObject]>([
+    ["members", Object.fromEntries(many.map(index => [`m${index}`, 1])), { m7: 2, added: 3 }],
+    ["items", { items: many.map(index => [index]) }, { items: many.map(index => [index === 7 ? 2 : index]) }],
+  ])("compares thousands of %s in parts, with turns of the event loop between them", async (_title, value, next) => {
+    const current = parseJsonText(JSON.stringify(value));
+    await using rounds = countingRounds();
+    const { text } = await rewriteJsonInParts(current, { ...value, ...next });
+    // Some for the walks through the text, and one for each 2,000.
+    expect(rounds.count).toBeGreaterThanOrEqual(15);
+    expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify({ ...value, ...next }));
   });
 });
 

@@ -1,11 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../../main/daemon/scopes.ts";
-import { decideBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
+import { decidingBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
 import { interpretConfig } from "../../../../main/daemon/store/interpret.ts";
 import type { RepositoryState } from "../../../../main/daemon/store/store.ts";
 import type { Config, ConfigEdit } from "../../../../shared/config.ts";
 import type { JsonValue } from "../../../../shared/json.ts";
+import { runToEnd } from "../../../../shared/run-to-end.ts";
 
 const service = { ready: "true", image: "node:24" };
 
@@ -14,6 +15,7 @@ function waiting(edits: readonly ConfigEdit[]): WaitingChange {
   return { kind: "change", request: { actor: { kind: "file" }, source: "set", decide }, settle: () => {} };
 }
 
+const decideBatch = (...given: Parameters<typeof decidingBatch>) => runToEnd(decidingBatch(...given));
 const rulesOf = (scopes: Scopes) => ({ scopes, isTrusted: () => true });
 
 function stateOf(config: Config, scopes: Scopes): RepositoryState {
@@ -91,4 +93,17 @@ test("a set among thousands of fields reads each of them once at most, to copy i
   expect(decided[0]?.changes).toEqual([{ scope: "wide", field: "field_7", before: 7, after: 70 }]);
   expect(decided[0]?.after.stored).toBe(decided[0]?.after.stored);
   expect(reads).toBeLessThan(names.length + 20);
+});
+
+test("a set beside thousands of fields that nobody knows is decided in parts", () => {
+  const scopes = new Scopes();
+  const unknown = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
+  const config: Config = { svc: unknown };
+  const edit = { scope: "svc", field: "timeout", value: 30 };
+  const steps = decidingBatch([waiting([edit])], stateOf(config, scopes), config, rulesOf(scopes));
+  let parts = 1;
+  let result = steps.next();
+  for (; result.done !== true; result = steps.next()) parts += 1;
+  expect(parts).toBeGreaterThanOrEqual(5);
+  expect(result.value.decided[0]?.changes).toEqual([{ scope: "svc", field: "timeout", after: 30 }]);
 });
