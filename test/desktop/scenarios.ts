@@ -93,7 +93,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     await withRepository(folder.path);
     await using app = await driver.start(folder.path, ["repoconf://repo/shop/svc.timeout"]);
     const page = await app.page();
-    await page.getByRole("heading", { name: "Timeout" }).waitFor();
+    await page.getByRole("heading", { level: 3, name: "Timeout" }).waitFor();
     using client = await connect({ home: folder.path });
     await app.startAgain(["repoconf://repo/shop/svc.domain"]);
     await until(
@@ -105,7 +105,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
     for (const link of ["repoconf://set/shop/svc.timeout/5", "repoconf://repo/shop/svc.timeout/5"])
       await app.startAgain([link]);
     expect(await revision()).toBe(1);
-    await page.getByRole("heading", { name: "Timeout" }).waitFor();
+    await page.getByRole("heading", { level: 3, name: "Timeout" }).waitFor();
     await app.startAgain(["repoconf://repo/../x"]);
     await page.getByText("There is no repository x.").waitFor();
   });

@@ -112,11 +112,11 @@ describeScreen("the page of a repository", () => {
 
 /** Pairs of a field's parts that lie on each other. */
 const overlaps = `[...document.querySelectorAll(".field")].flatMap(field => {
-  const parts = [...field.querySelectorAll(".field-head, .field-control > *, .field-tools > *")];
+  const parts = [...field.querySelectorAll("h3, .field-path, .field-control :is(input, button, .unit, .hint, .switch), .field-tools > *")];
   const boxes = parts.map(part => [part, part.getBoundingClientRect()]);
   return boxes.flatMap(([one, a], index) =>
     boxes.slice(index + 1)
-      .filter(([, b]) => a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1)
+      .filter(([other, b]) => !one.contains(other) && a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1)
       .map(([other]) => one.className + " on " + other.className),
   );
 })`;

@@ -79,7 +79,7 @@ describeScreen("a field's history", () => {
     await window.view("History");
     await page.getByRole("button", { name: "Revert… revision 2" }).click();
     const dialog = page.getByRole("dialog", { name: "Revert revision 2" });
-    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /30 seconds\s+900 seconds default/);
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+900 seconds default/);
     // What came later is no part of it.
     expect(await dialog.getByRole("row").count()).toBe(2);
     await dialog.getByRole("button", { name: "Restore 1 field" }).click();
