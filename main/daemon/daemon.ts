@@ -243,7 +243,7 @@ async function startDaemon(
     running,
     createDispatch({
       operations: {
-        ...configOperations(service, changes, store, scopes, yielding),
+        ...configOperations(service, changes, store, scopes, yielding, clock),
         ...historyOperations(service, changes, store),
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),

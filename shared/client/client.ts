@@ -16,6 +16,7 @@ import type {
   ProofMessage,
   Reply,
   RepositoryEntry,
+  SearchHit,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { Proofs } from "./proofs.ts";
@@ -213,6 +214,11 @@ export class RepoconfClient {
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
     const args = { repo, ...(field !== undefined && { field }) };
     yield* this.#pages<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
+  }
+
+  /** What a query finds in all repositories, by their ids (docs/protocol.md, "Queries"). Asks the daemon for more as it is read. Throws RequestError. */
+  async *search(query: string): AsyncGenerator<SearchHit, void> {
+    yield* this.#pages<SearchHit>(page => this.request("config/search", { query, ...page }));
   }
 
   /** The entries of a long list, page by page as they are read. Throws RequestError. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Config } from "../../shared/config.ts";
 import type { Grants, Right } from "../../shared/grants.ts";
-import type { EventMessage, HistoryEntry, OperationName, RepositoryEntry } from "../../shared/protocol.ts";
+import type { EventMessage, HistoryEntry, OperationName, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { Look, masked, placesOf, refusals } from "../helpers/rights-look.ts";
@@ -123,16 +123,35 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["daemon/stop", {}],
 ];
 
+const queries = [
+  "mark",
+  "again",
+  "@modified",
+  "lead",
+  "domain",
+  "alpha",
+  "field:team.lead",
+  "field:lead -field:team.lead_phone",
+  "field:svc.*=mark*",
+  "-modified field:team.*",
+  "modified -mark",
+  "by:owner",
+  "by:file",
+  "since:1h -by:owner repo:*a",
+  "alpha since:1h",
+];
+
 /** What is answered of all repositories at once, or of none. */
 async function compareLists(look: Look, seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[]): Promise<void> {
   for (const args of [{}, ...repositories.map(repo => ({ repo }))])
     await look.compare("repo/list", args, list => list.flatMap(seenOf));
-  for (const query of ["mark", "again", "@modified", "lead", "domain", "alpha"])
-    await look.compare("config/search", { query, limit: 1_000 }, hits =>
-      hits.filter(({ repo, scope, field }) =>
-        field === undefined ? look.visible.includes(repo) : look.may("read", repo, `${scope}.${field}`),
-      ),
+  const hitsSeen = (hits: readonly SearchHit[]) =>
+    hits.filter(({ repo, scope, field }) =>
+      field === undefined ? look.visible.includes(repo) : look.may("read", repo, `${scope}.${field}`),
     );
+  for (const query of queries) await look.compare("config/search", { query, limit: 1_000 }, hitsSeen);
+  // Names of others are not told, so none is found by them, and not what they are not either.
+  await look.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
   const entries = (await look.owner.call("repo/list")).result.flatMap(seenOf);
   const withProblems = entries.flatMap(({ id, health }) => (health.length > 0 ? { repo: id } : []));
   await look.compare("config/search", { query: "@broken" }, () => withProblems);

@@ -1,20 +1,25 @@
-import { RepoconfError } from "../../../shared/errors.ts";
+import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
 import type { ChangeArguments, SearchHit } from "../../../shared/protocol.ts";
+import { parseQuery } from "../../../shared/query/parse-query.ts";
+import type { Clock } from "../../clock.ts";
 import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
-import { jsonBytes, limitExceeded } from "../measure.ts";
+import { jsonBytes } from "../measure.ts";
 import type { Scopes } from "../scopes.ts";
 import { openPosition, sealPosition } from "../sealed-position.ts";
-import { searchConfig } from "../search.ts";
+import { findRepositories } from "../search.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import type { Turn, Yielding } from "../yielding.ts";
 import { Page } from "./pages.ts";
 
 type ConfigOperations = Pick<Operations, Extract<keyof Operations, `config/${string}`>>;
+
+/** Repositories whose histories are read for one page of a search by last changes: it may end there with nothing found. */
+const historiesOfPage = 1_000;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
 
@@ -25,6 +30,7 @@ export function configOperations(
   store: RepositoryStore,
   scopes: Scopes,
   yielding: Yielding,
+  clock: Pick<Clock, "now">,
 ): ConfigOperations {
   return {
     "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
@@ -67,15 +73,27 @@ export function configOperations(
       return { result: await service.explain(caller, repo, field) };
     },
 
-    "config/search": async ({ query, limit, after }, { caller }) => {
+    "config/search": async ({ query: text, limit, after }, { caller }) => {
+      const query = parseQuery(text, clock.now());
       const page = new Page<SearchHit>(limit);
       const { entries } = page;
       const turn = yielding.begin(caller.keyId);
-      for await (const hit of searchConfig(caller, query, after ?? undefined, { service, scopes, turn })) {
-        const last = entries.at(-1);
+      let histories = 0;
+      let last = after ?? undefined;
+      for await (const { repo, isHit, fields, hasHistory } of findRepositories(caller, query, last, {
+        service,
+        scopes,
+        turn,
+      })) {
         // A page ends between two repositories, as `after` names one.
-        if (last !== undefined && page.isFull && hit.repo !== last.repo) return { result: entries, next: last.repo };
-        page.add(hit);
+        if (page.isFull && (isHit || fields.length > 0))
+          return { result: entries, ...(last !== undefined && { next: last }) };
+        if (isHit) page.add({ repo });
+        for (const { scope, field, value, isMasked } of fields)
+          page.add({ repo, scope, field, ...(!isMasked && { value }) });
+        last = repo;
+        if (hasHistory) histories += 1;
+        if (histories === historiesOfPage) return { result: entries, next: last };
       }
       return { result: entries };
     },

@@ -16,7 +16,7 @@ import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
-import { LastChanges } from "./last-changes.ts";
+import { type LastChangeOf, LastChanges } from "./last-changes.ts";
 import {
   type Commit,
   type CommitLog,
@@ -39,7 +39,6 @@ import type {
   Applied,
   ChangeRequest,
   HistoryRecord,
-  LastChange,
   NewRepository,
   PastConfig,
   RecordedChange,
@@ -282,8 +281,8 @@ export class FileStore implements RepositoryStore {
     yield* historyFrom(await this.#loaded(id), from, turn);
   }
 
-  async lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined> {
-    return this.#lastChanges.of(await this.#loaded(id), path, turn);
+  async lastChanges(id: string, turn?: Turn): Promise<LastChangeOf> {
+    return this.#lastChanges.of(await this.#loaded(id), turn);
   }
 
   async configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig> {

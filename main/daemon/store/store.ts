@@ -4,6 +4,7 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
 import type { Turn } from "../yielding.ts";
+import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
 
 /**
@@ -47,11 +48,8 @@ export interface RepositoryStore {
   changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange>;
   /** What is kept of the past, the newest first, from revision `from` on. Throws RepoconfError 1102 or, where it is damaged, 1110. */
   history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord>;
-  /**
-   * The revision that changed a field last, undefined if none that is kept. Throws RepoconfError 1102 or, where the history is
-   * damaged before it tells, 1110.
-   */
-  lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined>;
+  /** By which each field changed last, from one reading of the history. Throws RepoconfError 1102 or 1108. */
+  lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */
   configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig>;
   /** Blanks the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
