@@ -46,6 +46,12 @@ export interface OperationArgumentsByName {
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/explain": { readonly repo?: string | null; readonly field?: string | null };
   "config/search": PageArguments & { readonly query: string };
+  "config/matrix": { readonly query: string; readonly after?: string | null };
+  "config/cells": {
+    readonly repo?: string | readonly string[] | null;
+    readonly fields?: readonly string[] | null;
+    readonly after?: string | null;
+  };
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
@@ -194,6 +200,38 @@ export interface SearchHit {
   readonly value?: JsonValue;
 }
 
+/** A field of a matrix, and the value that most of its repositories have. */
+export interface MatrixField {
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** In how many of the repositories the key may read it. */
+  readonly of: number;
+  /** How many of those have the value that most have; absent of a masked one. */
+  readonly count?: number;
+  /** That value. */
+  readonly value?: JsonValue;
+  /** In its place, where its JSON is longer than 200 characters: a repository that has it. */
+  readonly like?: string;
+}
+
+/** The repositories and fields that a query spans, by repositories' ids. */
+export interface Matrix {
+  readonly repositories: readonly string[];
+  /** Only of the first page, as is the rest. */
+  readonly total?: { readonly repositories: number; readonly fields: number };
+  readonly fields?: readonly MatrixField[];
+}
+
+/** Some cells of one repository. */
+export interface MatrixRow {
+  readonly repo: string;
+  readonly revision: number;
+  /** Effective values, without masked ones. */
+  readonly config: Config;
+  /** Which of the fields that were asked for are stored, masked ones too: `<scope>.<field>`. */
+  readonly stored: readonly string[];
+}
+
 /** A git work tree on this machine. */
 export interface FoundWorkTree {
   readonly path: string;
@@ -245,6 +283,8 @@ export interface OperationResults {
   "config/unset": readonly ChangedRepository[];
   "config/explain": Explanation;
   "config/search": readonly SearchHit[];
+  "config/matrix": Matrix;
+  "config/cells": readonly MatrixRow[];
   "config/watch": {
     readonly revisions: { readonly [repo: string]: number };
     /** With `position`: the revisions behind which the events begin. */

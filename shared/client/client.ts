@@ -9,6 +9,8 @@ import type {
   ConfigChanged,
   EventMessage,
   HistoryEntry,
+  Matrix,
+  MatrixRow,
   OperationArguments,
   OperationName,
   OperationResults,
@@ -83,6 +85,8 @@ export class RequestError extends RepoconfError {
 }
 
 const defaultTimeout = 10_000;
+/** So many times that is waited for a matrix: it may have to read the values of all repositories, and answers once. */
+const matrixTimes = 6;
 const firstRetryDelay = 100;
 const longestRetryDelay = 5_000;
 /** A connection that lived for less, in milliseconds, is not replaced at once. */
@@ -140,7 +144,7 @@ export class RepoconfClient {
     const socket = await this.#connected();
     return new Promise((resolve, reject) => {
       socket
-        .timeout(this.#timeout)
+        .timeout(name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout)
         .emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
           if (error === null) {
             onReply(reply);
@@ -154,10 +158,17 @@ export class RepoconfClient {
 
   /** As `request`, but its result alone; throws RequestError if there is any error in the reply. */
   async run<Name extends OperationName>(name: Name, args: OperationArguments<Name>): Promise<OperationResults[Name]> {
+    return (await this.#answered<Name>(name, args)).result;
+  }
+
+  async #answered<Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ): Promise<Reply<OperationResults[Name]>> {
     const reply = await this.request<Name>(name, args);
     const [first] = reply.errors;
     if (first !== undefined) throw new RequestError(first, reply);
-    return reply.result;
+    return reply;
   }
 
   /** One field's effective value. Throws RequestError 1011, 1102, 1106. */
@@ -219,6 +230,33 @@ export class RepoconfClient {
   /** What a query finds in all repositories, by their ids (docs/protocol.md, "Queries"). Asks the daemon for more as it is read. Throws RequestError. */
   async *search(query: string): AsyncGenerator<SearchHit, void> {
     yield* this.#pages<SearchHit>(page => this.request("config/search", { query, ...page }));
+  }
+
+  /** The repositories and fields that a query spans, and the value of each field that most have (docs/protocol.md, "config/matrix"). Throws RequestError. */
+  async matrix(query: string): Promise<Required<Matrix>> {
+    const { result, next } = await this.#answered("config/matrix", { query });
+    const repositories = [...result.repositories];
+    for (let after = next; after !== undefined; ) {
+      const more = await this.#answered("config/matrix", { query, after });
+      repositories.push(...more.result.repositories);
+      after = more.next;
+    }
+    const { total = { repositories: repositories.length, fields: 0 }, fields = [] } = result;
+    return { repositories, total, fields };
+  }
+
+  /** The effective values of some fields in some repositories. Those that cannot be read are left out. Throws RequestError. */
+  async cells(repo: readonly string[], fields: readonly string[]): Promise<MatrixRow[]> {
+    const rows: MatrixRow[] = [];
+    let after: string | undefined;
+    do {
+      const reply = await this.request("config/cells", { repo, fields, ...(after !== undefined && { after }) });
+      const [first] = reply.errors;
+      if (first !== undefined && reply.result === null) throw new RequestError(first, reply);
+      rows.push(...reply.result);
+      after = reply.next;
+    } while (after !== undefined);
+    return rows;
   }
 
   /** The entries of a long list, page by page as they are read. Throws RequestError. */

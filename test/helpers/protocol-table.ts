@@ -41,6 +41,8 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "repo/update": null,
   "repo/remove": null,
   "config/search": null,
+  "config/matrix": null,
+  "config/cells": null,
   "repo/scan": null,
   "file/read": null,
   "file/write": null,

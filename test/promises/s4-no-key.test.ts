@@ -45,6 +45,8 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "config/unset": { repo: "shop", fields: ["svc.timeout"] },
   "config/explain": { repo: "shop", field: "svc.timeout" },
   "config/search": { query: "shop" },
+  "config/matrix": { query: "shop" },
+  "config/cells": { repo: "shop", fields: ["svc.timeout"] },
   "config/watch": {},
   "config/unwatch": {},
   "history/list": { repo: "shop" },

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Config } from "../../shared/config.ts";
+import { type Config, configEntries } from "../../shared/config.ts";
 import type { Grants, Right } from "../../shared/grants.ts";
 import type { EventMessage, HistoryEntry, OperationName, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
@@ -111,6 +111,55 @@ async function compareBroken(look: Look): Promise<void> {
   }
 }
 
+/** What a query spans, and the cells of it: counted from the lists that the key may see. */
+async function compareMatrix(look: Look): Promise<void> {
+  const values = new Map<string, unknown[]>();
+  for (const repo of look.visible) {
+    const { result } = await look.owner.call("config/list", { repo });
+    for (const { scope, field, value } of configEntries(configSeen(look.grants, repo, result)))
+      values.set(`${scope}.${field}`, [...(values.get(`${scope}.${field}`) ?? []), value]);
+  }
+  const { result } = await look.ask("config/matrix", { query: "" });
+  look.same(
+    "the matrix",
+    [result.repositories, result.total],
+    [[...look.visible].sort(), { repositories: look.visible.length, fields: values.size }],
+  );
+  for (const { field, of, count, value } of result.fields ?? []) {
+    const all = values.get(field) ?? [];
+    const counts = all.map(one => all.filter(other => isDeepStrictEqual(one, other)).length);
+    const isMasked = field === "svc.envvars";
+    look.same(`the matrix of ${field}`, [of, count], [all.length, isMasked ? undefined : Math.max(...counts)]);
+    if (value !== undefined)
+      look.same(`most of ${field}`, all.filter(one => isDeepStrictEqual(one, value)).length, count);
+  }
+  look.same(
+    "the fields of the matrix",
+    result.fields?.map(({ field }) => field),
+    look.world.paths.filter(path => values.has(path)),
+  );
+  const args = { repo: changing.filter(repo => look.mayAny("read", repo)), fields: look.world.paths };
+  const isSeen = (repo: string) => (path: string) => look.may("read", repo, path);
+  if (args.repo.length > 0)
+    await look.compare("config/cells", args, rows =>
+      rows.map(({ repo, config, stored, ...row }) => ({
+        ...row,
+        repo,
+        config: configSeen(look.grants, repo, config),
+        stored: stored.filter(isSeen(repo)),
+      })),
+    );
+  const hidden = repositories.filter(repo => !look.mayAny("read", repo));
+  if (hidden.length > 0) {
+    const told = await look.ask("config/cells", { ...args, repo: hidden });
+    look.same(
+      "hidden cells",
+      [told.result, placesOf(told.errors)],
+      [[], hidden.map(repo => `1102 ${repo} undefined`).sort()],
+    );
+  }
+}
+
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
@@ -152,6 +201,7 @@ async function compareLists(look: Look, seenOf: (entry: RepositoryEntry) => read
   for (const query of queries) await look.compare("config/search", { query, limit: 1_000 }, hitsSeen);
   // Names of others are not told, so none is found by them, and not what they are not either.
   await look.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
+  await compareMatrix(look);
   const entries = (await look.owner.call("repo/list")).result.flatMap(seenOf);
   const withProblems = entries.flatMap(({ id, health }) => (health.length > 0 ? { repo: id } : []));
   await look.compare("config/search", { query: "@broken" }, () => withProblems);

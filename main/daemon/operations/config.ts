@@ -1,13 +1,14 @@
-import { limitExceeded, RepoconfError } from "../../../shared/errors.ts";
+import { limitExceeded, RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { ChangeArguments, SearchHit } from "../../../shared/protocol.ts";
+import type { ChangeArguments, MatrixField, MatrixRow, SearchHit } from "../../../shared/protocol.ts";
 import { parseQuery } from "../../../shared/query/parse-query.ts";
 import type { Clock } from "../../clock.ts";
 import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
+import { foundRepositories, readCells, readMatrix } from "../matrix.ts";
 import { jsonBytes } from "../measure.ts";
 import type { Scopes } from "../scopes.ts";
 import { openPosition, sealPosition } from "../sealed-position.ts";
@@ -96,6 +97,54 @@ export function configOperations(
         if (histories === historiesOfPage) return { result: entries, next: last };
       }
       return { result: entries };
+    },
+
+    "config/matrix": async ({ query: text, after }, { caller }) => {
+      const query = parseQuery(text, clock.now());
+      const context = { service, scopes, turn: yielding.begin(caller.keyId) };
+      const page = new Page<string>(Number.POSITIVE_INFINITY);
+      if (after) {
+        for await (const repo of foundRepositories(caller, query, after, context)) {
+          const next = page.isFull ? page.entries.at(-1) : undefined;
+          if (next !== undefined) return { result: { repositories: page.entries }, next };
+          page.add(repo);
+        }
+        return { result: { repositories: page.entries } };
+      }
+      const { repositories, fields } = await readMatrix(caller, query, context);
+      for (const repo of repositories) if (!page.isFull) page.add(repo);
+      const told = new Page<MatrixField>(Number.POSITIVE_INFINITY);
+      for (const field of fields) if (!told.isFull) told.add(field);
+      const total = { repositories: repositories.length, fields: fields.length };
+      const next = page.entries.length < repositories.length ? page.entries.at(-1) : undefined;
+      return {
+        result: { repositories: page.entries, total, fields: told.entries },
+        ...(next !== undefined && { next }),
+      };
+    },
+
+    "config/cells": async ({ repo, fields, after }, { caller }) => {
+      const ids = namedRepositories(repo);
+      if (!fields || fields.length === 0) throw noField("Name at least one <scope>.<field> in fields.");
+      if (ids.length > limits.repositoriesPerSet)
+        throw limitExceeded("repositories of cells", ids.length, limits.repositoriesPerSet);
+      if (fields.length > limits.fieldsPerSet)
+        throw limitExceeded("fields of cells", fields.length, limits.fieldsPerSet);
+      const turn = yielding.begin(caller.keyId);
+      const wanted = new Set(fields);
+      const page = new Page<MatrixRow>(limits.pageLength);
+      const errors: RepoconfError[] = [];
+      const left = after ? ids.slice(ids.indexOf(after) + 1) : ids;
+      for (const [index, id] of left.entries()) {
+        if (turn.isOver) await turn.pass();
+        try {
+          page.add(await readCells(caller, id, wanted, { service, scopes }));
+        } catch (error) {
+          errors.push(toRepoconfError(error));
+        }
+        if (page.isFull && index < left.length - 1) return { result: page.entries, errors, next: id };
+      }
+      return { result: page.entries, errors };
     },
 
     "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {

@@ -112,6 +112,8 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "repo/update": [["repo", "name"], ["path"]],
   "repo/remove": [["repo"]],
   "config/search": [["query"], ["limit", "after"]],
+  "config/matrix": [["query"], ["after"]],
+  "config/cells": [["repo", "fields"], ["after"]],
   "repo/scan": [["path"]],
   "file/read": [["repo"]],
   "file/write": [["repo", "text", "expected"]],

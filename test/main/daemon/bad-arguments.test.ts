@@ -151,6 +151,11 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "repo/remove": [{ repo }, { repo: notText }],
   "config/search": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001)], limit: notLimit, after: notText }],
+  "config/matrix": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001), '"x'], after: notText }],
+  "config/cells": [
+    { repo, fields: ["svc.timeout"] },
+    { repo: notRepositories, fields: ["svc.timeout", 7, true, {}, [7], [null]], after: notText },
+  ],
   "repo/scan": [{ path: "/not/there" }, { path: [...notText, null, "", "relative", "/nul\0"] }],
   "file/read": [{ repo }, { repo: notText }],
   "file/write": [
