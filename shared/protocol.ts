@@ -62,6 +62,7 @@ export interface OperationArgumentsByName {
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
+  "history/search": PageArguments & { readonly query: string };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
     /** The revision whose values are wanted back. */
@@ -294,6 +295,7 @@ export interface OperationResults {
   };
   "config/unwatch": Record<string, never>;
   "history/list": readonly HistoryEntry[];
+  "history/search": readonly FoundHistoryEntry[];
   "history/restore": readonly ChangedRepository[];
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
@@ -389,6 +391,13 @@ export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "p
   readonly source: ChangeSource | "forget";
   /** With the source `forget`: the field whose older values were blanked. */
   readonly field?: string;
+}
+
+/** One that was found among the histories of all repositories, with the fields that were asked for. */
+export interface FoundHistoryEntry extends HistoryEntry {
+  readonly repo: string;
+  /** `config/watch` can go on from here; absent of what is from before this home's log. */
+  readonly position?: string;
 }
 
 /** `socket.on("svc", (resource, event, payload) => ...)`. */

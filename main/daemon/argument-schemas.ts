@@ -136,6 +136,11 @@ export const argumentSchemas = {
     type: "object",
     properties: { repo: optionalString, field: optionalString, limit, after: optionalString },
   },
+  "history/search": {
+    type: "object",
+    properties: { query, limit, after: optionalString },
+    required: ["query"],
+  },
   "history/restore": {
     type: "object",
     properties: {

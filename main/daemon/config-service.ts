@@ -152,6 +152,11 @@ export class ConfigService {
     }
   }
 
+  /** As `repositories`, but without what has to be counted, so nothing is read for it; in no particular order. */
+  async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
+    return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));
+  }
+
   /** Whether the caller may read anything in the repository; what may not be read does not exist to it. */
   canSee(caller: Caller, repo: string): boolean {
     if (allowsEveryField(caller.grants, "read", repo)) return true;

@@ -244,7 +244,7 @@ async function startDaemon(
     createDispatch({
       operations: {
         ...configOperations(service, changes, store, scopes, yielding, clock),
-        ...historyOperations(service, changes, store),
+        ...historyOperations(service, changes, store, scopes, yielding, clock),
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
         ...scopeOperations(scopes),

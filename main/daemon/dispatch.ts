@@ -139,6 +139,7 @@ function readsMuch(name: OperationName, args: object): boolean {
     case "config/matrix":
     case "config/cells":
     case "history/list":
+    case "history/search":
     case "history/restore":
     case "repo/list":
       return true;

@@ -8,6 +8,7 @@ import type {
   ChangedRepository,
   ConfigChanged,
   EventMessage,
+  FoundHistoryEntry,
   HistoryEntry,
   Matrix,
   MatrixRow,
@@ -257,6 +258,14 @@ export class RepoconfClient {
       after = reply.next;
     } while (after !== undefined);
     return rows;
+  }
+
+  /**
+   * What changed in all repositories, the newest first, as far as a query asks for it (docs/protocol.md, "history/search"). Asks the
+   * daemon for more as it is read. Throws RequestError.
+   */
+  async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
+    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
   }
 
   /** The entries of a long list, page by page as they are read. Throws RequestError. */

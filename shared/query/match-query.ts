@@ -64,24 +64,48 @@ export function seeksFields(query: Query): boolean {
 }
 
 /** Whether a field of the repository is found, as far as that shows without its last change. */
-export function matchField(query: Query, { wordsLeft }: RepositoryMatch, field: QueriedField): boolean {
-  const path = joinConfigPath(field.scope, field.field);
-  for (const term of query) {
-    if (term.kind === "modified" && field.isStored === term.isNot) return false;
-    if (term.kind !== "field") continue;
-    const isNamed = term.isWhole ? matchesWhole(term.name, path) : matchesPart(term.name, path);
-    if ((isNamed && (term.value === undefined || hasValue(field, term.value))) === term.isNot) return false;
-  }
+export function matchField(query: Query, match: RepositoryMatch, field: QueriedField): boolean {
+  if (!matchConditions(query, field)) return false;
   if (!query.some(({ kind }) => kind === "word")) return true;
-  const text = [path, field.schema?.title ?? "", ...(isMasked(field) ? [] : shownTexts(field.value, field.schema))]
-    .join("\n")
-    .toLowerCase();
-  const words = query.filter(term => term.kind === "word");
-  if (words.some(({ isNot, text: word }) => isNot && text.includes(word))) return false;
-  const sought = words.filter(isSoughtWord);
+  const text = textOf(field);
   // Words of its repository count too, but one has to be its own, unless something else is said of it.
-  const isItsOwn = sought.some(({ text: word }) => text.includes(word)) || query.some(isOfField);
-  return (sought.length === 0 || isItsOwn) && wordsLeft.every(word => text.includes(word));
+  const isItsOwn =
+    !query.some(isSoughtWord) ||
+    query.some(term => isOfField(term) || (isSoughtWord(term) && text.includes(term.text)));
+  return isItsOwn && matchWords(query, match, text);
+}
+
+/** Whether a change of a field is found in a history, which gave it the value; `note`: what was said of it. By whom and when is `matchChange`. */
+export function matchPast(query: Query, match: RepositoryMatch, field: QueriedField, note: string): boolean {
+  return matchConditions(query, field) && matchWords(query, match, `${textOf(field)}\n${note.toLowerCase()}`);
+}
+
+/** Whether what changed no field is found in a history. */
+export function matchPastWithoutField(query: Query, match: RepositoryMatch, note: string): boolean {
+  return (
+    !query.some(({ kind }) => kind === "field" || kind === "modified") && matchWords(query, match, note.toLowerCase())
+  );
+}
+
+function matchConditions(query: Query, field: QueriedField): boolean {
+  const path = joinConfigPath(field.scope, field.field);
+  return query.every(term => {
+    if (term.kind === "modified") return field.isStored !== term.isNot;
+    if (term.kind !== "field") return true;
+    const isNamed = term.isWhole ? matchesWhole(term.name, path) : matchesPart(term.name, path);
+    return (isNamed && (term.value === undefined || hasValue(field, term.value))) !== term.isNot;
+  });
+}
+
+/** `text` in small letters. */
+function matchWords(query: Query, { wordsLeft }: RepositoryMatch, text: string): boolean {
+  const isRefused = query.some(term => term.kind === "word" && term.isNot && text.includes(term.text));
+  return !isRefused && wordsLeft.every(word => text.includes(word));
+}
+
+function textOf(field: QueriedField): string {
+  const shown = isMasked(field) ? [] : shownTexts(field.value, field.schema);
+  return [joinConfigPath(field.scope, field.field), field.schema?.title ?? "", ...shown].join("\n").toLowerCase();
 }
 
 /** Whether the query asks who changed a field last, or when: that costs a look into its history. */
@@ -113,7 +137,7 @@ function actorNames(actor: string): readonly string[] {
   return [actor, actor.replace(/^owner \(.*\)$/, "owner")];
 }
 
-function isSoughtWord(term: Term): boolean {
+function isSoughtWord(term: Term): term is Term & { readonly kind: "word" } {
   return term.kind === "word" && !term.isNot;
 }
 

@@ -33,6 +33,7 @@ export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "config/watch": null,
   "config/unwatch": null,
   "history/list": null,
+  "history/search": null,
   "history/restore": [],
   "history/forget": null,
   "scope/list": null,

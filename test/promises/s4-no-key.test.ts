@@ -50,6 +50,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "config/watch": {},
   "config/unwatch": {},
   "history/list": { repo: "shop" },
+  "history/search": { query: "" },
   "history/restore": { repo: "shop", to: 1 },
   "history/forget": { repo: "shop", field: "svc.timeout" },
   "scope/list": {},

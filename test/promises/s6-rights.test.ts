@@ -3,7 +3,14 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type Config, configEntries } from "../../shared/config.ts";
 import type { Grants, Right } from "../../shared/grants.ts";
-import type { EventMessage, HistoryEntry, OperationName, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type {
+  EventMessage,
+  FoundHistoryEntry,
+  HistoryEntry,
+  OperationName,
+  RepositoryEntry,
+  SearchHit,
+} from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { Look, masked, placesOf, refusals } from "../helpers/rights-look.ts";
@@ -109,6 +116,22 @@ async function compareBroken(look: Look): Promise<void> {
     const told = error?.message.includes(brokenWords);
     look.same(`broken: ${error?.message}`, [error?.code, told], [1106, mayReadAll(look.grants, "broken")]);
   }
+}
+
+/** The histories of all at once, of what happened since these revisions. */
+async function compareHistories(look: Look, since: ReadonlyMap<string, number>): Promise<void> {
+  const recent = (entries: readonly FoundHistoryEntry[]) =>
+    entries
+      .filter(({ repo, revision }) => revision >= (since.get(repo) ?? 0))
+      .map(entry => ({ ...entry, position: String(typeof entry.position) }));
+  for (const query of ["", "mark", "field:team.lead", "field:svc.*=mark*", "-lead", "by:owner", "repo:alpha since:1h"])
+    await look.compare(
+      "history/search",
+      { query, limit: 1_000 },
+      list => list.flatMap(entry => entrySeen(look.grants, look.name, entry.repo, entry) ?? []),
+      recent,
+    );
+  await look.compare("history/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
 }
 
 /** What a query spans, and the cells of it: counted from the lists that the key may see. */
@@ -284,6 +307,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
     await look.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
   await compareBroken(look);
   await compareLists(look, entrySeenOf);
+  await compareHistories(look, new Map([...before.values()].map(({ id, revision }) => [id, revision])));
   await compareHidden(look, repositories[round % repositories.length] ?? "alpha");
   const metrics = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
   look.same("metrics", metrics.status, 401);

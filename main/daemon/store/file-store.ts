@@ -27,6 +27,7 @@ import {
   type Position,
 } from "./log/commit-log.ts";
 import { FileLog } from "./log/file-log.ts";
+import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
 import { Repositories } from "./repositories.ts";
 import { type IndexedRepository, Repository } from "./repository.ts";
@@ -279,6 +280,22 @@ export class FileStore implements RepositoryStore {
 
   async *history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord> {
     yield* historyFrom(await this.#loaded(id), from, turn);
+  }
+
+  mergedHistory(ids: Iterable<string>, options: Parameters<RepositoryStore["mergedHistory"]>[1]) {
+    const { id: log, newest } = this.#log;
+    return mergedHistory(ids, {
+      ...options,
+      // What comes while this is read would not stand in its place.
+      after: options.after ?? { number: newest, repo: "", revision: 0 },
+      newest: id => {
+        const { position } = this.#repositories.place(id);
+        // Where that is not known, anything may be in its history.
+        return position === undefined ? Number.POSITIVE_INFINITY : numberIn(log, position);
+      },
+      numberOf: record => numberIn(log, record.kind === "change" ? record.position : undefined),
+      history: (id, from, turn) => this.history(id, from, turn),
+    });
   }
 
   async lastChanges(id: string, turn?: Turn): Promise<LastChangeOf> {

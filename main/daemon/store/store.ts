@@ -6,6 +6,7 @@ import type { ChangeSource, FileText, HealthProblem } from "../../../shared/prot
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
+import type { HistoryGroup, MergedHistoryOptions, UntoldHistory } from "./merged-history.ts";
 
 /**
  * What reads a history takes its `turn`: left out, it lets nobody go on meanwhile.
@@ -48,6 +49,14 @@ export interface RepositoryStore {
   changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange>;
   /** What is kept of the past, the newest first, from revision `from` on. Throws RepoconfError 1102 or, where it is damaged, 1110. */
   history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord>;
+  /**
+   * The histories of several repositories as one, the newest first by place in the log; what is from before this log follows,
+   * one repository after the other. `since`: milliseconds since 1970; what is older need not be told.
+   */
+  mergedHistory(
+    ids: Iterable<string>,
+    options: Pick<MergedHistoryOptions, "after" | "since" | "turn">,
+  ): AsyncGenerator<HistoryGroup | UntoldHistory>;
   /** By which each field changed last, from one reading of the history. Throws RepoconfError 1102 or 1108. */
   lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */

@@ -101,6 +101,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "config/watch": [["repo"], ["since"]],
   "config/unwatch": [[], ["repo"]],
   "history/list": [["repo"], ["field", "limit", "after"]],
+  "history/search": [["query"], ["limit", "after"]],
   "history/restore": [
     ["repo", "to"],
     ["fields", ...changeOptions],

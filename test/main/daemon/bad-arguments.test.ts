@@ -103,6 +103,10 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }] }],
   "config/unwatch": [{}, { repo: notRepositories }],
   "history/list": [{ repo }, { repo: notText, field: notText, limit: notLimit, after: [...notText, "x", "-1", "1.5"] }],
+  "history/search": [
+    { query: "x" },
+    { query: [...notText, null, "x".repeat(1001), '"x'], limit: notLimit, after: [...notText, "x", "-1", "AAAA"] },
+  ],
   "history/restore": [
     { repo, to: 1 },
     {
