@@ -21,6 +21,8 @@ export interface ChangeArguments {
   readonly reason?: string | null;
   /** Answer only when the file has it too, or cannot be written now. */
   readonly flush?: boolean | null;
+  /** Changes of this key with the same text here are one batch; left out: those of one request over several repositories are. */
+  readonly batch?: string | null;
 }
 
 /** Which part of a long list. */
@@ -62,7 +64,10 @@ export interface OperationArgumentsByName {
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
-  "history/search": PageArguments & { readonly query: string };
+  "history/search": PageArguments & {
+    readonly query: string /** Only what belongs to it. */;
+    readonly batch?: string | null;
+  };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
     /** The revision whose values are wanted back. */
@@ -129,6 +134,8 @@ export interface ChangedRepository {
   readonly mirrored?: boolean;
   /** Why the file does not have it. */
   readonly mirrorProblem?: string;
+  /** Which batch it belongs to, as events and histories tell it. */
+  readonly batch?: string;
 }
 
 /** Where a field's value comes from. */
@@ -383,6 +390,8 @@ export interface ConfigChanged {
   readonly actor: string;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** What was done at once, perhaps in several repositories; told to the owner, and to the key that did it. */
+  readonly batch?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
 

@@ -36,6 +36,7 @@ const changeOptions = {
   dryRun: optionalBoolean,
   reason: { type: ["string", "null"], maxLength: 1000 },
   flush: optionalBoolean,
+  batch: { type: ["string", "null"], minLength: 1, maxLength: 100 },
 } as const;
 
 /** One grant of a key. */
@@ -138,7 +139,7 @@ export const argumentSchemas = {
   },
   "history/search": {
     type: "object",
-    properties: { query, limit, after: optionalString },
+    properties: { query, batch: optionalString, limit, after: optionalString },
     required: ["query"],
   },
   "history/restore": {

@@ -23,6 +23,7 @@ import type {
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { Proofs } from "./proofs.ts";
+import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
 /** Whose key it is, and how to prove it. The key itself is never sent. */
@@ -65,6 +66,8 @@ export interface ChangeOptions {
   /** Only say what would be. */
   readonly dryRun?: boolean;
   readonly reason?: string;
+  /** With the same text in several changes they are one batch, which `undoBatch` takes back. */
+  readonly batch?: string;
   /** Wait until the file has it too. Without, it is safe and in service, and the file follows in a moment. */
   readonly flush?: boolean;
 }
@@ -266,6 +269,17 @@ export class RepoconfClient {
    */
   async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
     yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
+  }
+
+  /** What belongs to a batch, the newest first; `since` (RFC 3339): it was not made before. Throws RequestError. */
+  async *batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void> {
+    const query = since === undefined ? "" : `since:${since}`;
+    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
+  }
+
+  /** Takes a batch back, as far as nobody changed its fields since. Throws RequestError. */
+  undoBatch(batch: string, options?: UndoBatchOptions): Promise<UndoneBatch> {
+    return undoBatch(this, batch, options);
   }
 
   /** The entries of a long list, page by page as they are read. Throws RequestError. */

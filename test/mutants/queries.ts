@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** What a query finds, and what it costs. */
+/** Queries, and what answers them: search, matrix, the histories of all repositories and batches. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
@@ -123,5 +123,31 @@ export const mutants: readonly Mutant[] = [
     replace: "",
     test: "test/main/daemon/history-search.test.ts",
     name: "pages that end after 2,000 revisions",
+  },
+  {
+    promise: "S6",
+    takenOut: "that a batch is told to its own key alone",
+    file: "main/daemon/change-views.ts",
+    find: "...(isOwn && batch !== undefined && { batch })",
+    replace: "...(batch !== undefined && { batch })",
+    test: "test/promises/s6-rights.test.ts",
+  },
+  {
+    promise: "queries",
+    takenOut: "that a key adds to no other's batch",
+    file: "main/daemon/config-changes.ts",
+    find: "update(`${caller.keyId} ${batch}`)",
+    replace: "update(batch)",
+    test: "test/main/daemon/batches.test.ts",
+    name: "and no other key's",
+  },
+  {
+    promise: "queries",
+    takenOut: "that an undone batch leaves alone what was changed since",
+    file: "shared/client/undo-batch.ts",
+    find: "if (isThere && !forgotten) fields.push(path);",
+    replace: "if (!forgotten) fields.push(path);",
+    test: "test/main/daemon/batches.test.ts",
+    name: "is undone where its values still are",
   },
 ];

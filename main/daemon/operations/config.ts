@@ -230,7 +230,7 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
 }
 
 export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
-  const { atomic, dryRun, reason, flush } = args;
+  const { atomic, dryRun, reason, flush, batch } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
     revisions: args.repo ? expectedRevisions(args.repo, args.revision, "revision") : new Map(),
@@ -238,6 +238,7 @@ export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, 
     dryRun: dryRun ?? false,
     reason: reason ?? undefined,
     flush: flush ?? false,
+    batch: batch ?? undefined,
   };
 }
 

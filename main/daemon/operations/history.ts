@@ -51,7 +51,7 @@ export function historyOperations(
       return { result: entries };
     },
 
-    "history/search": async ({ query: text, limit, after }, { caller }) => {
+    "history/search": async ({ query: text, batch, limit, after }, { caller }) => {
       const query = parseQuery(text, clock.now());
       const from = after ? openPlace(after, store.position) : undefined;
       const page = new Page<FoundHistoryEntry>(limit);
@@ -65,9 +65,10 @@ export function historyOperations(
           continue;
         }
         // A page ends between two revisions, also where it found little.
-        if (last !== undefined && (looked === lookedAtOfPage || (page.isFull && one.entries.length > 0)))
+        const found = batch ? one.entries.filter(entry => entry.batch === batch) : one.entries;
+        if (last !== undefined && (looked === lookedAtOfPage || (page.isFull && found.length > 0)))
           return { result: page.entries, errors, next: sealPlace(last, store.position) };
-        for (const entry of one.entries) page.add(entry);
+        for (const entry of found) page.add(entry);
         last = one.place;
         looked += 1;
       }

@@ -156,6 +156,8 @@ export interface ChangeRequest<Answer> {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** What is done at once, perhaps in several repositories. */
+  readonly batch?: string;
   /** Answered only when the file says it too, or cannot for now. */
   readonly flush?: boolean;
   /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
@@ -185,6 +187,7 @@ export interface RecordedChange {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  readonly batch?: string;
   readonly changes: readonly RecordedDifference[];
 }
 

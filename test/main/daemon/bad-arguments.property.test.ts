@@ -80,6 +80,7 @@ const members = {
   limit: count,
   after: text,
   query: text,
+  batch: text,
   text,
   expected: text,
   label: text,
@@ -90,7 +91,7 @@ const members = {
 };
 
 type Member = keyof typeof members;
-const changeOptions = ["revision", "atomic", "dryRun", "reason"] as const;
+const changeOptions = ["revision", "atomic", "dryRun", "reason", "batch"] as const;
 
 /** Which of them an operation knows: those it needs, then those it may have. */
 const known: { readonly [Name in OperationName]: [needed: readonly Member[], possible?: readonly Member[]] } = {
@@ -101,7 +102,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "config/watch": [["repo"], ["since"]],
   "config/unwatch": [[], ["repo"]],
   "history/list": [["repo"], ["field", "limit", "after"]],
-  "history/search": [["query"], ["limit", "after"]],
+  "history/search": [["query"], ["batch", "limit", "after"]],
   "history/restore": [
     ["repo", "to"],
     ["fields", ...changeOptions],
