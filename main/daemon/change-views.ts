@@ -40,10 +40,19 @@ export function viewChange(
   }
   if (!visible) return undefined;
   const who = actorName(caller, actor);
-  const why = whole && reason !== undefined ? { reason } : {};
   // That more was done at once is for those who did it.
   const isOwn = caller.owner || (actor.kind === "key" && actor.id === caller.actor.id);
-  return { repo, revision, time, actor: who, source, ...why, ...(isOwn && batch !== undefined && { batch }), changes };
+  const ofBatch = isOwn && batch !== undefined ? { batch } : {};
+  return {
+    repo,
+    revision,
+    time,
+    actor: who,
+    source,
+    ...(whole && reason !== undefined && { reason }),
+    ...ofBatch,
+    changes,
+  };
 }
 
 /** What a record of the history tells the caller, of one field or of all; undefined if nothing that it may read. */

@@ -5,7 +5,7 @@ import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
 import type { RepoconfClient } from "./client.ts";
 
 /** A field that was not taken back, and why. */
-export interface LeftField {
+interface LeftField {
   readonly repo: string;
   /** `<scope>.<field>`; absent: all of the repository's. */
   readonly field?: string;
