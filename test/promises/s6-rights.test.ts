@@ -132,6 +132,9 @@ async function compareHistories(look: Look, since: ReadonlyMap<string, number>):
       recent,
     );
   await look.compare("history/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
+  // The beginnings of repositories too, which change nothing.
+  const { result } = await look.ask("history/search", { query: "", limit: 1_000 });
+  for (const { repo } of result) if (!look.visible.includes(repo)) look.wrong.push(`the history of ${repo}`);
 }
 
 /** What a query spans, and the cells of it: counted from the lists that the key may see. */
