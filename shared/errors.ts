@@ -76,6 +76,12 @@ export class RepoconfError extends Error {
   }
 }
 
+/** Something is beyond one of the limits (1107). */
+export function limitExceeded(what: string, given: number, limit: number, field?: string): RepoconfError {
+  const message = `Too many ${what}: ${given}, and the limit is ${limit}.`;
+  return new RepoconfError(1107, message, { ...(field !== undefined && { field }), details: { given, limit } });
+}
+
 /** Anything thrown, as a RepoconfError. A surprise becomes 1500; what it was stays in `cause`, for the log and for nobody else. */
 export function toRepoconfError(thrown: unknown): RepoconfError {
   if (thrown instanceof RepoconfError) return thrown;

@@ -21,6 +21,8 @@ export interface ChangeArguments {
   readonly reason?: string | null;
   /** Answer only when the file has it too, or cannot be written now. */
   readonly flush?: boolean | null;
+  /** Changes of this key with the same text here are one batch; left out: those of one request over several repositories are. */
+  readonly batch?: string | null;
 }
 
 /** Which part of a long list. */
@@ -46,6 +48,12 @@ export interface OperationArgumentsByName {
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/explain": { readonly repo?: string | null; readonly field?: string | null };
   "config/search": PageArguments & { readonly query: string };
+  "config/matrix": { readonly query: string; readonly after?: string | null };
+  "config/cells": {
+    readonly repo?: string | readonly string[] | null;
+    readonly fields?: readonly string[] | null;
+    readonly after?: string | null;
+  };
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
@@ -56,6 +64,10 @@ export interface OperationArgumentsByName {
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
+  "history/search": PageArguments & {
+    readonly query: string /** Only what belongs to it. */;
+    readonly batch?: string | null;
+  };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
     /** The revision whose values are wanted back. */
@@ -124,6 +136,8 @@ export interface ChangedRepository {
   readonly mirrored?: boolean;
   /** Why the file does not have it. */
   readonly mirrorProblem?: string;
+  /** Which batch it belongs to, as events and histories tell it. */
+  readonly batch?: string;
 }
 
 /** Where a field's value comes from. */
@@ -203,6 +217,38 @@ export interface SearchHit {
   readonly field?: string;
   /** The effective value; a masked one is not told. */
   readonly value?: JsonValue;
+}
+
+/** A field of a matrix, and the value that most of its repositories have. */
+export interface MatrixField {
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** In how many of the repositories the key may read it. */
+  readonly of: number;
+  /** How many of those have the value that most have; absent of a masked one. */
+  readonly count?: number;
+  /** That value. */
+  readonly value?: JsonValue;
+  /** In its place, where its JSON is longer than 200 characters: a repository that has it. */
+  readonly like?: string;
+}
+
+/** The repositories and fields that a query spans, by repositories' ids. */
+export interface Matrix {
+  readonly repositories: readonly string[];
+  /** Only of the first page, as is the rest. */
+  readonly total?: { readonly repositories: number; readonly fields: number };
+  readonly fields?: readonly MatrixField[];
+}
+
+/** Some cells of one repository. */
+export interface MatrixRow {
+  readonly repo: string;
+  readonly revision: number;
+  /** Effective values, without masked ones. */
+  readonly config: Config;
+  /** Which of the fields that were asked for are stored, masked ones too: `<scope>.<field>`. */
+  readonly stored: readonly string[];
 }
 
 /** A git work tree on this machine. */
@@ -294,6 +340,8 @@ export interface OperationResults {
   "config/unset": readonly ChangedRepository[];
   "config/explain": Explanation;
   "config/search": readonly SearchHit[];
+  "config/matrix": Matrix;
+  "config/cells": readonly MatrixRow[];
   "config/watch": {
     readonly revisions: { readonly [repo: string]: number };
     /** With `position`: the revisions behind which the events begin. */
@@ -303,6 +351,7 @@ export interface OperationResults {
   };
   "config/unwatch": Record<string, never>;
   "history/list": readonly HistoryEntry[];
+  "history/search": readonly FoundHistoryEntry[];
   "history/restore": readonly ChangedRepository[];
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
@@ -393,6 +442,8 @@ export interface ConfigChanged {
   readonly actor: string;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** What was done at once, perhaps in several repositories; told to the owner, and to the key that did it. */
+  readonly batch?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
 
@@ -401,6 +452,13 @@ export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "p
   readonly source: ChangeSource | "forget";
   /** With the source `forget`: the field whose older values were blanked. */
   readonly field?: string;
+}
+
+/** One that was found among the histories of all repositories, with the fields that were asked for. */
+export interface FoundHistoryEntry extends HistoryEntry {
+  readonly repo: string;
+  /** `config/watch` can go on from here; absent of what is from before this home's log. */
+  readonly position?: string;
 }
 
 /** `socket.on("svc", (resource, event, payload) => ...)`. */

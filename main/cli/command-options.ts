@@ -76,3 +76,10 @@ export function parseRevision(text: string): number {
   if (/^\d+$/.test(text) && Number.isSafeInteger(revision)) return revision;
   throw new InvalidArgumentError("A revision is a whole number, such as 12; repoconf history names those there are.");
 }
+
+/** How many of a long list, as it is typed. Throws InvalidArgumentError. */
+export function parseLimit(text: string): number {
+  const limit = Number(text);
+  if (/^\d{1,9}$/.test(text) && limit > 0) return limit;
+  throw new InvalidArgumentError("It is a whole number from 1.");
+}

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import type { HistoryEntry, Reply } from "../../shared/protocol.ts";
@@ -7,6 +7,7 @@ import {
   addRepositoryOption,
   addSessionOptions,
   type OutputOptions,
+  parseLimit,
   parseRevision,
   type RepositoryOptions,
   type SessionOptions,
@@ -46,12 +47,6 @@ export function addHistoryCommand(program: Command): void {
     .option("--yes", "do not ask")
     // Options that `history` knows too are read by it, wherever they stand.
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
-}
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (/^\d{1,9}$/.test(text) && limit > 0) return limit;
-  throw new InvalidArgumentError("It is a whole number from 1.");
 }
 
 async function showHistory(field: string | undefined, options: HistoryOptions): Promise<void> {

@@ -14,6 +14,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   set: async () => (await import("./set.ts")).addSetCommand,
   unset: async () => (await import("./unset.ts")).addUnsetCommand,
   explain: async () => (await import("./explain.ts")).addExplainCommand,
+  search: async () => (await import("./search.ts")).addSearchCommand,
   describe: async () => (await import("./describe.ts")).addDescribeCommand,
   history: async () => (await import("./history.ts")).addHistoryCommand,
   diff: async () => (await import("./diff.ts")).addDiffCommand,

@@ -21,6 +21,7 @@ interface ArgumentSchema<Arguments> {
 const optionalString = { type: ["string", "null"] } as const;
 const optionalBoolean = { type: ["boolean", "null"] } as const;
 const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", items: { type: "string" } }] } as const;
+const query = { type: "string", maxLength: 1000 } as const;
 const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
 
 /** What `set`, `unset` and their like take beside their fields. None has a dot, so none can be taken for a field. */
@@ -36,6 +37,7 @@ const changeOptions = {
   dryRun: optionalBoolean,
   reason: { type: ["string", "null"], maxLength: 1000 },
   flush: optionalBoolean,
+  batch: { type: ["string", "null"], minLength: 1, maxLength: 100 },
 } as const;
 
 /** One grant of a key. */
@@ -131,8 +133,17 @@ export const argumentSchemas = {
   "config/explain": { type: "object", properties: { repo: optionalString, field: optionalString } },
   "config/search": {
     type: "object",
-    properties: { query: { type: "string", maxLength: 1000 }, limit, after: optionalString },
+    properties: { query, limit, after: optionalString },
     required: ["query"],
+  },
+  "config/matrix": { type: "object", properties: { query, after: optionalString }, required: ["query"] },
+  "config/cells": {
+    type: "object",
+    properties: {
+      repo: repositories,
+      fields: { type: ["array", "null"], items: { type: "string" } },
+      after: optionalString,
+    },
   },
   "config/watch": {
     type: "object",
@@ -153,6 +164,11 @@ export const argumentSchemas = {
   "history/list": {
     type: "object",
     properties: { repo: optionalString, field: optionalString, limit, after: optionalString },
+  },
+  "history/search": {
+    type: "object",
+    properties: { query, batch: optionalString, limit, after: optionalString },
+    required: ["query"],
   },
   "history/restore": {
     type: "object",

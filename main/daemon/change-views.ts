@@ -16,7 +16,7 @@ export function viewChange(
   defaults: Config,
   path?: string,
 ): ConfigChanged | undefined {
-  const { revision, time, actor, source, reason } = change;
+  const { revision, time, actor, source, reason, batch } = change;
   const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
   let visible = false;
   let whole = true;
@@ -40,7 +40,19 @@ export function viewChange(
   }
   if (!visible) return undefined;
   const who = actorName(caller, actor);
-  return { repo, revision, time, actor: who, source, ...(whole && reason !== undefined && { reason }), changes };
+  // That more was done at once is for those who did it.
+  const isOwn = caller.owner || (actor.kind === "key" && actor.id === caller.actor.id);
+  const ofBatch = isOwn && batch !== undefined ? { batch } : {};
+  return {
+    repo,
+    revision,
+    time,
+    actor: who,
+    source,
+    ...(whole && reason !== undefined && { reason }),
+    ...ofBatch,
+    changes,
+  };
 }
 
 /** What a record of the history tells the caller, of one field or of all; undefined if nothing that it may read. */

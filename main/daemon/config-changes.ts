@@ -1,3 +1,4 @@
+import { createHash, randomBytes } from "node:crypto";
 import { type ConfigEdit, configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
@@ -22,13 +23,15 @@ export interface ConfigChangeRequest {
   readonly dryRun: boolean;
   readonly reason?: string | undefined;
   readonly flush: boolean;
+  /** As the request names it. */
+  readonly batch?: string | undefined;
   /** Nothing to change is no failure. */
   readonly mayBeEmpty?: boolean;
 }
 
 /** A restore, with its arguments already known to be of the right types. */
 export interface RestoreRequest
-  extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason" | "flush"> {
+  extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason" | "flush" | "batch"> {
   readonly repo: string;
   /** The revision whose values are wanted back. */
   readonly to: number;
@@ -66,7 +69,7 @@ export class ConfigChanges {
 
     const known = new Map([...request.values].filter(([path]) => this.#exists(caller, path, writable)));
     for (const path of request.values.keys()) if (!known.has(path)) errors.push(noSuchField(path));
-    const rest = { ...request, values: known };
+    const rest = { ...request, values: known, batch: batchOf(caller, request) };
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
@@ -146,12 +149,13 @@ export class ConfigChanges {
   }
 
   #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Verdict> {
-    const { source, reason, atomic, dryRun, flush } = request;
+    const { source, reason, atomic, dryRun, flush, batch } = request;
     return {
       actor: caller.actor,
       source,
       flush: flush && !dryRun,
       ...(reason !== undefined && { reason }),
+      ...(batch !== undefined && { batch }),
       decide: state => {
         const verdict = this.#judge(caller, state, request);
         if (atomic && verdict.errors.length > 0) return { edits: undefined, answer: verdict };
@@ -269,7 +273,8 @@ export class ConfigChanges {
       };
     }
     const revision = request.dryRun && answer.changes ? state.revision + 1 : state.revision;
-    return { repo: state.id, revision, config, ...viewMirrored(mirrored) };
+    const batch = request.batch === undefined || request.dryRun ? {} : { batch: request.batch };
+    return { repo: state.id, revision, config, ...batch, ...viewMirrored(mirrored) };
   }
 
   #canWrite(caller: Caller, repo: string): boolean {
@@ -293,6 +298,12 @@ function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead
   return culprit.field === broken.field
     ? `${path} must be empty or a key of ${target}, and "${broken.value}" is none.`
     : `${path} names "${broken.value}", which this would take from ${target}. Set ${path} in the same request.`;
+}
+
+/** Of one key's own, so that no other can add to it; undefined: it is of one repository and names none. */
+function batchOf(caller: Caller, { batch, repos }: ConfigChangeRequest): string | undefined {
+  if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
+  return repos.length > 1 ? randomBytes(12).toString("hex") : undefined;
 }
 
 function notWritable(repo: string): RepoconfError {

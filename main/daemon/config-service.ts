@@ -17,6 +17,7 @@ import { actorName, viewChange, viewRecord } from "./change-views.ts";
 import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
 import type {
+  LastChange,
   RecordedChange,
   RepositoryInfo,
   RepositoryState,
@@ -33,6 +34,9 @@ export interface ListRequest {
   readonly stored?: boolean | undefined;
   readonly revision?: number | undefined;
 }
+
+/** As the caller is told of it. */
+type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
 /** What a caller may see of repositories and their configuration. Knows the store's port and no transport. */
 export class ConfigService {
@@ -96,7 +100,7 @@ export class ConfigService {
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
     const refused = !this.#store.isFromFile(repo, scope, field);
-    const change = await this.#lastChange(caller, repo, path);
+    const change = (await this.lastChanges(caller, repo))(path);
     return {
       value,
       default: configValue(this.#scopes.defaults, scope, field) ?? null,
@@ -108,20 +112,26 @@ export class ConfigService {
     };
   }
 
-  /** Undefined: it never changed, or what is kept of the history does not tell. */
-  async #lastChange(
+  /**
+   * The last change of each field that the caller may read. Undefined: it never changed, or what is kept of the history does not
+   * tell. Throws RepoconfError 1102 or 1108.
+   */
+  async lastChanges(
     caller: Caller,
     repo: string,
-    path: string,
-  ): Promise<Pick<Explanation, "revision" | "time" | "actor" | "source" | "reason"> | undefined> {
-    try {
-      const change = await this.#store.lastChange(repo, path, this.#yielding.begin(caller.keyId));
-      return change && { ...change, actor: actorName(caller, change.actor) };
-    } catch (error) {
-      // A damaged journal has been told of, and the rest of the answer stands.
-      if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
-    }
-    return undefined;
+    turn: Turn = this.#yielding.begin(caller.keyId),
+  ): Promise<(path: string) => LastChangeSeen | undefined> {
+    const lastChange = await this.#store.lastChanges(repo, turn);
+    return path => {
+      try {
+        const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
+        return change && { ...change, actor: actorName(caller, change.actor) };
+      } catch (error) {
+        // A damaged journal has been told of, and the rest of the answer stands.
+        if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
+      }
+      return undefined;
+    };
   }
 
   /**
@@ -140,6 +150,11 @@ export class ConfigService {
       const entry = await this.#entry(caller, summary);
       if (entry !== undefined) yield entry;
     }
+  }
+
+  /** As `repositories`, but without what has to be counted, so nothing is read for it; in no particular order. */
+  async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
+    return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));
   }
 
   /** Whether the caller may read anything in the repository; what may not be read does not exist to it. */

@@ -253,8 +253,8 @@ async function startDaemon(
     running,
     createDispatch({
       operations: {
-        ...configOperations(service, changes, store, scopes, yielding),
-        ...historyOperations(service, changes, store),
+        ...configOperations(service, changes, store, scopes, yielding, clock),
+        ...historyOperations(service, changes, store, scopes, yielding, clock),
         ...repositoryOperations(service, store, assertRunning),
         ...fileOperations(store),
         ...scopeOperations(scopes),

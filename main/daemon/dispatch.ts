@@ -136,7 +136,10 @@ function readsMuch(name: OperationName, args: object): boolean {
   switch (name) {
     case "config/explain":
     case "config/search":
+    case "config/matrix":
+    case "config/cells":
     case "history/list":
+    case "history/search":
     case "history/restore":
     case "repo/list":
       return true;

@@ -1,7 +1,6 @@
-import { RepoconfError } from "../../shared/errors.ts";
+import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Caller } from "./caller.ts";
-import { limitExceeded } from "./measure.ts";
 
 /** What one request takes of its key's budget. */
 export interface RequestCost {

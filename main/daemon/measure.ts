@@ -1,4 +1,4 @@
-import { RepoconfError } from "../../shared/errors.ts";
+import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 
 /**
@@ -34,9 +34,4 @@ export function measureArguments(...given: readonly unknown[]): number {
 /** Bytes of a value as JSON in UTF-8. */
 export function jsonBytes(value: unknown): number {
   return value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value));
-}
-
-export function limitExceeded(what: string, given: number, limit: number, field?: string): RepoconfError {
-  const message = `Too many ${what}: ${given}, and the limit is ${limit}.`;
-  return new RepoconfError(1107, message, { ...(field !== undefined && { field }), details: { given, limit } });
 }

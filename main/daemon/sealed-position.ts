@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomFillSync } from "node:crypto";
 import { RepoconfError } from "../../shared/errors.ts";
 import { formatPosition, type Position } from "./store/log/commit-log.ts";
+import type { HistoryPlace } from "./store/merged-history.ts";
 
 /*
  * A position as clients are told it: one block, encrypted with what only the disk knows, the log's id. In clear its number
@@ -35,4 +36,35 @@ export function openPosition(text: string, current: Position): Position {
 
 function keyOf(log: string): Buffer {
   return createHash("sha256").update(`position ${log}`).digest().subarray(0, 16);
+}
+
+/** Where a page of a history over all repositories ended: it may be at an entry that the key cannot see. */
+export function sealPlace(place: HistoryPlace, current: Position): string {
+  const nonce = randomFillSync(Buffer.alloc(12));
+  const sealing = createCipheriv("aes-256-gcm", placeKeyOf(current), nonce);
+  const sealed = [sealing.update(JSON.stringify([place.number, place.repo, place.revision])), sealing.final()];
+  return Buffer.concat([nonce, ...sealed, sealing.getAuthTag()]).toString("base64url");
+}
+
+/** Throws RepoconfError 1101 if it is none of this home's log. */
+export function openPlace(text: string, current: Position): HistoryPlace {
+  const bytes = Buffer.from(text, "base64url");
+  try {
+    const opening = createDecipheriv("aes-256-gcm", placeKeyOf(current), bytes.subarray(0, 12));
+    opening.setAuthTag(bytes.subarray(-16));
+    const opened = Buffer.concat([opening.update(bytes.subarray(12, -16)), opening.final()]);
+    // What opens was sealed here.
+    const [number, repo, revision] = JSON.parse(opened.toString()) as [number, string, number];
+    return { number, repo, revision };
+  } catch {
+    throw new RepoconfError(
+      1101,
+      "Give as after what stood in next. Of a home that was put back since, begin anew without it.",
+    );
+  }
+}
+
+function placeKeyOf(position: Position): Buffer {
+  const [log = ""] = position.split(".");
+  return createHash("sha256").update(`place ${log}`).digest();
 }

@@ -1,88 +1,90 @@
-import { configEntries } from "../../shared/config.ts";
+import { configEntries, configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
 import { problemsIn } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import { limits } from "../../shared/limits.ts";
-import type { SearchHit } from "../../shared/protocol.ts";
-import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { showPlain } from "../../shared/scopes/value-text.ts";
+import {
+  asksForChange,
+  isMasked,
+  matchChange,
+  matchField,
+  matchRepository,
+  seeksFields,
+} from "../../shared/query/match-query.ts";
+import type { Query } from "../../shared/query/parse-query.ts";
 import type { Caller } from "./caller.ts";
 import type { ConfigService } from "./config-service.ts";
-import { limitExceeded } from "./measure.ts";
 import type { Scopes } from "./scopes.ts";
 import type { Turn } from "./yielding.ts";
 
-interface Query {
-  /** In small letters; all of them have to be found. */
-  readonly words: readonly string[];
-  /** `@modified`: stored fields alone. */
-  readonly modified: boolean;
-  /** `@broken`: repositories with problems alone. */
-  readonly broken: boolean;
+/** A repository that was looked at, and what was found there. */
+export interface FoundRepository {
+  readonly repo: string;
+  /** It is found itself. */
+  readonly isHit: boolean;
+  readonly fields: readonly FoundField[];
+  /** Its history was looked at. */
+  readonly hasHistory: boolean;
+}
+
+interface FoundField {
+  readonly scope: string;
+  readonly field: string;
+  /** The effective value. */
+  readonly value: JsonValue;
+  readonly isMasked: boolean;
 }
 
 /**
- * Finds repositories by name, path or id, and fields by name, title or value, in the order of the repositories' ids. Words
- * that the repository bears need not be in the field too, but one has to be. Masked values are neither searched nor told.
- * Values of repositories that nobody has opened are read for it. Throws RepoconfError 1107 for too many words.
+ * What a query finds of what the caller may read, in the order of the repositories' ids; also repositories in which nothing is
+ * found. Masked values are not searched. Values of repositories that nobody has opened are read for it, and histories where the
+ * query asks for last changes.
  */
-export async function* searchConfig(
+export async function* findRepositories(
   caller: Caller,
-  text: string,
+  query: Query,
   after: string | undefined,
   { service, scopes, turn }: { readonly service: ConfigService; readonly scopes: Scopes; readonly turn: Turn },
-): AsyncGenerator<SearchHit> {
-  const query = parseQuery(text);
+): AsyncGenerator<FoundRepository> {
+  const isOfFields = seeksFields(query);
+  const isOfChanges = asksForChange(query);
+  const onlyStored = query.some(({ kind, isNot }) => kind === "modified" && !isNot);
+  const needsStored = !onlyStored && query.some(({ kind }) => kind === "modified");
   for await (const entry of service.repositories(caller, { after }, turn)) {
-    if (query.broken && problemsIn(entry.health).length === 0) continue;
-    if (query.modified && entry.modified === 0) continue;
-    const repository = [entry.name, entry.path ?? "", entry.id].join("\n").toLowerCase();
-    const left = query.words.filter(word => !repository.includes(word));
-    if (left.length === 0 && !(query.modified && query.words.length === 0)) yield { repo: entry.id };
-    if (query.words.length === 0 && !query.modified) continue;
+    const { id: repo, health, modified } = entry;
+    const match = matchRepository(query, {
+      ...entry,
+      isBroken: problemsIn(health).length > 0,
+      isModified: modified > 0,
+    });
+    if (match === undefined) continue;
+    const fields: FoundField[] = [];
     // One whose file is broken from the start has no values.
-    const list = await service.list(caller, { repo: entry.id, stored: query.modified }).catch(() => undefined);
-    for (const { scope, field, value } of configEntries(list?.config ?? {})) {
+    const read = (stored: boolean) =>
+      service.list(caller, { repo, stored }).then(
+        ({ config }) => config,
+        () => ({}),
+      );
+    const stored = needsStored ? await read(true) : {};
+    let lastChange: Awaited<ReturnType<ConfigService["lastChanges"]>> | undefined;
+    for (const place of configEntries(isOfFields ? await read(onlyStored) : {})) {
       if (turn.isOver) await turn.pass();
-      const schema = scopes.field(scope, field)?.schema;
-      // One whose schema is gone may be a masked one.
-      const masked = schema === undefined || schema["x-masked"] === true;
-      const texts = [joinConfigPath(scope, field), schema?.title ?? "", ...(masked ? [] : shownTexts(value, schema))];
-      const candidate = texts.join("\n").toLowerCase();
-      const own = query.words.length === 0 || query.words.some(word => candidate.includes(word));
-      if (own && left.every(word => candidate.includes(word)))
-        yield { repo: entry.id, scope, field, ...(!masked && { value }) };
+      const { scope, field } = place;
+      const isStored = onlyStored || configValue(stored, scope, field) !== undefined;
+      const candidate = { ...place, isStored, schema: scopes.field(scope, field)?.schema };
+      if (!matchField(query, match, candidate)) continue;
+      if (isOfChanges) {
+        lastChange ??= await service.lastChanges(caller, repo, turn).catch(nothingIfGone);
+        if (!matchChange(query, lastChange(joinConfigPath(scope, field)))) continue;
+      }
+      fields.push({ ...place, isMasked: isMasked(candidate) });
     }
+    yield { repo, isHit: match.isHit, fields, hasHistory: lastChange !== undefined };
   }
 }
 
-/** What a person reads in a value: its texts, numbers and names, without JSON's quotes around them. */
-function* textsIn(value: JsonValue): Generator<string> {
-  if (typeof value !== "object" || value === null) yield String(value);
-  else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
-  else
-    for (const [name, member] of Object.entries(value)) {
-      yield name;
-      yield* textsIn(member);
-    }
-}
-
-/** Those, and what the screen shows for a value that is one word: `off`, `Sunday`, `900 seconds`. */
-function* shownTexts(value: JsonValue, schema: ValueSchema): Generator<string> {
-  if (typeof value === "boolean" || typeof value === "number") yield showPlain(value, schema);
-  yield* textsIn(value);
-}
-
-/** Throws RepoconfError 1107. */
-function parseQuery(text: string): Query {
-  const all = new Set(text.toLowerCase().split(/\s+/));
-  const modified = all.delete("@modified");
-  const broken = all.delete("@broken");
-  all.delete("");
-  if (all.size > limits.searchWords) throw limitExceeded("words in a search", all.size, limits.searchWords);
-  for (const { length } of all) {
-    if (length > limits.searchWordLength)
-      throw limitExceeded("characters in a word of a search", length, limits.searchWordLength);
-  }
-  return { words: [...all], modified, broken };
+/** It was removed while this looked at it. */
+function nothingIfGone(error: unknown): () => undefined {
+  if (error instanceof RepoconfError && error.code === 1102) return () => undefined;
+  throw error;
 }

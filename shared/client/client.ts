@@ -8,7 +8,10 @@ import type {
   ChangedRepository,
   ConfigChanged,
   EventMessage,
+  FoundHistoryEntry,
   HistoryEntry,
+  Matrix,
+  MatrixRow,
   OperationArguments,
   OperationName,
   OperationResults,
@@ -16,9 +19,11 @@ import type {
   ProofMessage,
   Reply,
   RepositoryEntry,
+  SearchHit,
 } from "../protocol.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { Proofs } from "./proofs.ts";
+import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
 /** Whose key it is, and how to prove it. The key itself is never sent. */
@@ -61,6 +66,8 @@ export interface ChangeOptions {
   /** Only say what would be. */
   readonly dryRun?: boolean;
   readonly reason?: string;
+  /** With the same text in several changes they are one batch, which `undoBatch` takes back. */
+  readonly batch?: string;
   /** Wait until the file has it too. Without, it is safe and in service, and the file follows in a moment. */
   readonly flush?: boolean;
 }
@@ -82,6 +89,8 @@ export class RequestError extends RepoconfError {
 }
 
 const defaultTimeout = 10_000;
+/** So many times that is waited for a matrix: it may have to read the values of all repositories, and answers once. */
+const matrixTimes = 6;
 const firstRetryDelay = 100;
 const longestRetryDelay = 5_000;
 /** A connection that lived for less, in milliseconds, is not replaced at once. */
@@ -139,7 +148,7 @@ export class RepoconfClient {
     const socket = await this.#connected();
     return new Promise((resolve, reject) => {
       socket
-        .timeout(this.#timeout)
+        .timeout(name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout)
         .emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
           if (error === null) {
             onReply(reply);
@@ -153,10 +162,17 @@ export class RepoconfClient {
 
   /** As `request`, but its result alone; throws RequestError if there is any error in the reply. */
   async run<Name extends OperationName>(name: Name, args: OperationArguments<Name>): Promise<OperationResults[Name]> {
+    return (await this.#answered<Name>(name, args)).result;
+  }
+
+  async #answered<Name extends OperationName>(
+    name: Name,
+    args: OperationArguments<Name>,
+  ): Promise<Reply<OperationResults[Name]>> {
     const reply = await this.request<Name>(name, args);
     const [first] = reply.errors;
     if (first !== undefined) throw new RequestError(first, reply);
-    return reply.result;
+    return reply;
   }
 
   /** One field's effective value. Throws RequestError 1011, 1102, 1106. */
@@ -213,6 +229,57 @@ export class RepoconfClient {
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
     const args = { repo, ...(field !== undefined && { field }) };
     yield* this.#pages<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
+  }
+
+  /** What a query finds in all repositories, by their ids (docs/protocol.md, "Queries"). Asks the daemon for more as it is read. Throws RequestError. */
+  async *search(query: string): AsyncGenerator<SearchHit, void> {
+    yield* this.#pages<SearchHit>(page => this.request("config/search", { query, ...page }));
+  }
+
+  /** The repositories and fields that a query spans, and the value of each field that most have (docs/protocol.md, "config/matrix"). Throws RequestError. */
+  async matrix(query: string): Promise<Required<Matrix>> {
+    const { result, next } = await this.#answered("config/matrix", { query });
+    const repositories = [...result.repositories];
+    for (let after = next; after !== undefined; ) {
+      const more = await this.#answered("config/matrix", { query, after });
+      repositories.push(...more.result.repositories);
+      after = more.next;
+    }
+    const { total = { repositories: repositories.length, fields: 0 }, fields = [] } = result;
+    return { repositories, total, fields };
+  }
+
+  /** The effective values of some fields in some repositories. Those that cannot be read are left out. Throws RequestError. */
+  async cells(repo: readonly string[], fields: readonly string[]): Promise<MatrixRow[]> {
+    const rows: MatrixRow[] = [];
+    let after: string | undefined;
+    do {
+      const reply = await this.request("config/cells", { repo, fields, ...(after !== undefined && { after }) });
+      const [first] = reply.errors;
+      if (first !== undefined && reply.result === null) throw new RequestError(first, reply);
+      rows.push(...reply.result);
+      after = reply.next;
+    } while (after !== undefined);
+    return rows;
+  }
+
+  /**
+   * What changed in all repositories, the newest first, as far as a query asks for it (docs/protocol.md, "history/search"). Asks the
+   * daemon for more as it is read. Throws RequestError.
+   */
+  async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
+    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
+  }
+
+  /** What belongs to a batch, the newest first; `since` (RFC 3339): it was not made before. Throws RequestError. */
+  async *batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void> {
+    const query = since === undefined ? "" : `since:${since}`;
+    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
+  }
+
+  /** Takes a batch back, as far as nobody changed its fields since. Throws RequestError. */
+  undoBatch(batch: string, options?: UndoBatchOptions): Promise<UndoneBatch> {
+    return undoBatch(this, batch, options);
   }
 
   /** The entries of a long list, page by page as they are read. Throws RequestError. */

@@ -47,7 +47,10 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   repo: string,
   entry: Entry,
 ): Entry | undefined {
-  const seen = { ...entry, actor: actorSeen(name, entry.actor) };
+  const { batch, ...unbatched } = entry;
+  // That more was done at once is told to those who did it.
+  const own = batch !== undefined && entry.actor === name ? { batch } : {};
+  const seen = { ...unbatched, ...own, actor: actorSeen(name, entry.actor) } as Entry;
   if (entry.source === "forget") return may(grants, "read", repo, entry.field ?? "") ? seen : undefined;
   // The beginning of a repository without values hides nothing.
   if (Object.keys(entry.changes).length === 0) return seen;

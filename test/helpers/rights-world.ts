@@ -139,7 +139,7 @@ async function happen(owner: TestClient, rival: TestClient, round: number): Prom
   for (const repo of changing) {
     await must(await owner.call("history/forget", { repo, field }));
     const values = Object.fromEntries(fields.map(path => [path, markedValue(repo, path, round)]));
-    await must(await owner.call("config/set", { repo, ...values }));
+    await must(await owner.call("config/set", { repo, ...values, batch: `round ${round}` }));
     const alone = mark(repo, field, round);
     await must(await rival.call("config/set", { repo, [field]: `${alone} again`, reason: `because of ${alone}` }));
   }

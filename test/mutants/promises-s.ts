@@ -361,10 +361,10 @@ export const mutants: readonly Mutant[] = [
     promise: "S12",
     takenOut: "the escaping of a field's description",
     file: "renderer/page/field-row.tsx",
-    find: `<p className="field-description" id={\`\${id}-description\`}>
+    find: `<p className="visually-hidden" id={\`\${id}-description\`}>
           {schema.description}
         </p>`,
-    replace: `<p className="field-description" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: schema.description }} />`,
+    replace: `<p className="visually-hidden" id={\`\${id}-description\`} dangerouslySetInnerHTML={{ __html: schema.description }} />`,
     test: "test/promises/s12-scripts-in-names.test.ts",
   },
   {
@@ -755,7 +755,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (looked % comparedAtOnce === 0) yield;",
     replace: "",
     test: "test/main/files/json-text.test.ts",
-    name: "compares thousands of members in parts",
+    name: "compares thousands of",
   },
   {
     promise: "S16",
@@ -764,7 +764,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (rewrite.compared % comparedAtOnce === 0) yield;",
     replace: "",
     test: "test/main/files/json-text.test.ts",
-    name: "compares thousands of items in parts",
+    name: "compares thousands of",
   },
   {
     promise: "S16",

@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
     find: " || !(await window.leave())",
     replace: "",
     test: "test/desktop/shell.test.ts",
-    name: "quitting asks about edits that are not saved",
+    name: "quitting asks about edits that would be lost",
   },
   {
     promise: "shipping",

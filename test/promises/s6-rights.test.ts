@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Config } from "../../shared/config.ts";
+import { type Config, configEntries } from "../../shared/config.ts";
 import type { Grants, Right } from "../../shared/grants.ts";
-import type { EventMessage, HistoryEntry, OperationName, RepositoryEntry } from "../../shared/protocol.ts";
+import type {
+  EventMessage,
+  FoundHistoryEntry,
+  HistoryEntry,
+  OperationName,
+  RepositoryEntry,
+  SearchHit,
+} from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { Look, masked, placesOf, refusals } from "../helpers/rights-look.ts";
@@ -111,6 +118,74 @@ async function compareBroken(look: Look): Promise<void> {
   }
 }
 
+/** The histories of all at once, of what happened since these revisions. */
+async function compareHistories(look: Look, since: ReadonlyMap<string, number>): Promise<void> {
+  const recent = (entries: readonly FoundHistoryEntry[]) =>
+    entries
+      .filter(({ repo, revision }) => revision >= (since.get(repo) ?? 0))
+      .map(entry => ({ ...entry, position: String(typeof entry.position) }));
+  for (const query of ["", "mark", "field:team.lead", "field:svc.*=mark*", "-lead", "by:owner", "repo:alpha since:1h"])
+    await look.compare(
+      "history/search",
+      { query, limit: 1_000 },
+      list => list.flatMap(entry => entrySeen(look.grants, look.name, entry.repo, entry) ?? []),
+      recent,
+    );
+  await look.compare("history/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
+  // The beginnings of repositories too, which change nothing.
+  const { result } = await look.ask("history/search", { query: "", limit: 1_000 });
+  for (const { repo } of result) if (!look.visible.includes(repo)) look.wrong.push(`the history of ${repo}`);
+}
+
+/** What a query spans, and the cells of it: counted from the lists that the key may see. */
+async function compareMatrix(look: Look): Promise<void> {
+  const values = new Map<string, unknown[]>();
+  for (const repo of look.visible) {
+    const { result } = await look.owner.call("config/list", { repo });
+    for (const { scope, field, value } of configEntries(configSeen(look.grants, repo, result)))
+      values.set(`${scope}.${field}`, [...(values.get(`${scope}.${field}`) ?? []), value]);
+  }
+  const { result } = await look.ask("config/matrix", { query: "" });
+  look.same(
+    "the matrix",
+    [result.repositories, result.total],
+    [[...look.visible].sort(), { repositories: look.visible.length, fields: values.size }],
+  );
+  for (const { field, of, count, value } of result.fields ?? []) {
+    const all = values.get(field) ?? [];
+    const counts = all.map(one => all.filter(other => isDeepStrictEqual(one, other)).length);
+    const isMasked = field === "svc.envvars";
+    look.same(`the matrix of ${field}`, [of, count], [all.length, isMasked ? undefined : Math.max(...counts)]);
+    if (value !== undefined)
+      look.same(`most of ${field}`, all.filter(one => isDeepStrictEqual(one, value)).length, count);
+  }
+  look.same(
+    "the fields of the matrix",
+    result.fields?.map(({ field }) => field),
+    look.world.paths.filter(path => values.has(path)),
+  );
+  const args = { repo: changing.filter(repo => look.mayAny("read", repo)), fields: look.world.paths };
+  const isSeen = (repo: string) => (path: string) => look.may("read", repo, path);
+  if (args.repo.length > 0)
+    await look.compare("config/cells", args, rows =>
+      rows.map(({ repo, config, stored, ...row }) => ({
+        ...row,
+        repo,
+        config: configSeen(look.grants, repo, config),
+        stored: stored.filter(isSeen(repo)),
+      })),
+    );
+  const hidden = repositories.filter(repo => !look.mayAny("read", repo));
+  if (hidden.length > 0) {
+    const told = await look.ask("config/cells", { ...args, repo: hidden });
+    look.same(
+      "hidden cells",
+      [told.result, placesOf(told.errors)],
+      [[], hidden.map(repo => `1102 ${repo} undefined`).sort()],
+    );
+  }
+}
+
 const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [name: string]: unknown }])[] = [
   ["repo/add", { name: "planted" }],
   ["repo/scan", { path: "/" }],
@@ -126,16 +201,36 @@ const ownersAlone: readonly (readonly [name: OperationName, args: { readonly [na
   ["daemon/stop", {}],
 ];
 
+const queries = [
+  "mark",
+  "again",
+  "@modified",
+  "lead",
+  "domain",
+  "alpha",
+  "field:team.lead",
+  "field:lead -field:team.lead_phone",
+  "field:svc.*=mark*",
+  "-modified field:team.*",
+  "modified -mark",
+  "by:owner",
+  "by:file",
+  "since:1h -by:owner repo:*a",
+  "alpha since:1h",
+];
+
 /** What is answered of all repositories at once, or of none. */
 async function compareLists(look: Look, seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[]): Promise<void> {
   for (const args of [{}, ...repositories.map(repo => ({ repo }))])
     await look.compare("repo/list", args, list => list.flatMap(seenOf));
-  for (const query of ["mark", "again", "@modified", "lead", "domain", "alpha"])
-    await look.compare("config/search", { query, limit: 1_000 }, hits =>
-      hits.filter(({ repo, scope, field }) =>
-        field === undefined ? look.visible.includes(repo) : look.may("read", repo, `${scope}.${field}`),
-      ),
+  const hitsSeen = (hits: readonly SearchHit[]) =>
+    hits.filter(({ repo, scope, field }) =>
+      field === undefined ? look.visible.includes(repo) : look.may("read", repo, `${scope}.${field}`),
     );
+  for (const query of queries) await look.compare("config/search", { query, limit: 1_000 }, hitsSeen);
+  // Names of others are not told, so none is found by them, and not what they are not either.
+  await look.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
+  await compareMatrix(look);
   const entries = (await look.owner.call("repo/list")).result.flatMap(seenOf);
   const withProblems = entries.flatMap(({ id, health }) => (health.length > 0 ? { repo: id } : []));
   await look.compare("config/search", { query: "@broken" }, () => withProblems);
@@ -218,6 +313,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
     await look.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
   await compareBroken(look);
   await compareLists(look, entrySeenOf);
+  await compareHistories(look, new Map([...before.values()].map(({ id, revision }) => [id, revision])));
   await compareHidden(look, repositories[round % repositories.length] ?? "alpha");
   const metrics = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
   look.same("metrics", metrics.status, 401);

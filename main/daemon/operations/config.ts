@@ -1,20 +1,26 @@
-import { RepoconfError } from "../../../shared/errors.ts";
+import { limitExceeded, RepoconfError, toRepoconfError } from "../../../shared/errors.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
-import type { ChangeArguments, SearchHit } from "../../../shared/protocol.ts";
+import type { ChangeArguments, MatrixField, MatrixRow, SearchHit } from "../../../shared/protocol.ts";
+import { parseQuery } from "../../../shared/query/parse-query.ts";
+import type { Clock } from "../../clock.ts";
 import { argumentSchemas } from "../argument-schemas.ts";
 import type { ConfigChangeRequest, ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations, RequestContext } from "../dispatch.ts";
-import { jsonBytes, limitExceeded } from "../measure.ts";
+import { foundRepositories, readCells, readMatrix } from "../matrix.ts";
+import { jsonBytes } from "../measure.ts";
 import type { Scopes } from "../scopes.ts";
 import { openPosition, sealPosition } from "../sealed-position.ts";
-import { searchConfig } from "../search.ts";
+import { findRepositories } from "../search.ts";
 import type { RepositoryStore } from "../store/store.ts";
 import type { Turn, Yielding } from "../yielding.ts";
 import { Page } from "./pages.ts";
 
 type ConfigOperations = Pick<Operations, Extract<keyof Operations, `config/${string}`>>;
+
+/** Repositories whose histories are read for one page of a search by last changes: it may end there with nothing found. */
+const historiesOfPage = 1_000;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
 
@@ -25,6 +31,7 @@ export function configOperations(
   store: RepositoryStore,
   scopes: Scopes,
   yielding: Yielding,
+  clock: Pick<Clock, "now">,
 ): ConfigOperations {
   return {
     "config/list": async ({ repo, scope, field, stored, revision }, { caller }) => {
@@ -67,17 +74,77 @@ export function configOperations(
       return { result: await service.explain(caller, repo, field) };
     },
 
-    "config/search": async ({ query, limit, after }, { caller }) => {
+    "config/search": async ({ query: text, limit, after }, { caller }) => {
+      const query = parseQuery(text, clock.now());
       const page = new Page<SearchHit>(limit);
       const { entries } = page;
       const turn = yielding.begin(caller.keyId);
-      for await (const hit of searchConfig(caller, query, after ?? undefined, { service, scopes, turn })) {
-        const last = entries.at(-1);
+      let histories = 0;
+      let last = after ?? undefined;
+      for await (const { repo, isHit, fields, hasHistory } of findRepositories(caller, query, last, {
+        service,
+        scopes,
+        turn,
+      })) {
         // A page ends between two repositories, as `after` names one.
-        if (last !== undefined && page.isFull && hit.repo !== last.repo) return { result: entries, next: last.repo };
-        page.add(hit);
+        if (page.isFull && (isHit || fields.length > 0))
+          return { result: entries, ...(last !== undefined && { next: last }) };
+        if (isHit) page.add({ repo });
+        for (const { scope, field, value, isMasked } of fields)
+          page.add({ repo, scope, field, ...(!isMasked && { value }) });
+        last = repo;
+        if (hasHistory) histories += 1;
+        if (histories === historiesOfPage) return { result: entries, next: last };
       }
       return { result: entries };
+    },
+
+    "config/matrix": async ({ query: text, after }, { caller }) => {
+      const query = parseQuery(text, clock.now());
+      const context = { service, scopes, turn: yielding.begin(caller.keyId) };
+      const page = new Page<string>(Number.POSITIVE_INFINITY);
+      if (after) {
+        for await (const repo of foundRepositories(caller, query, after, context)) {
+          const next = page.isFull ? page.entries.at(-1) : undefined;
+          if (next !== undefined) return { result: { repositories: page.entries }, next };
+          page.add(repo);
+        }
+        return { result: { repositories: page.entries } };
+      }
+      const { repositories, fields } = await readMatrix(caller, query, context);
+      for (const repo of repositories) if (!page.isFull) page.add(repo);
+      const told = new Page<MatrixField>(Number.POSITIVE_INFINITY);
+      for (const field of fields) if (!told.isFull) told.add(field);
+      const total = { repositories: repositories.length, fields: fields.length };
+      const next = page.entries.length < repositories.length ? page.entries.at(-1) : undefined;
+      return {
+        result: { repositories: page.entries, total, fields: told.entries },
+        ...(next !== undefined && { next }),
+      };
+    },
+
+    "config/cells": async ({ repo, fields, after }, { caller }) => {
+      const ids = namedRepositories(repo);
+      if (!fields || fields.length === 0) throw noField("Name at least one <scope>.<field> in fields.");
+      if (ids.length > limits.repositoriesPerSet)
+        throw limitExceeded("repositories of cells", ids.length, limits.repositoriesPerSet);
+      if (fields.length > limits.fieldsPerSet)
+        throw limitExceeded("fields of cells", fields.length, limits.fieldsPerSet);
+      const turn = yielding.begin(caller.keyId);
+      const wanted = new Set(fields);
+      const page = new Page<MatrixRow>(limits.pageLength);
+      const errors: RepoconfError[] = [];
+      const left = after ? ids.slice(ids.indexOf(after) + 1) : ids;
+      for (const [index, id] of left.entries()) {
+        if (turn.isOver) await turn.pass();
+        try {
+          page.add(await readCells(caller, id, wanted, { service, scopes }));
+        } catch (error) {
+          errors.push(toRepoconfError(error));
+        }
+        if (page.isFull && index < left.length - 1) return { result: page.entries, errors, next: id };
+      }
+      return { result: page.entries, errors };
     },
 
     "config/watch": async ({ repo, since, position, progress }, { caller, connection }) => {
@@ -163,7 +230,7 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
 }
 
 export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
-  const { atomic, dryRun, reason, flush } = args;
+  const { atomic, dryRun, reason, flush, batch } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
     revisions: args.repo ? expectedRevisions(args.repo, args.revision, "revision") : new Map(),
@@ -171,6 +238,7 @@ export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, 
     dryRun: dryRun ?? false,
     reason: reason ?? undefined,
     flush: flush ?? false,
+    batch: batch ?? undefined,
   };
 }
 

@@ -1,21 +1,33 @@
 import { splitConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { HistoryEntry } from "../../../shared/protocol.ts";
+import type { FoundHistoryEntry, HistoryEntry } from "../../../shared/protocol.ts";
+import { parseQuery } from "../../../shared/query/parse-query.ts";
+import type { Clock } from "../../clock.ts";
 import type { ConfigChanges } from "../config-changes.ts";
 import { type ConfigService, unknownRepository } from "../config-service.ts";
 import type { Operations } from "../dispatch.ts";
+import { searchHistory } from "../history-search.ts";
+import type { Scopes } from "../scopes.ts";
+import { openPlace, sealPlace } from "../sealed-position.ts";
 import type { RepositoryStore } from "../store/store.ts";
+import type { Yielding } from "../yielding.ts";
 import { changeOptions, noField, noRepository } from "./config.ts";
 import { Page } from "./pages.ts";
 import { requireOwner } from "./repo.ts";
 
-type HistoryOperations = Pick<Operations, "history/list" | "history/restore" | "history/forget">;
+type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
+
+/** Revisions that are looked at for one page of what was found among all. */
+const lookedAtOfPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */
 export function historyOperations(
   service: ConfigService,
   changes: ConfigChanges,
   store: RepositoryStore,
+  scopes: Scopes,
+  yielding: Yielding,
+  clock: Pick<Clock, "now">,
 ): HistoryOperations {
   return {
     "history/list": async ({ repo, field, limit, after }, { caller }) => {
@@ -37,6 +49,30 @@ export function historyOperations(
         return { result: entries, errors: [error] };
       }
       return { result: entries };
+    },
+
+    "history/search": async ({ query: text, batch, limit, after }, { caller }) => {
+      const query = parseQuery(text, clock.now());
+      const from = after ? openPlace(after, store.position) : undefined;
+      const page = new Page<FoundHistoryEntry>(limit);
+      const errors: RepoconfError[] = [];
+      const turn = yielding.begin(caller.keyId);
+      let last = from;
+      let looked = 0;
+      for await (const one of searchHistory(caller, query, from, { store, service, scopes, turn })) {
+        if ("error" in one) {
+          errors.push(one.error);
+          continue;
+        }
+        // A page ends between two revisions, also where it found little.
+        const found = batch ? one.entries.filter(entry => entry.batch === batch) : one.entries;
+        if (last !== undefined && (looked === lookedAtOfPage || (page.isFull && found.length > 0)))
+          return { result: page.entries, errors, next: sealPlace(last, store.position) };
+        for (const entry of found) page.add(entry);
+        last = one.place;
+        looked += 1;
+      }
+      return { result: page.entries, errors };
     },
 
     "history/restore": async ({ to, fields, ...args }, { caller }) => {

@@ -16,7 +16,7 @@ import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
-import { LastChanges } from "./last-changes.ts";
+import { type LastChangeOf, LastChanges } from "./last-changes.ts";
 import {
   type Commit,
   type CommitLog,
@@ -27,6 +27,7 @@ import {
   type Position,
 } from "./log/commit-log.ts";
 import { FileLog } from "./log/file-log.ts";
+import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
 import { Repositories } from "./repositories.ts";
 import { type IndexedRepository, Repository } from "./repository.ts";
@@ -39,7 +40,6 @@ import type {
   Applied,
   ChangeRequest,
   HistoryRecord,
-  LastChange,
   NewRepository,
   PastConfig,
   RecordedChange,
@@ -282,8 +282,24 @@ export class FileStore implements RepositoryStore {
     yield* historyFrom(await this.#loaded(id), from, turn);
   }
 
-  async lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined> {
-    return this.#lastChanges.of(await this.#loaded(id), path, turn);
+  mergedHistory(ids: Iterable<string>, options: Parameters<RepositoryStore["mergedHistory"]>[1]) {
+    const { id: log, newest } = this.#log;
+    return mergedHistory(ids, {
+      ...options,
+      // What comes while this is read would not stand in its place.
+      after: options.after ?? { number: newest, repo: "", revision: 0 },
+      newest: id => {
+        const { position } = this.#repositories.place(id);
+        // Where that is not known, anything may be in its history.
+        return position === undefined ? Number.POSITIVE_INFINITY : numberIn(log, position);
+      },
+      numberOf: record => numberIn(log, record.kind === "change" ? record.position : undefined),
+      history: (id, from, turn) => this.history(id, from, turn),
+    });
+  }
+
+  async lastChanges(id: string, turn?: Turn): Promise<LastChangeOf> {
+    return this.#lastChanges.of(await this.#loaded(id), turn);
   }
 
   async configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig> {

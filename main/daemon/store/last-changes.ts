@@ -1,4 +1,5 @@
 import { joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
 import { endlessTurn, type Turn } from "../yielding.ts";
 import type { Repository } from "./repository.ts";
 import { historyFrom } from "./repository-history.ts";
@@ -15,7 +16,12 @@ interface Index {
   revision: number;
   /** Resolves when the history has been read. */
   readonly read: Promise<void>;
+  /** How many of its fields are in the count of all. */
+  counted: number;
 }
+
+/** When a field, `<scope>.<field>`, changed last. Undefined: never, as far as is kept. Throws RepoconfError 1110 where a damaged history does not tell. */
+export type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
  * When each field of a repository changed last: read from the history when somebody asks first, and kept up with each change
@@ -25,27 +31,33 @@ interface Index {
 export class LastChanges {
   /** By repository's id; the one that was asked about last comes last. */
   readonly #indexes = new Map<string, Index>();
+  /** Fields of all of them. */
+  #counted = 0;
 
-  /** Undefined: it never changed, as far as the history is kept. Throws RepoconfError 1108, or 1110 where that is damaged before it tells. */
-  async of(repository: Repository, path: string, turn: Turn = endlessTurn): Promise<LastChange | undefined> {
+  /** Throws RepoconfError 1108. */
+  async of(repository: Repository, turn: Turn = endlessTurn): Promise<LastChangeOf> {
     let index = this.#known(repository);
     if (index === undefined) {
+      this.drop(repository.id);
       index = this.#begin(repository, turn);
-      this.#indexes.set(repository.id, index);
-    } else {
-      this.#indexes.delete(repository.id);
-      this.#indexes.set(repository.id, index);
-    }
+    } else this.#indexes.delete(repository.id);
+    this.#indexes.set(repository.id, index);
+    const { changes } = index;
+    let damage: RepoconfError | undefined;
     try {
       await index.read;
     } catch (error) {
-      if (this.#indexes.get(repository.id) === index) this.#indexes.delete(repository.id);
-      // What is newer than the damage is told.
-      if (!index.changes.has(path)) throw error;
+      this.#forget(index);
+      if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
+      damage = error;
     }
-    this.#dropOldest();
-    const change = index.changes.get(path);
-    return change !== undefined && change.revision > repository.oldest ? change : undefined;
+    this.#dropOldest(index);
+    return path => {
+      const change = changes.get(path);
+      // What is newer than the damage is told.
+      if (change === undefined && damage !== undefined) throw damage;
+      return change !== undefined && change.revision > repository.oldest ? change : undefined;
+    };
   }
 
   /** A revision is visible, and nobody has asked since. */
@@ -58,7 +70,17 @@ export class LastChanges {
   }
 
   drop(id: string): void {
+    const index = this.#indexes.get(id);
+    if (index !== undefined) this.#forget(index);
+  }
+
+  #forget(index: Index): void {
+    const { id } = index.repository;
+    // Another one may have taken its place.
+    if (this.#indexes.get(id) !== index) return;
     this.#indexes.delete(id);
+    this.#counted -= index.counted;
+    index.counted = 0;
   }
 
   #known(repository: Repository): Index | undefined {
@@ -74,16 +96,16 @@ export class LastChanges {
       for await (const record of historyFrom(repository, revision, turn))
         if (record.kind === "change") addTo(changes, record, false);
     };
-    return { repository, changes, revision, read: readAll() };
+    return { repository, changes, revision, read: readAll(), counted: 0 };
   }
 
-  #dropOldest(): void {
-    let fields = 0;
-    for (const { changes } of this.#indexes.values()) fields += changes.size;
-    for (const [id, { changes }] of this.#indexes) {
-      if (fields <= mostFields) return;
-      fields -= changes.size;
-      this.#indexes.delete(id);
+  #dropOldest(read: Index): void {
+    if (this.#indexes.get(read.repository.id) !== read) return;
+    this.#counted += read.changes.size - read.counted;
+    read.counted = read.changes.size;
+    for (const index of this.#indexes.values()) {
+      if (this.#counted <= mostFields) return;
+      this.#forget(index);
     }
   }
 }

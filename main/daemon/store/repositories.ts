@@ -96,6 +96,11 @@ export class Repositories {
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }
 
+  /** Where the log has its newest revision, or later; without a position that is not known. */
+  place(id: string): Pick<IndexedRepository, "position"> {
+    return { position: (this.opened(id)?.state ?? this.#known.get(id))?.position };
+  }
+
   /** What is known of it without opening it. */
   summary(id: string): RepositorySummary | undefined {
     if (!this.has(id)) return undefined;

@@ -903,10 +903,10 @@ export class Repository {
       .filter(({ edits }) => edits.length > 0)
       .map(one => ({ one, record: this.#recordOf(one, time) }));
     const commits = made.map(({ one, record }): Commit => {
-      const { actor, source, reason } = one.waiting.request;
+      const { actor, source } = one.waiting.request;
       const place = { repo: this.id, lineage: this.#lineage, revision: one.after.revision };
       const document = documentCommit(place, one.edits, record?.changes ?? []);
-      return { kind: "commit", time, actor, source, ...(reason !== undefined && { reason }), documents: [document] };
+      return { kind: "commit", time, actor, source, ...whyOf(one.waiting), documents: [document] };
     });
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const before = this.#state;
@@ -968,14 +968,14 @@ export class Repository {
   /** Undefined if it changes nothing that anybody is served. */
   #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
     if (before.revision === after.revision) return undefined;
-    const { actor, source, reason } = waiting.request;
+    const { actor, source } = waiting.request;
     return {
       kind: "change",
       revision: after.revision,
       time,
       actor,
       source,
-      ...(reason !== undefined && { reason }),
+      ...whyOf(waiting),
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
       changes,
     };
@@ -1040,6 +1040,11 @@ export class Repository {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(paths.map(path => ["config", ...path])) : [];
   };
+}
+
+/** What a request says of why, and of what it is a part. */
+function whyOf({ request: { reason, batch } }: WaitingChange): Pick<Commit, "reason" | "batch"> {
+  return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
 }
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {

@@ -4,7 +4,9 @@ import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
 import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
 import type { Turn } from "../yielding.ts";
+import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
+import type { HistoryGroup, MergedHistoryOptions, UntoldHistory } from "./merged-history.ts";
 
 /**
  * What reads a history takes its `turn`: left out, it lets nobody go on meanwhile.
@@ -48,10 +50,15 @@ export interface RepositoryStore {
   /** What is kept of the past, the newest first, from revision `from` on. Throws RepoconfError 1102 or, where it is damaged, 1110. */
   history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord>;
   /**
-   * The revision that changed a field last, undefined if none that is kept. Throws RepoconfError 1102 or, where the history is
-   * damaged before it tells, 1110.
+   * The histories of several repositories as one, the newest first by place in the log; what is from before this log follows,
+   * one repository after the other. `since`: milliseconds since 1970; what is older need not be told.
    */
-  lastChange(id: string, path: string, turn?: Turn): Promise<LastChange | undefined>;
+  mergedHistory(
+    ids: Iterable<string>,
+    options: Pick<MergedHistoryOptions, "after" | "since" | "turn">,
+  ): AsyncGenerator<HistoryGroup | UntoldHistory>;
+  /** By which each field changed last, from one reading of the history. Throws RepoconfError 1102 or 1108. */
+  lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */
   configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig>;
   /** Blanks the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
@@ -149,6 +156,8 @@ export interface ChangeRequest<Answer> {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  /** What is done at once, perhaps in several repositories. */
+  readonly batch?: string;
   /** Answered only when the file says it too, or cannot for now. */
   readonly flush?: boolean;
   /** Undefined edits: this repository refuses the request (which undoes the others of `applyTogether`). */
@@ -178,6 +187,7 @@ export interface RecordedChange {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  readonly batch?: string;
   readonly changes: readonly RecordedDifference[];
 }
 

@@ -80,6 +80,7 @@ const members = {
   limit: count,
   after: text,
   query: text,
+  batch: text,
   text,
   expected: text,
   drafts: fc.array(
@@ -95,7 +96,7 @@ const members = {
 };
 
 type Member = keyof typeof members;
-const changeOptions = ["revision", "atomic", "dryRun", "reason"] as const;
+const changeOptions = ["revision", "atomic", "dryRun", "reason", "batch"] as const;
 
 /** Which of them an operation knows: those it needs, then those it may have. */
 const known: { readonly [Name in OperationName]: [needed: readonly Member[], possible?: readonly Member[]] } = {
@@ -106,6 +107,7 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "config/watch": [["repo"], ["since"]],
   "config/unwatch": [[], ["repo"]],
   "history/list": [["repo"], ["field", "limit", "after"]],
+  "history/search": [["query"], ["batch", "limit", "after"]],
   "history/restore": [
     ["repo", "to"],
     ["fields", ...changeOptions],
@@ -117,6 +119,8 @@ const known: { readonly [Name in OperationName]: [needed: readonly Member[], pos
   "repo/update": [["repo", "name"], ["path"]],
   "repo/remove": [["repo"]],
   "config/search": [["query"], ["limit", "after"]],
+  "config/matrix": [["query"], ["after"]],
+  "config/cells": [["repo", "fields"], ["after"]],
   "repo/scan": [["path"]],
   "file/read": [["repo"]],
   "file/write": [["repo", "text", "expected"]],

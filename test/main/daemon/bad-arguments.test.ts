@@ -103,6 +103,10 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   "config/watch": [{ repo }, { repo: notRepositories, since: [...notRevision, { [repo]: 1 }] }],
   "config/unwatch": [{}, { repo: notRepositories }],
   "history/list": [{ repo }, { repo: notText, field: notText, limit: notLimit, after: [...notText, "x", "-1", "1.5"] }],
+  "history/search": [
+    { query: "x" },
+    { query: [...notText, null, "x".repeat(1001), '"x'], limit: notLimit, after: [...notText, "x", "-1", "AAAA"] },
+  ],
   "history/restore": [
     { repo, to: 1 },
     {
@@ -151,6 +155,11 @@ const wrongTypes: { [Name in OperationName]: [good: object, wrong: { [argument: 
   ],
   "repo/remove": [{ repo }, { repo: notText }],
   "config/search": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001)], limit: notLimit, after: notText }],
+  "config/matrix": [{ query: "x" }, { query: [...notText, null, "x".repeat(1001), '"x'], after: notText }],
+  "config/cells": [
+    { repo, fields: ["svc.timeout"] },
+    { repo: notRepositories, fields: ["svc.timeout", 7, true, {}, [7], [null]], after: notText },
+  ],
   "repo/scan": [{ path: "/not/there" }, { path: [...notText, null, "", "relative", "/nul\0"] }],
   "file/read": [{ repo }, { repo: notText }],
   "file/write": [

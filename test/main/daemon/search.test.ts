@@ -6,6 +6,7 @@ import type { SearchHit } from "../../../shared/protocol.ts";
 import { breakFile } from "../../helpers/broken-file.ts";
 import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
 
 const pluginSchema = {
   type: "object",
@@ -141,7 +142,129 @@ describe("@modified and @broken", () => {
   });
 });
 
+describe("the language", () => {
+  const quoted = (begin: string, text: string) => `${begin}"${text.replaceAll('"', '""')}"`;
+  test.each<[title: string, query: string, expected: readonly string[]]>([
+    ["a field by its whole name", "field:svc.timeout", ["a svc.timeout", "b svc.timeout", "c svc.timeout"]],
+    ["no field by a part of a name with a dot", "field:svc.timeou", []],
+    [
+      "fields by a part of their name",
+      "field:refresh_h",
+      ["a svc.refresh_hour", "b svc.refresh_hour", "c svc.refresh_hour"],
+    ],
+    ["fields by a pattern", "field:plugin.* repo:a", ["a plugin.colour", "a plugin.token"]],
+    ["a value as JSON", "field:svc.timeout=1234", ["a svc.timeout", "b svc.timeout"]],
+    ["a value as text, whatever the case", "field:colour=CRIMSON", ["a plugin.colour"]],
+    ["no part of a value", "field:colour=crims", []],
+    ["a value by a pattern", "field:colour=crim*", ["a plugin.colour"]],
+    ["an empty value", 'field:svc.provider="" repo:a', ["a svc.provider"]],
+    ["a switch as it is shown", "field:svc.proxy_https=off repo:a", ["a svc.proxy_https"]],
+    ["a switch as JSON", "field:svc.proxy_https=false repo:a", ["a svc.proxy_https"]],
+    ["no switch that is not so", "field:svc.proxy_https=on", []],
+    ["a number by its name", "field:svc.refresh_day=sunday repo:c", ["c svc.refresh_day"]],
+    ["a number with what it counts", 'field:svc.timeout="1234 seconds"', ["a svc.timeout", "b svc.timeout"]],
+    [
+      "an object, however its members are ordered",
+      quoted("field:svc.services=", '{"web":{"image":"nginx:1.27","ready":"curl -f \\"http://localhost\\""}}'),
+      ["a svc.services"],
+    ],
+    ["an object by a pattern of its JSON", 'field:svc.services={"web":{"image":"nginx:1.27",*', ["a svc.services"]],
+    ["all but a field's value", "field:svc.timeout -field:svc.timeout=1234", ["c svc.timeout"]],
+    ["repositories by a pattern of name or id", "repo:*o*", ["a", "b"]],
+    ["no repository by a part of its name", "repo:sho", []],
+    ["a repository by its whole id", "repo:b", ["b"]],
+    ["all repositories but some", "-repo:shop", ["b", "c"]],
+    ["words in quotes", 'repo:a "curl -f"', ["a svc.services"]],
+    ["not what bears a word, repository or field", "timeout -shop -blog", ["c svc.timeout"]],
+    ["fields without a word", "shop -domain -path", ["a"]],
+    ["modified without the sign", "modified timeout", ["a svc.timeout", "b svc.timeout"]],
+    ["what is not modified", "-modified field:svc.timeout", ["c svc.timeout"]],
+    ["the word modified", '"modified"', []],
+    ["broken without the sign", "broken", ["b"]],
+    ["what is not broken", "-broken", ["a", "c"]],
+    ["a word of the repository beside what is said of fields", "shop field:svc.timeout", ["a svc.timeout"]],
+  ])("finds %s", async (_title, query, expected) => {
+    expect(await places(query)).toEqual(expected);
+  });
+
+  test("that cannot be read is refused, with the place and what to write", async () => {
+    const { result, errors } = await t.owner.call("config/search", { query: 'shop "half' });
+    expect(result).toBeNull();
+    expect(errors).toMatchObject([{ code: 1101, details: { at: 5, length: 5, instead: '"half"' } }]);
+  });
+});
+
+describe("who changed a field last, and when", () => {
+  const clock = new TestClock({ timers: "run" });
+  const read = (...fields: string[]): Grants => [{ repos: "*", fields, right: "read" }];
+
+  async function startChanged(): Promise<TestDaemon> {
+    const daemon = await startTestDaemon({ clock });
+    for (const id of ["one", "two"]) await daemon.addRepository(id);
+    const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
+    const [ci, bot] = [await daemon.connectWith(everything, "ci"), await daemon.connectWith(everything, "release bot")];
+    await ci.call("config/set", { repo: "one", "svc.timeout": 1, "svc.domain": "x" });
+    clock.advance(3_600_000);
+    await bot.call("config/set", { repo: ["one", "two"], "svc.timeout": 2 });
+    clock.advance(3_600_000);
+    await daemon.owner.call("config/set", { repo: "two", "svc.provider": "y" });
+    return daemon;
+  }
+
+  test("are asked for by name and by time", async () => {
+    await using daemon = await startChanged();
+    const found = (query: string) => places(query, daemon.owner);
+    expect(await found("by:ci")).toEqual(["one svc.domain"]);
+    expect(await found('by:"release bot"')).toEqual(["one svc.timeout", "two svc.timeout"]);
+    expect(await found("by:r*t repo:two")).toEqual(["two svc.timeout"]);
+    expect(await found("by:OWNER")).toEqual(["two svc.provider"]);
+    expect(await found("since:30m")).toEqual(["two svc.provider"]);
+    expect(await found("since:90m")).toEqual(["one svc.timeout", "two svc.timeout", "two svc.provider"]);
+    expect(await found("since:90m -since:30m")).toEqual(["one svc.timeout", "two svc.timeout"]);
+    expect(await found("field:svc.timeout by:ci")).toEqual([]);
+    expect(await found("modified -by:ci repo:one")).toEqual(["one svc.timeout"]);
+    // What never changed was changed by nobody.
+    expect(await found("field:svc.application -by:ci")).toEqual(["one svc.application", "two svc.application"]);
+    const session = await daemon.owner.call("session/create", { label: "browser" });
+    const window = await daemon.connect(session.result);
+    await window.call("config/set", { repo: "two", "svc.domain": "z" });
+    expect(await found("by:owner")).toEqual(["two svc.domain", "two svc.provider"]);
+    expect(await found('by:"owner (browser)"')).toEqual(["two svc.domain"]);
+  });
+
+  test("are asked by the names that the key is told, and of fields that it may read", async () => {
+    await using daemon = await startChanged();
+    const tool = await daemon.connectWith(read("svc.timeout"));
+    for (const query of ["by:ci", "by:*bot*", "by:owner"]) expect(await places(query, tool)).toEqual([]);
+    expect(await places('by:"another key"', tool)).toEqual(["one svc.timeout", "two svc.timeout"]);
+    expect(await places("since:30m", tool)).toEqual([]);
+  });
+
+  test("are looked for in 1,000 repositories for a page, which may be empty and has a next", async () => {
+    await using home = await temporaryFolder();
+    await mkdir(join(home.path, "repos"));
+    const ids = Array.from({ length: 1_001 }, (_, index) => `r${1_000 + index}`);
+    for (const id of ids) await writeFile(join(home.path, `repos/${id}.json`), "{}");
+    await using daemon = await startTestDaemon({ home: home.path });
+    await daemon.owner.call("config/set", { repo: "r2000", "svc.timeout": 1 });
+    const first = await daemon.owner.call("config/search", { query: "by:owner" });
+    expect(first).toEqual({ result: [], next: "r1999", errors: [] });
+    const second = await daemon.owner.call("config/search", { query: "by:owner", after: "r1999" });
+    expect(second.result).toMatchObject([{ repo: "r2000", field: "timeout" }]);
+    expect(second).not.toHaveProperty("next");
+  });
+});
+
 describe("masked values", () => {
+  test.each(["field:svc.envvars=*hunter2*", 'field:plugin.token="topsecret"', "field:plugin.token=*"])(
+    "are compared with nothing: %s",
+    async query => {
+      expect(await places(query)).toEqual([]);
+      // Nor is that they differ told.
+      expect(await places(`repo:a ${query.slice(0, query.indexOf("="))} -${query}`)).toHaveLength(1);
+    },
+  );
+
   test.each(["hunter2", "PASSWORD", "topsecret", "top"])("are not searched: %s", async query => {
     expect(await places(query)).toEqual([]);
   });

@@ -154,9 +154,12 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
 describe("what reads much", () => {
   test.each<[operation: string, args: object]>([
     ["history/list", { repo: "shop" }],
+    ["history/search", { query: "x" }],
     ["history/restore", { repo: "shop", to: 1 }],
     ["config/explain", { repo: "shop", field: "svc.timeout" }],
     ["config/search", { query: "x" }],
+    ["config/matrix", { query: "x" }],
+    ["config/cells", { repo: "shop", fields: ["svc.timeout"] }],
     ["config/list", { repo: "shop", revision: 1 }],
     ["config/watch", { repo: "shop", since: 1 }],
     ["config/watch", { position: "p" }],
@@ -257,7 +260,9 @@ describe("long work lets others go on", () => {
       1_000,
       client => Promise.all(["x", "y"].map(word => client.call("config/search", { query: word.repeat(20) }))),
     ],
+    ["a matrix", 1_600, client => client.call("config/matrix", { query: "svc" })],
     ["a history", 1_900, client => client.call("history/list", { repo: "shop", limit: 1000, field: "svc.domain" })],
+    ["the histories of all", 1_900, client => client.call("history/search", { query: "svc.domain" })],
     ["the values of an old revision", 1_900, client => client.call("config/list", { repo: "shop", revision: 2 })],
     [
       "where a value comes from",

@@ -33,6 +33,7 @@ export interface Commit {
   readonly actor: Actor;
   readonly source: ChangeSource;
   readonly reason?: string;
+  readonly batch?: string;
   readonly documents: readonly DocumentCommit[];
 }
 

@@ -1,0 +1,110 @@
+import { splitConfigPath } from "../../shared/config-path.ts";
+import type { RepoconfError } from "../../shared/errors.ts";
+import { problemsIn } from "../../shared/health.ts";
+import type { FoundHistoryEntry, HistoryEntry } from "../../shared/protocol.ts";
+import {
+  matchChange,
+  matchPast,
+  matchPastWithoutField,
+  matchRepository,
+  type RepositoryMatch,
+} from "../../shared/query/match-query.ts";
+import type { Query } from "../../shared/query/parse-query.ts";
+import type { Caller } from "./caller.ts";
+import { viewRecord } from "./change-views.ts";
+import type { ConfigService } from "./config-service.ts";
+import type { Scopes } from "./scopes.ts";
+import { sealPosition } from "./sealed-position.ts";
+import { formatPosition } from "./store/log/commit-log.ts";
+import type { HistoryPlace } from "./store/merged-history.ts";
+import type { RepositoryStore } from "./store/store.ts";
+import type { Turn } from "./yielding.ts";
+
+export interface HistorySearchContext {
+  readonly store: RepositoryStore;
+  readonly service: ConfigService;
+  readonly scopes: Scopes;
+  readonly turn: Turn;
+}
+
+/** One revision of a repository that was looked at, and what was found of it; or a history that cannot be told. */
+export type LookedAt =
+  | { readonly place: HistoryPlace; readonly entries: readonly FoundHistoryEntry[] }
+  | { readonly error: RepoconfError };
+
+/** What changed in all repositories, as far as the caller may read it and the query asks for it, in the order of `mergedHistory`. */
+export async function* searchHistory(
+  caller: Caller,
+  query: Query,
+  after: HistoryPlace | undefined,
+  context: HistorySearchContext,
+): AsyncGenerator<LookedAt> {
+  const { store, scopes, turn } = context;
+  const matches = await matchingRepositories(caller, query, context);
+  const since = Math.max(
+    ...query.map(term => (term.kind === "since" && !term.isNot ? term.time : Number.NEGATIVE_INFINITY)),
+  );
+  const [log = ""] = store.position.split(".");
+  for await (const looked of store.mergedHistory(matches.keys(), { after, since, turn })) {
+    const { repo } = looked;
+    const match = matches.get(repo);
+    if ("error" in looked) yield looked;
+    else if (match !== undefined) {
+      const { number, revision, records } = looked;
+      const position = number > 0 ? { position: sealPosition(formatPosition(log, number)) } : {};
+      const entries = records.flatMap(record => {
+        const seen = viewRecord(caller, repo, record, undefined, scopes.defaults);
+        const entry = seen && foundPart(query, match, seen, scopes);
+        return entry === undefined ? [] : { repo, ...position, ...entry };
+      });
+      yield { place: { number, repo, revision }, entries };
+    }
+  }
+}
+
+async function matchingRepositories(
+  caller: Caller,
+  query: Query,
+  { service, turn }: HistorySearchContext,
+): Promise<ReadonlyMap<string, RepositoryMatch>> {
+  const matches = new Map<string, RepositoryMatch>();
+  const look = (one: { readonly id: string; readonly name: string; readonly path?: string }, isBroken: boolean) => {
+    // What is modified is asked of each change.
+    const match = matchRepository(query, { ...one, isBroken, isModified: true });
+    if (match !== undefined) matches.set(one.id, match);
+  };
+  // What is wrong with a repository, a limited key is told by its values.
+  if (query.some(({ kind }) => kind === "broken"))
+    for await (const entry of service.repositories(caller, {}, turn)) look(entry, problemsIn(entry.health).length > 0);
+  else
+    for (const one of await service.visible(caller)) {
+      if (turn.isOver) await turn.pass();
+      look(one, false);
+    }
+  return matches;
+}
+
+/** The entry with those of its fields that the query asks for; undefined if there is none. */
+function foundPart(
+  query: Query,
+  match: RepositoryMatch,
+  entry: HistoryEntry,
+  scopes: Scopes,
+): HistoryEntry | undefined {
+  if (!matchChange(query, entry)) return undefined;
+  const note = entry.reason ?? "";
+  if (entry.source === "forget") {
+    const place = splitConfigPath(entry.field ?? "") ?? { scope: "", field: "" };
+    const forgotten = { ...place, schema: undefined, value: null, isStored: false };
+    return matchPast(query, match, forgotten, note) ? entry : undefined;
+  }
+  if (Object.keys(entry.changes).length === 0) return matchPastWithoutField(query, match, note) ? entry : undefined;
+  const changes = Object.entries(entry.changes).flatMap(([scope, fields]) => {
+    const left = Object.entries(fields).filter(([field, { value, stored }]) => {
+      const candidate = { scope, field, value, isStored: stored, schema: scopes.field(scope, field)?.schema };
+      return matchPast(query, match, candidate, note);
+    });
+    return left.length === 0 ? [] : [[scope, Object.fromEntries(left)] as const];
+  });
+  return changes.length === 0 ? undefined : { ...entry, changes: Object.fromEntries(changes) };
+}

@@ -1,0 +1,109 @@
+import { configEntries, configValue, filterConfig } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { canonicalJson, type JsonValue } from "../../shared/json.ts";
+import type { MatrixField, MatrixRow } from "../../shared/protocol.ts";
+import { isMasked } from "../../shared/query/match-query.ts";
+import type { Query } from "../../shared/query/parse-query.ts";
+import type { Caller } from "./caller.ts";
+import type { ConfigService } from "./config-service.ts";
+import type { Scopes } from "./scopes.ts";
+import { findRepositories } from "./search.ts";
+import { hashOfValue } from "./store/trusted-values.ts";
+import type { Turn } from "./yielding.ts";
+
+interface MatrixContext {
+  readonly service: ConfigService;
+  readonly scopes: Scopes;
+  readonly turn: Turn;
+}
+
+/** Different values of all fields together that are counted: what comes beyond them is none that most have. */
+const mostCounted = 100_000;
+/** Characters of a value's JSON that are told; of a longer one a repository is named that has it. */
+const toldValue = 200;
+
+/** How often each value of a field was seen. */
+interface Tally {
+  of: number;
+  /** By the value's canonical JSON, or its hash. */
+  readonly values: Map<string, { count: number; readonly like: string; readonly value?: JsonValue }>;
+}
+
+/** The ids of the repositories in which a query finds something. */
+export async function* foundRepositories(...args: Parameters<typeof findRepositories>): AsyncGenerator<string> {
+  for await (const { repo, isHit, fields } of findRepositories(...args)) if (isHit || fields.length > 0) yield repo;
+}
+
+/**
+ * What a query spans: the repositories in which it finds something, by id, and the fields that it finds there, in the order of the
+ * schemas; all that there are, if it finds repositories alone. Of each field the value that most of these repositories have.
+ */
+export async function readMatrix(
+  caller: Caller,
+  query: Query,
+  context: MatrixContext,
+): Promise<{ readonly repositories: readonly string[]; readonly fields: readonly MatrixField[] }> {
+  const { service, scopes, turn } = context;
+  const repositories: string[] = [];
+  const found = new Set<string>();
+  const tallies = new Map<string, Tally>();
+  let counted = 0;
+  for await (const { repo, isHit, fields } of findRepositories(caller, query, undefined, context)) {
+    if (!isHit && fields.length === 0) continue;
+    repositories.push(repo);
+    for (const { scope, field } of fields) found.add(joinConfigPath(scope, field));
+    // One whose file is broken from the start has no values.
+    const { config } = await service.list(caller, { repo }).catch(() => ({ config: {} }));
+    for (const { scope, field, value } of configEntries(config)) {
+      if (turn.isOver) await turn.pass();
+      const path = joinConfigPath(scope, field);
+      const tally = tallies.get(path) ?? { of: 0, values: new Map() };
+      tallies.set(path, tally);
+      tally.of += 1;
+      if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;
+      const json = canonicalJson(value);
+      const key = json.length > toldValue ? hashOfValue(value) : json;
+      const known = tally.values.get(key);
+      if (known !== undefined) known.count += 1;
+      else if (counted < mostCounted) {
+        counted += 1;
+        tally.values.set(key, { count: 1, like: repo, ...(key === json && { value }) });
+      }
+    }
+  }
+  const paths = [...scopes.paths()].filter(path => found.size === 0 || found.has(path));
+  return { repositories, fields: paths.flatMap(path => summarize(path, tallies.get(path)) ?? []) };
+}
+
+/** Undefined: it is readable in none of the repositories. */
+function summarize(field: string, tally: Tally | undefined): MatrixField | undefined {
+  if (tally === undefined) return undefined;
+  const { of, values } = tally;
+  let most: typeof values extends Map<string, infer Value> ? Value | undefined : never;
+  for (const one of values.values()) if (one.count > (most?.count ?? 0)) most = one;
+  if (most === undefined) return { field, of };
+  const { count, like, value } = most;
+  return { field, of, count, ...(value === undefined ? { like } : { value }) };
+}
+
+/** The cells of one repository, without masked values. Throws RepoconfError 1102 or 1106. */
+export async function readCells(
+  caller: Caller,
+  repo: string,
+  fields: ReadonlySet<string>,
+  { service, scopes }: Pick<MatrixContext, "service" | "scopes">,
+): Promise<MatrixRow> {
+  const { config, revision } = await service.list(caller, { repo });
+  const stored = await service.list(caller, { repo, stored: true });
+  const isAsked = (scope: string, field: string) => fields.has(joinConfigPath(scope, field));
+  const isShown = (scope: string, field: string) =>
+    isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema });
+  return {
+    repo,
+    revision,
+    config: filterConfig(config, isShown),
+    stored: [...configEntries(config)]
+      .filter(({ scope, field }) => isAsked(scope, field) && configValue(stored.config, scope, field) !== undefined)
+      .map(({ scope, field }) => joinConfigPath(scope, field)),
+  };
+}

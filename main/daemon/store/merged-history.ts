@@ -1,0 +1,161 @@
+import { RepoconfError } from "../../../shared/errors.ts";
+import { endlessTurn, type Turn } from "../yielding.ts";
+import type { LogNumber } from "./log/commit-log.ts";
+import type { HistoryRecord } from "./store.ts";
+
+/** Where an entry stands among those of all repositories. */
+export interface HistoryPlace {
+  /** In this log; 0: from before it. */
+  readonly number: LogNumber;
+  readonly repo: string;
+  readonly revision: number;
+}
+
+/** What a repository's history says of one revision: what was made to be forgotten after it, and the change. */
+export interface HistoryGroup extends HistoryPlace {
+  /** The newest first. */
+  readonly records: readonly HistoryRecord[];
+}
+
+/** A history that cannot be told, or not from here on. */
+export interface UntoldHistory {
+  readonly repo: string;
+  readonly error: RepoconfError;
+}
+
+export interface MergedHistoryOptions {
+  /** Only what stands behind this place. */
+  readonly after?: HistoryPlace | undefined;
+  /** Milliseconds since 1970: what is older need not be told. */
+  readonly since?: number | undefined;
+  readonly turn?: Turn | undefined;
+  /** The log's number of a repository's newest revision, or a later one. */
+  newest(repo: string): LogNumber;
+  /** The number of a record; 0: it is from before this log. */
+  numberOf(record: HistoryRecord): LogNumber;
+  history(repo: string, from: number, turn: Turn): AsyncGenerator<HistoryRecord>;
+}
+
+/** So many histories are kept open while others are read: each holds a file's text. */
+const mostOpen = 32;
+/** Milliseconds by which a clock may have been set back. */
+const clockSlack = 3_600_000;
+
+/** Negative: `one` comes first. The newest of the log first; what is from before it follows, one repository after the other. */
+function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
+  if (one.number !== other.number) return other.number - one.number;
+  if (one.repo !== other.repo) return one.repo < other.repo ? -1 : 1;
+  return other.revision - one.revision;
+}
+
+/** One repository's history as far as it is read. */
+class Source {
+  readonly repo: string;
+  /** The next one, or before anything was read a place that nothing of it precedes. */
+  place: HistoryPlace;
+  group: HistoryGroup | undefined;
+  #from = Number.MAX_SAFE_INTEGER;
+  #records: AsyncGenerator<HistoryRecord> | undefined;
+
+  constructor(repo: string, number: LogNumber) {
+    this.repo = repo;
+    this.place = { number, repo, revision: Number.MAX_SAFE_INTEGER };
+  }
+
+  /** Reads the next group; false if there is none. */
+  async next({ history, numberOf, turn = endlessTurn }: MergedHistoryOptions): Promise<boolean> {
+    this.#records ??= history(this.repo, this.#from, turn);
+    const records: HistoryRecord[] = [];
+    for (;;) {
+      const { value: record } = await this.#records.next();
+      if (record !== undefined) records.push(record);
+      // What was forgotten after the last revision that is kept.
+      const last = records.at(-1);
+      if (last === undefined) return false;
+      if (record !== undefined && record.kind !== "change") continue;
+      const { revision } = last;
+      this.group = { number: numberOf(last), repo: this.repo, revision, records };
+      this.place = this.group;
+      this.#from = revision - 1;
+      return true;
+    }
+  }
+
+  /** Lets its file go; it is read again when it is its turn. */
+  async close(): Promise<void> {
+    const records = this.#records;
+    this.#records = undefined;
+    await records?.return(undefined);
+  }
+}
+
+/**
+ * The histories of several repositories as one, the newest first by place in the log, each repository's in the order of its
+ * revisions. A history is read when nothing else can come before it, so the beginning costs no more than what changed last.
+ */
+export async function* mergedHistory(
+  repos: Iterable<string>,
+  options: MergedHistoryOptions,
+): AsyncGenerator<HistoryGroup | UntoldHistory> {
+  const { after, since, turn = endlessTurn, newest } = options;
+  const unread = [...repos]
+    .map(repo => new Source(repo, newest(repo)))
+    // The one that may come first stands last.
+    .sort((one, other) => comparePlaces(other.place, one.place));
+  const reading = new Set<Source>();
+  /** Those that were read last stand last. */
+  const open = new Set<Source>();
+
+  /** Goes on in a source to the first place that is to be told. */
+  async function* advance(source: Source): AsyncGenerator<UntoldHistory> {
+    reading.delete(source);
+    open.delete(source);
+    open.add(source);
+    try {
+      do {
+        if (turn.isOver) await turn.pass();
+        if (!(await source.next(options))) return;
+      } while (after !== undefined && comparePlaces(source.place, after) <= 0);
+      reading.add(source);
+    } catch (error) {
+      if (!(error instanceof RepoconfError)) throw error;
+      // One that was removed meanwhile has no history.
+      if (error.code !== 1102) yield { repo: source.repo, error };
+    } finally {
+      if (!reading.has(source)) await source.close();
+    }
+    for (const oldest of open) {
+      if (open.size <= mostOpen) return;
+      open.delete(oldest);
+      await oldest.close();
+    }
+  }
+
+  try {
+    for (;;) {
+      let first: Source | undefined;
+      for (const source of reading)
+        if (first === undefined || comparePlaces(source.place, first.place) < 0) first = source;
+      const next = unread.at(-1);
+      if (next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)) {
+        unread.pop();
+        yield* advance(next);
+        continue;
+      }
+      if (first?.group === undefined) return;
+      const { group } = first;
+      if (since !== undefined && Date.parse(group.records.at(-1)?.time ?? "") < since - clockSlack) {
+        // Of this log all that follows is older, and what is from before it too.
+        if (group.number > 0) return;
+        reading.delete(first);
+        open.delete(first);
+        await first.close();
+        continue;
+      }
+      yield group;
+      yield* advance(first);
+    }
+  } finally {
+    for (const source of open) await source.close();
+  }
+}

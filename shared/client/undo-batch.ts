@@ -1,0 +1,84 @@
+import { configValue } from "../config.ts";
+import { joinConfigPath } from "../config-path.ts";
+import { sameJson } from "../json.ts";
+import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
+import type { RepoconfClient } from "./client.ts";
+
+/** A field that was not taken back, and why. */
+interface LeftField {
+  readonly repo: string;
+  /** `<scope>.<field>`; absent: all of the repository's. */
+  readonly field?: string;
+  readonly message: string;
+}
+
+export interface UndoneBatch {
+  readonly restored: readonly ChangedRepository[];
+  readonly left: readonly LeftField[];
+}
+
+export interface UndoBatchOptions {
+  /** When the batch was made, or earlier, RFC 3339 (an entry tells it): what is older is not looked through. */
+  readonly since?: string;
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+}
+
+/** How often a repository is tried again after something else of it changed. */
+const mostTries = 3;
+
+/**
+ * Takes a batch back: fields that still have the value that it gave them get back what they had before it, in one batch; the rest is
+ * left alone, and told. Throws RequestError where the batch cannot be found out.
+ */
+export async function undoBatch(
+  client: Pick<RepoconfClient, "request" | "batch">,
+  batch: string,
+  { since, reason = `undo of batch ${batch}`, dryRun = false }: UndoBatchOptions = {},
+): Promise<UndoneBatch> {
+  const entries: FoundHistoryEntry[] = [];
+  for await (const entry of client.batch(batch, since)) entries.push(entry);
+  const restored: ChangedRepository[] = [];
+  const left: LeftField[] = [];
+  const options = { reason, dryRun, batch: `undo of ${batch} at ${Date.now()}` };
+  // The newest first: what an older one of the same repository gave is there again by then.
+  for (const entry of entries) {
+    const outcome = await undoEntry(client, entry, options);
+    restored.push(...outcome.restored);
+    left.push(...outcome.left);
+  }
+  return { restored, left };
+}
+
+async function undoEntry(
+  client: Pick<RepoconfClient, "request">,
+  { repo, revision, changes }: FoundHistoryEntry,
+  options: { readonly reason: string; readonly dryRun: boolean; readonly batch: string },
+): Promise<UndoneBatch> {
+  for (let tries = 1; ; tries += 1) {
+    const now = await client.request("config/list", { repo, stored: true });
+    const [unreadable] = now.errors;
+    if (unreadable !== undefined) return { restored: [], left: [{ repo, message: unreadable.message }] };
+    const fields: string[] = [];
+    const left: LeftField[] = [];
+    for (const [scope, changed] of Object.entries(changes))
+      for (const [field, { value, stored, forgotten }] of Object.entries(changed)) {
+        const path = joinConfigPath(scope, field);
+        const isThere = sameJson(configValue(now.result, scope, field), stored ? value : undefined);
+        if (isThere && !forgotten) fields.push(path);
+        else
+          left.push({
+            repo,
+            field: path,
+            message: forgotten ? "Its value of then was made to be forgotten." : "It has been changed since.",
+          });
+      }
+    if (fields.length === 0) return { restored: [], left };
+    const current = now.revision === undefined ? {} : { revision: now.revision };
+    const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
+    // Something came between the two; it is looked at anew.
+    if (reply.errors.some(({ code }) => code === 1104) && tries < mostTries) continue;
+    for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
+    return { restored: reply.result, left };
+  }
+}

@@ -1,0 +1,186 @@
+import { limitExceeded, RepoconfError } from "../errors.ts";
+import { canonicalJson, type JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import { type TextPattern, textPattern } from "./text-pattern.ts";
+
+/** One condition of a query; all of them have to hold. */
+export type Term = { readonly isNot: boolean } & (
+  | { readonly kind: "word" /** In small letters. */; readonly text: string }
+  | { readonly kind: "field"; readonly name: TextPattern; readonly isWhole: boolean; readonly value?: ValuePattern }
+  | { readonly kind: "modified" | "broken" }
+  | { readonly kind: "by" | "repo"; readonly name: TextPattern }
+  | { readonly kind: "since" /** Milliseconds since 1970. */; readonly time: number }
+);
+
+/** What a value has to be: as text or label by the pattern, or as JSON. */
+export interface ValuePattern {
+  readonly text: TextPattern;
+  /** Canonical, if it is JSON. */
+  readonly json?: string;
+}
+
+export type Query = readonly Term[];
+
+/** A piece of the query as it was typed. */
+interface Token {
+  readonly isNot: boolean;
+  /** `field`, `by`, `since` or `repo`; undefined: a word. */
+  readonly key?: Key;
+  readonly name: string;
+  readonly isQuoted: boolean;
+  readonly value?: { readonly text: string; readonly isQuoted: boolean };
+  readonly at: number;
+  readonly end: number;
+}
+
+const keys = ["field", "by", "since", "repo"] as const;
+type Key = (typeof keys)[number];
+
+/** A word that filters, unless it stands in quotes; the second of each is the spelling of before. */
+const filters = new Map<string, "modified" | "broken">([
+  ["modified", "modified"],
+  ["@modified", "modified"],
+  ["broken", "broken"],
+  ["@broken", "broken"],
+]);
+
+/**
+ * Reads a query: `field:svc.proxy_https=off modified by:ci since:7d repo:web* "two words" -not` (docs/protocol.md, "Queries").
+ * `now` is what `since:7d` goes back from, in milliseconds since 1970. Throws RepoconfError 1101, whose `details` say where (`at`,
+ * from 0, and `length`) and what to write `instead`; 1107 for too many terms or too long ones.
+ */
+export function parseQuery(text: string, now: number): Query {
+  const terms = new Map<string, Term>();
+  let counted = 0;
+  for (const token of tokensOf(text)) {
+    // Two quotes with nothing in between.
+    if (token.key === undefined && token.name === "") continue;
+    for (const { length } of [token.name, token.value?.text ?? ""])
+      if (length > limits.searchWordLength)
+        throw limitExceeded("characters in a word of a search", length, limits.searchWordLength);
+    const term = termOf(token, text, now);
+    const same = JSON.stringify(term);
+    if (terms.has(same)) continue;
+    terms.set(same, term);
+    if (term.kind !== "modified" && term.kind !== "broken") counted += 1;
+  }
+  if (counted > limits.searchWords) throw limitExceeded("words in a search", counted, limits.searchWords);
+  return [...terms.values()];
+}
+
+function* tokensOf(text: string): Generator<Token> {
+  for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
+    const token = readToken(text, at);
+    yield token;
+    at = token.end;
+  }
+}
+
+function readToken(text: string, at: number): Token {
+  const isNot = text[at] === "-" && at + 1 < text.length && !isBlank(text[at + 1]);
+  const begin = isNot ? at + 1 : at;
+  const key = keys.find(one => text.slice(begin, begin + one.length + 1).toLowerCase() === `${one}:`);
+  const from = key === undefined ? begin : begin + key.length + 1;
+  const name = readText(text, from, key === "field" ? "=" : undefined);
+  const token = { isNot, ...(key !== undefined && { key }), name: name.text, isQuoted: name.isQuoted, at };
+  if (text[name.end] !== "=") return { ...token, end: name.end };
+  const value = readText(text, name.end + 1);
+  return { ...token, value, end: value.end };
+}
+
+/** In quotes each character is itself, and `""` is a quote; else up to the next blank, or to `stop`. */
+function readText(text: string, from: number, stop?: string): { text: string; isQuoted: boolean; end: number } {
+  if (text[from] !== '"') {
+    let end = from;
+    while (end < text.length && !isBlank(text[end]) && text[end] !== stop) end += 1;
+    return { text: text.slice(from, end), isQuoted: false, end };
+  }
+  let read = "";
+  for (let at = from + 1; at < text.length; at += 1) {
+    if (text[at] !== '"') read += text[at];
+    else if (text[at + 1] === '"') {
+      read += '"';
+      at += 1;
+    } else {
+      const end = at + 1;
+      if (end === text.length || isBlank(text[end]) || text[end] === stop) return { text: read, isQuoted: true, end };
+      const quoted = text.slice(from, end);
+      throw unreadable(text, from, end + 1, "a space has to follow the closing quote", `${quoted} `);
+    }
+  }
+  const rest = text.slice(from);
+  throw unreadable(text, from, text.length, "the quote is not closed", `${rest}"`);
+}
+
+function termOf(token: Token, text: string, now: number): Term {
+  const { isNot, key, name, isQuoted, value, at, end } = token;
+  const filter = isQuoted ? undefined : filters.get(name.toLowerCase());
+  if (key === undefined) return filter ? { kind: filter, isNot } : { kind: "word", isNot, text: name.toLowerCase() };
+  if (name === "") throw unreadable(text, at, end, `${key}: wants something behind it`, examples[key]);
+  switch (key) {
+    case "by":
+    case "repo":
+      return { kind: key, isNot, name: textPattern(name, isQuoted) };
+    case "since": {
+      const time = timeOf(name, now);
+      if (time === undefined)
+        throw unreadable(text, at, end, "since: takes days, hours, minutes or a date in UTC", examples.since);
+      return { kind: "since", isNot, time };
+    }
+    case "field": {
+      const isWhole = name.includes(".");
+      const field = { kind: "field", isNot, name: textPattern(name, isQuoted), isWhole } as const;
+      if (value === undefined) return field;
+      if (value.text === "" && !value.isQuoted)
+        throw unreadable(text, at, end, "a value is missing behind =", `${text.slice(at, end)}""`);
+      return { ...field, value: valuePattern(value.text, value.isQuoted) };
+    }
+  }
+}
+
+const examples: { readonly [name in Key]: string } = {
+  field: "field:svc.timeout",
+  by: "by:owner",
+  since: "since:7d, since:24h, since:30m or since:2026-11-21",
+  repo: "repo:web*",
+};
+
+function valuePattern(text: string, isQuoted: boolean): ValuePattern {
+  const pattern = textPattern(text, isQuoted);
+  try {
+    // Made by JSON.parse.
+    return { text: pattern, json: canonicalJson(JSON.parse(text) as JsonValue) };
+  } catch {
+    return { text: pattern };
+  }
+}
+
+const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000 };
+
+/** Undefined: it is none. */
+function timeOf(text: string, now: number): number | undefined {
+  const { count, unit = "" } = /^(?<count>\d{1,6})(?<unit>[dhm])$/i.exec(text)?.groups ?? {};
+  if (count !== undefined) return now - Number(count) * (units[unit.toLowerCase()] ?? 0);
+  const { date } =
+    /^(?<date>\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/i.exec(text)?.groups ?? {};
+  const time = date === undefined ? Number.NaN : Date.parse(text.toUpperCase());
+  // Of February 30 the engine makes March 2.
+  const isThere = new Date(Date.parse(date ?? "")).toJSON()?.startsWith(date ?? "");
+  return Number.isNaN(time) || !isThere ? undefined : time;
+}
+
+function skipBlanks(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isBlank(text[at])) at += 1;
+  return at;
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character !== undefined && /\s/.test(character);
+}
+
+function unreadable(text: string, at: number, end: number, what: string, instead: string): RepoconfError {
+  const given = text.slice(at, Math.min(end, at + limits.toldPart));
+  const message = `The query cannot be read at character ${at + 1} (${given}): ${what}. Write ${instead}`;
+  return new RepoconfError(1101, message, { details: { at, length: end - at, instead } });
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import type { Grants } from "../../../shared/grants.ts";
+import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+
+const write = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "write" }];
+
+async function startWith(...ids: readonly string[]): Promise<TestDaemon> {
+  const t = await startTestDaemon();
+  for (const id of ids) await t.addRepository(id);
+  return t;
+}
+
+async function stored(t: TestDaemon, repo: string): Promise<unknown> {
+  return (await t.owner.call("config/list", { repo, stored: true })).result;
+}
+
+describe("a batch", () => {
+  test.each([false, true])("is what one set did in several repositories: atomic %s", async atomic => {
+    await using t = await startWith("a", "b");
+    await t.owner.call("config/watch");
+    const { result } = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 7, atomic });
+    const batch = result[0]?.batch;
+    expect(batch).toMatch(/^[0-9a-f]{24}$/);
+    expect(result.map(one => one.batch)).toEqual([batch, batch]);
+    expect([(await t.owner.nextChange()).batch, (await t.owner.nextChange()).batch]).toEqual([batch, batch]);
+    const found = await t.owner.call("history/search", { query: "", batch });
+    expect(found.result.map(({ repo, batch: of }) => [repo, of]).sort()).toEqual([
+      ["a", batch],
+      ["b", batch],
+    ]);
+    expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result).toMatchObject([{ batch }]);
+    // Also when the history was not written before the daemon ended.
+    await t.restart();
+    expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result).toMatchObject([{ batch }]);
+  });
+
+  test("is no set of one repository that names none, and nothing that was only tried", async () => {
+    await using t = await startWith("a", "b");
+    const one = await t.owner.call("config/set", { repo: "a", "svc.timeout": 7 });
+    expect(one.result[0]).not.toHaveProperty("batch");
+    const tried = await t.owner.call("config/set", { repo: ["a", "b"], "svc.timeout": 8, dryRun: true });
+    expect(tried.result[0]).not.toHaveProperty("batch");
+    expect((await t.owner.call("history/list", { repo: "a", limit: 1 })).result[0]).not.toHaveProperty("batch");
+  });
+
+  test("is what one key gives the same name, and no other key's", async () => {
+    await using t = await startWith("a", "b");
+    const tool = await t.connectWith(write("*", "*"), "ci");
+    const set = async (client: typeof tool, name: string, args: object) =>
+      (
+        await client.call(name === "restore" ? "history/restore" : name === "unset" ? "config/unset" : "config/set", {
+          batch: "mine",
+          ...args,
+        })
+      ).result[0]?.batch;
+    const batch = await set(tool, "set", { repo: "a", "svc.timeout": 1 });
+    expect(await set(tool, "set", { repo: "b", "svc.domain": "x" })).toBe(batch);
+    expect(await set(tool, "unset", { repo: "b", fields: ["svc.domain"] })).toBe(batch);
+    expect(await set(tool, "restore", { repo: "b", to: 2 })).toBe(batch);
+    expect(await set(t.owner, "set", { repo: "b", "svc.timeout": 2 })).not.toBe(batch);
+    const { result } = await t.owner.call("history/search", { query: "", batch });
+    expect(result.map(({ repo, revision }) => `${repo} ${revision}`)).toEqual(["b 4", "b 3", "b 2", "a 2"]);
+  });
+
+  test("is told to the owner, and to the key that made it", async () => {
+    await using t = await startWith("a", "b");
+    const [maker, other] = [await t.connectWith(write("*", "*")), await t.connectWith(write("*", "*"))];
+    for (const client of [maker, other]) await client.call("config/watch");
+    const { result } = await maker.call("config/set", { repo: ["a", "b"], "svc.timeout": 7 });
+    const batch = result[0]?.batch;
+    const told = async (client: typeof maker) =>
+      (await client.call("history/list", { repo: "a", limit: 1 })).result[0]?.batch;
+    expect([await told(maker), await told(t.owner), await told(other)]).toEqual([batch, batch, undefined]);
+    expect((await maker.nextChange()).batch).toBe(batch);
+    expect(await other.nextChange()).not.toHaveProperty("batch");
+    expect((await other.call("history/search", { query: "", batch })).result).toEqual([]);
+    expect((await maker.call("history/search", { query: "", batch })).result).toHaveLength(2);
+  });
+
+  test("is undone where its values still are, as a batch that can be undone; the rest is left, and told", async () => {
+    await using t = await startWith("a", "b", "c", "d");
+    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
+    const made = await t.owner.call("config/set", { repo: ["a", "b", "c", "d"], "svc.timeout": 7, "svc.domain": "x" });
+    const batch = made.result[0]?.batch ?? "";
+    await t.owner.call("config/set", { repo: "b", "svc.timeout": 8 });
+    await t.owner.call("config/set", { repo: "c", "svc.provider": "y" });
+    await t.owner.call("config/unset", { repo: "d", fields: ["svc.timeout", "svc.domain"] });
+    using client = await connect({ home: t.homeFolder });
+    const { restored, left } = await client.undoBatch(batch, { since: new Date(Date.now() - 60_000).toISOString() });
+    expect(restored.map(({ repo }) => repo).sort()).toEqual(["a", "b", "c"]);
+    expect(left.map(({ repo, field }) => `${repo} ${field}`).sort()).toEqual([
+      "b svc.timeout",
+      "d svc.domain",
+      "d svc.timeout",
+    ]);
+    expect(left[0]?.message).toBe("It has been changed since.");
+    expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
+    expect(await stored(t, "b")).toEqual({ svc: { timeout: 8 } });
+    expect(await stored(t, "c")).toEqual({ svc: { provider: "y" } });
+    const again = restored[0]?.batch ?? "";
+    expect(restored.map(one => one.batch)).toEqual([again, again, again]);
+    expect((await client.undoBatch(again)).left).toEqual([]);
+    expect(await stored(t, "a")).toEqual({ svc: { timeout: 7, domain: "x" } });
+    expect(await stored(t, "b")).toEqual({ svc: { timeout: 8, domain: "x" } });
+  });
+
+  test("that did several things in one repository is undone from the last one on", async () => {
+    await using t = await startWith("a");
+    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1 });
+    let batch = "";
+    for (const timeout of [2, 3])
+      batch =
+        (await t.owner.call("config/set", { repo: "a", "svc.timeout": timeout, batch: "x" })).result[0]?.batch ?? "";
+    using client = await connect({ home: t.homeFolder });
+    expect((await client.undoBatch(batch)).left).toEqual([]);
+    expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
+  });
+
+  test("tells what may not be undone: a value of then that is refused now, or that the key may not write", async () => {
+    await using t = await startWith("a", "b");
+    const tool = await t.connectWith([...write(["a"], "svc.timeout")], "ci");
+    const made = await t.owner.call("config/set", {
+      repo: ["a", "b"],
+      "svc.services": { web: { ready: "x", image: "y" } },
+    });
+    const batch = made.result[0]?.batch ?? "";
+    await t.owner.call("config/set", { repo: "a", "svc.default": "web" });
+    using client = await connect({ home: t.homeFolder });
+    const { restored, left } = await client.undoBatch(batch);
+    expect(restored.map(({ repo }) => repo)).toEqual(["b"]);
+    expect(left).toEqual([
+      { repo: "a", field: "svc.services", message: expect.stringContaining('svc.default names "web"') },
+    ]);
+    expect((await tool.call("history/search", { query: "", batch })).result).toEqual([]);
+  });
+});

@@ -1,0 +1,207 @@
+import { appendFile, mkdir, readdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import type { Grants } from "../../../shared/grants.ts";
+import type { FoundHistoryEntry } from "../../../shared/protocol.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, type TestDaemonOptions } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
+
+async function startWith(ids: readonly string[], options: TestDaemonOptions = {}): Promise<TestDaemon> {
+  const t = await startTestDaemon(options);
+  for (const id of ids) await t.addRepository(id);
+  return t;
+}
+
+async function search(client: TestClient, query = "", limit = 1_000): Promise<readonly FoundHistoryEntry[]> {
+  const { result, errors } = await client.call("history/search", { query, limit });
+  expect(errors).toEqual([]);
+  return result;
+}
+
+/** As `repo revision`. */
+const places = (entries: readonly FoundHistoryEntry[]) => entries.map(({ repo, revision }) => `${repo} ${revision}`);
+
+/** All pages of so many entries each. */
+async function pages(client: TestClient, limit: number, query = ""): Promise<string[][]> {
+  const all: string[][] = [];
+  let after: string | undefined;
+  do {
+    const { result, next } = await client.call("history/search", { query, limit, ...(after && { after }) });
+    all.push(places(result));
+    after = next;
+  } while (after !== undefined);
+  return all;
+}
+
+async function setAll(
+  t: TestDaemon,
+  ...sets: readonly (readonly [repo: string | string[], timeout: number])[]
+): Promise<void> {
+  for (const [repo, timeout] of sets) await t.owner.call("config/set", { repo, "svc.timeout": timeout, atomic: true });
+}
+
+describe("history/search", () => {
+  test("tells what changed in all repositories, the newest first by place in the log, an atomic set by repository", async () => {
+    await using t = await startWith(["a", "b", "c"]);
+    await setAll(t, ["b", 1], ["a", 2], ["c", 3], [["c", "a"], 4], ["b", 5]);
+    const expected = ["b 3", "a 3", "c 3", "c 2", "a 2", "b 2", "c 1", "b 1", "a 1"];
+    const entries = await search(t.owner);
+    expect(places(entries)).toEqual(expected);
+    expect(entries[1]).toEqual({
+      repo: "a",
+      revision: 3,
+      position: expect.stringMatching(/^[\w-]{22}$/),
+      time: expect.stringMatching(/Z$/),
+      actor: "owner",
+      source: "set",
+      batch: expect.stringMatching(/^[0-9a-f]{24}$/),
+      changes: { svc: { timeout: { value: 4, previous: 2, stored: true } } },
+    });
+    expect((await pages(t.owner, 2)).flat()).toEqual(expected);
+    expect((await pages(t.owner, 2)).map(page => page.length)).toEqual([2, 2, 2, 2, 1]);
+    // After a restart the histories tell the same.
+    await t.restart();
+    expect(places(await search(t.owner))).toEqual(expected);
+    using client = await connect({ home: t.homeFolder });
+    const found = [];
+    for await (const entry of client.activity("repo:b")) found.push(entry);
+    expect(places(found)).toEqual(["b 3", "b 2", "b 1"]);
+  });
+
+  test("tells what came after a page neither again nor between", async () => {
+    await using t = await startWith(["a", "b"]);
+    await setAll(t, ["a", 1], ["b", 2]);
+    const first = await t.owner.call("history/search", { query: "", limit: 2 });
+    expect(places(first.result)).toEqual(["b 2", "a 2"]);
+    await setAll(t, ["a", 3], ["b", 4]);
+    const rest = await t.owner.call("history/search", { query: "", after: first.next ?? "" });
+    expect(places(rest.result)).toEqual(["b 1", "a 1"]);
+    expect(rest).not.toHaveProperty("next");
+  });
+
+  test("lets a watch go on from where an entry stands", async () => {
+    await using t = await startWith(["a", "b"]);
+    await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
+    const [, second] = await search(t.owner);
+    const watcher = await t.connect();
+    await watcher.call("config/watch", { position: second?.position });
+    expect(await watcher.nextChange()).toMatchObject({ repo: "a", revision: 3 });
+  });
+
+  test("opens no history that has nothing to tell yet", async () => {
+    await using t = await startWith(["a", "b"]);
+    await setAll(t, ["a", 1], ["a", 2]);
+    await t.restart();
+    const folder = join(t.homeFolder, "journal");
+    for (const name of (await readdir(folder)).filter(one => one.startsWith("b.")))
+      await rename(join(folder, name), join(t.homeFolder, name));
+    const { result, errors } = await t.owner.call("history/search", { query: "", limit: 1 });
+    expect([places(result), errors]).toEqual([["a 3"], []]);
+  });
+
+  test("tells of many repositories more than it keeps open at once", async () => {
+    await using home = await temporaryFolder();
+    await mkdir(join(home.path, "repos"));
+    const ids = Array.from({ length: 50 }, (_, index) => `r${100 + index}`);
+    for (const id of ids) await writeFile(join(home.path, `repos/${id}.json`), "{}");
+    await using t = await startTestDaemon({ home: home.path });
+    // All of them are known by then.
+    await t.owner.call("repo/list");
+    for (const timeout of [1, 2]) for (const id of ids) await setAll(t, [id, timeout]);
+    const newestFirst = ids.toReversed();
+    const expected = [3, 2].flatMap(revision => newestFirst.map(id => `${id} ${revision}`));
+    expect(places(await search(t.owner)).slice(0, 100)).toEqual(expected);
+  });
+
+  test("is filtered by the words of the query, and tells of an entry the fields that they find", async () => {
+    const clock = new TestClock({ timers: "run" });
+    await using t = await startWith(["web", "shop"], { clock });
+    const ci = await t.connectWith([{ repos: "*", fields: ["*"], right: "write" }], "ci");
+    await ci.call("config/set", { repo: "web", "svc.timeout": 1, "svc.domain": "x", reason: "Slow machine" });
+    clock.advance(2 * 86_400_000);
+    await t.owner.call("config/set", { repo: "shop", "svc.proxy_https": true });
+    await t.owner.call("config/unset", { repo: "web", fields: ["svc.domain"] });
+    await t.owner.call("history/forget", { repo: "web", field: "svc.domain" });
+    const found = async (query: string) => places(await search(t.owner, query));
+    expect(await found("by:ci")).toEqual(["web 2"]);
+    expect(await found("by:owner -repo:web since:1d")).toEqual(["shop 2"]);
+    expect(await found("-since:1d")).toEqual(["web 2", "shop 1", "web 1"]);
+    expect(await found("since:1d")).toEqual(["web 3", "web 3", "shop 2"]);
+    expect(await found("field:svc.proxy_https=on")).toEqual(["shop 2"]);
+    expect(await found("field:svc.domain")).toEqual(["web 3", "web 3", "web 2"]);
+    // What was made to be forgotten is not known to have been stored.
+    expect(await found("svc.domain modified")).toEqual([]);
+    expect(await found("field:svc.timeout modified")).toEqual(["web 2"]);
+    expect(await found('"slow machine"')).toEqual(["web 2"]);
+    expect(await found("web")).toEqual(["web 3", "web 3", "web 2", "web 1"]);
+    expect(await found("broken")).toEqual([]);
+    const [entry] = await search(t.owner, "field:svc.timeout");
+    expect(Object.keys(entry?.changes["svc"] ?? {})).toEqual(["timeout"]);
+    expect(entry?.reason).toBe("Slow machine");
+  });
+
+  test("does not search masked values", async () => {
+    await using t = await startWith(["a"]);
+    await t.owner.call("config/set", { repo: "a", "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
+    for (const query of ["hunter2", "TOKEN", "field:svc.envvars=*hunter2*"])
+      expect(await search(t.owner, query)).toEqual([]);
+    expect(places(await search(t.owner, "envvars"))).toEqual(["a 2"]);
+  });
+
+  test("tells a limited key what it may read, and what is older than that too", async () => {
+    await using t = await startWith(["a", "b"]);
+    await t.owner.call("config/set", { repo: "a", "svc.timeout": 1, "svc.domain": "x", reason: "both" });
+    await t.owner.call("config/set", { repo: "a", "svc.domain": "y" });
+    await setAll(t, ["b", 2]);
+    const tool = await t.connectWith(read(["a"], "svc.timeout"));
+    expect(await search(tool)).toMatchObject([
+      { repo: "a", revision: 2, changes: { svc: { timeout: { value: 1 } } } },
+      { repo: "a", revision: 1 },
+    ]);
+    expect(JSON.stringify(await search(tool))).not.toMatch(/domain|both/);
+    expect(await search(tool, "both")).toEqual([]);
+    expect((await pages(tool, 1)).flat()).toEqual(["a 2", "a 1"]);
+    expect(await search(await t.connectWith([]))).toEqual([]);
+  });
+
+  test("has pages that end after 2,000 revisions were looked at, with nothing found and a next", async () => {
+    await using t = await startWith(["a"]);
+    for (let begin = 0; begin < 2_000; begin += 50)
+      await Promise.all(Array.from({ length: 50 }, (_, index) => setAll(t, ["a", begin + index + 1])));
+    await setAll(t, ["a", 0]);
+    const first = await t.owner.call("history/search", { query: "field:svc.timeout=1" });
+    expect([first.result, typeof first.next]).toEqual([[], "string"]);
+    const second = await t.owner.call("history/search", { query: "field:svc.timeout=1", after: first.next ?? "" });
+    expect([second.result.map(({ changes }) => changes["svc"]?.["timeout"]?.value), second.next]).toEqual([
+      [1],
+      undefined,
+    ]);
+  });
+
+  test("tells what is damaged beside all else", async () => {
+    await using t = await startWith(["a", "b"]);
+    await setAll(t, ["a", 1], ["b", 2], ["a", 3]);
+    await t.restart();
+    await search(t.owner);
+    const folder = join(t.homeFolder, "journal");
+    const [name = ""] = (await readdir(folder)).filter(one => one.startsWith("a."));
+    await appendFile(join(folder, name), "damage\n");
+    const { result, errors } = await t.owner.call("history/search", { query: "" });
+    expect(places(result)).toEqual(["b 2", "b 1"]);
+    expect(errors).toMatchObject([{ code: 1110, repo: "a" }]);
+  });
+
+  test("has a place to go on from that tells nothing, and is no other home's", async () => {
+    await using t = await startWith(["a", "b"]);
+    const { next = "" } = await t.owner.call("history/search", { query: "", limit: 1 });
+    expect(next).toMatch(/^[\w-]+$/);
+    expect(Buffer.from(next, "base64url").toString("latin1")).not.toContain("a");
+    await using other = await startWith(["a"]);
+    const refused = await other.owner.call("history/search", { query: "", after: next });
+    expect(refused).toMatchObject({ result: null, errors: [{ code: 1101 }] });
+  });
+});

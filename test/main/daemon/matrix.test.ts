@@ -1,0 +1,151 @@
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import type { Grants } from "../../../shared/grants.ts";
+import type { MatrixField } from "../../../shared/protocol.ts";
+import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+
+const read = (repos: "*" | string[], ...fields: string[]): Grants => [{ repos, fields, right: "read" }];
+
+/** Four repositories: a, b and c with values, d without. */
+async function startMatrix(): Promise<TestDaemon> {
+  const t = await startTestDaemon();
+  for (const id of ["c", "a", "d", "b"]) await t.addRepository(id);
+  await t.owner.call("config/set", { repo: ["a", "b", "c"], "svc.timeout": 30, "svc.proxy_https": true });
+  await t.owner.call("config/set", { repo: "c", "svc.timeout": 60, "svc.domain": "x".repeat(250) });
+  await t.owner.call("config/set", { repo: "a", "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
+  return t;
+}
+
+async function matrix(client: TestClient, query: string) {
+  const { result, errors, next } = await client.call("config/matrix", { query });
+  expect([errors, next]).toEqual([[], undefined]);
+  return result;
+}
+
+const fieldOf = (fields: readonly MatrixField[] | undefined, path: string) =>
+  fields?.find(({ field }) => field === path);
+
+describe("config/matrix", () => {
+  test("spans the repositories by id and the fields in the order of the schema, with the value that most have", async () => {
+    await using t = await startMatrix();
+    const { repositories, total, fields } = await matrix(t.owner, "");
+    expect(repositories).toEqual(["a", "b", "c", "d"]);
+    expect(total).toEqual({ repositories: 4, fields: 20 });
+    expect(fields?.map(({ field }) => field).slice(0, 3)).toEqual(["svc.timeout", "svc.default", "svc.application"]);
+    expect(fieldOf(fields, "svc.timeout")).toEqual({ field: "svc.timeout", of: 4, count: 2, value: 30 });
+    expect(fieldOf(fields, "svc.proxy_https")).toEqual({ field: "svc.proxy_https", of: 4, count: 3, value: true });
+    expect(fieldOf(fields, "svc.domain")).toEqual({ field: "svc.domain", of: 4, count: 3, value: "" });
+  });
+
+  test("has the fields in which something is found, of the repositories where it is, and counts these", async () => {
+    await using t = await startMatrix();
+    expect(await matrix(t.owner, "field:svc.proxy_https=off")).toEqual({
+      repositories: ["d"],
+      total: { repositories: 1, fields: 1 },
+      fields: [{ field: "svc.proxy_https", of: 1, count: 1, value: false }],
+    });
+    const modified = await matrix(t.owner, "modified -field:svc.proxy_https");
+    expect(modified.repositories).toEqual(["a", "b", "c"]);
+    // Of what is stored in one of them, the values of all of them count.
+    expect(modified.fields).toEqual([
+      { field: "svc.timeout", of: 3, count: 2, value: 30 },
+      { field: "svc.envvars", of: 3 },
+      { field: "svc.domain", of: 3, count: 2, value: "" },
+    ]);
+    expect((await matrix(t.owner, "repo:a")).total).toEqual({ repositories: 1, fields: 20 });
+    expect((await matrix(t.owner, "nowhere")).repositories).toEqual([]);
+  });
+
+  test("names a repository in place of a value that is long, and tells no masked one", async () => {
+    await using t = await startMatrix();
+    const { fields } = await matrix(t.owner, "repo:c");
+    expect(fieldOf(fields, "svc.domain")).toEqual({ field: "svc.domain", of: 1, count: 1, like: "c" });
+    expect(fieldOf(fields, "svc.envvars")).toEqual({ field: "svc.envvars", of: 1 });
+    expect(JSON.stringify(await matrix(t.owner, ""))).not.toContain("hunter2");
+  });
+
+  test("counts for a limited key what it may read alone", async () => {
+    await using t = await startMatrix();
+    const tool = await t.connectWith([...read(["a", "c", "d"], "svc.timeout"), ...read(["c"], "svc.domain")]);
+    expect(await matrix(tool, "")).toEqual({
+      repositories: ["a", "c", "d"],
+      total: { repositories: 3, fields: 2 },
+      fields: [
+        { field: "svc.timeout", of: 3, count: 1, value: 30 },
+        { field: "svc.domain", of: 1, count: 1, like: "c" },
+      ],
+    });
+    expect((await matrix(await t.connectWith([]), "")).total).toEqual({ repositories: 0, fields: 0 });
+  });
+
+  test("goes on behind a repository with ids alone", async () => {
+    await using t = await startMatrix();
+    const { result } = await t.owner.call("config/matrix", { query: "field:svc.timeout=30", after: "a" });
+    expect(result).toEqual({ repositories: ["b"] });
+  });
+});
+
+describe("config/cells", () => {
+  test("tells effective values, what is stored, and no masked value", async () => {
+    await using t = await startMatrix();
+    const fields = ["svc.timeout", "svc.envvars", "svc.proxy_http", "svc.nope"];
+    const { result, errors } = await t.owner.call("config/cells", { repo: ["c", "a", "d"], fields });
+    expect(errors).toEqual([]);
+    expect(result).toEqual([
+      { repo: "c", revision: 3, config: { svc: { timeout: 60, proxy_http: true } }, stored: ["svc.timeout"] },
+      {
+        repo: "a",
+        revision: 3,
+        config: { svc: { timeout: 30, proxy_http: true } },
+        stored: ["svc.timeout", "svc.envvars"],
+      },
+      { repo: "d", revision: 1, config: { svc: { timeout: 900, proxy_http: true } }, stored: [] },
+    ]);
+  });
+
+  test("tells a limited key what it may read, and of the rest that it is not there", async () => {
+    await using t = await startMatrix();
+    const tool = await t.connectWith(read(["a"], "svc.timeout"));
+    const { result, errors } = await tool.call("config/cells", {
+      repo: ["a", "b", "nope"],
+      fields: ["svc.timeout", "svc.proxy_https", "svc.envvars"],
+    });
+    expect(result).toEqual([{ repo: "a", revision: 3, config: { svc: { timeout: 30 } }, stored: ["svc.timeout"] }]);
+    expect(errors.map(({ code, repo }) => [code, repo])).toEqual([
+      [1102, "b"],
+      [1102, "nope"],
+    ]);
+  });
+
+  test("wants repositories and fields, and no more of them than its limits", async () => {
+    await using t = await startMatrix();
+    const codes = async (args: object) =>
+      (await t.owner.call("config/cells", { repo: "a", fields: ["svc.timeout"], ...args })).errors.map(
+        ({ code }) => code,
+      );
+    expect(await codes({})).toEqual([]);
+    expect(await codes({ repo: [] })).toEqual([1006]);
+    expect(await codes({ fields: [] })).toEqual([1008]);
+    expect(await codes({ fields: null })).toEqual([1008]);
+    expect(await codes({ repo: Array.from({ length: 1_001 }, (_, at) => `r${at}`) })).toEqual([1107]);
+    expect(await codes({ fields: Array.from({ length: 257 }, (_, at) => `svc.f${at}`) })).toEqual([1107]);
+  });
+
+  test("has pages of a million bytes, that together are all", async () => {
+    await using t = await startTestDaemon();
+    const repo = ["a", "b", "c", "d", "e", "f", "g"];
+    for (const id of repo) {
+      await t.addRepository(id);
+      const services = { web: { ready: "x".repeat(200_000), image: id } };
+      await t.owner.call("config/set", { repo: id, "svc.services": services });
+    }
+    const fields = ["svc.services"];
+    const first = await t.owner.call("config/cells", { repo, fields });
+    expect([first.result.map(row => row.repo), first.next]).toEqual([["a", "b", "c", "d", "e"], "e"]);
+    const second = await t.owner.call("config/cells", { repo, fields, after: "e" });
+    expect([second.result.map(row => row.repo), second.next]).toEqual([["f", "g"], undefined]);
+    using client = await connect({ home: t.homeFolder });
+    expect((await client.cells(repo, fields)).map(row => row.repo)).toEqual(repo);
+    expect((await client.matrix("field:svc.services")).total).toEqual({ repositories: 7, fields: 1 });
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, test } from "vitest";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { parseQuery } from "../../../shared/query/parse-query.ts";
+import { matchesPart, matchesWhole, textPattern } from "../../../shared/query/text-pattern.ts";
+
+const now = Date.parse("2026-11-22T12:00:00Z");
+const parse = (text: string) => parseQuery(text, now);
+const word = (text: string, isNot = false) => ({ kind: "word", isNot, text });
+
+function refusal(text: string): RepoconfError {
+  try {
+    parse(text);
+  } catch (error) {
+    if (error instanceof RepoconfError) return error;
+  }
+  throw new Error(`${text} is taken`);
+}
+
+describe("a query", () => {
+  test("is made of words, filters and keys, each with - before it for not", () => {
+    expect(parse("Shop  -attic field:svc.timeout=900 modified -broken by:ci since:24h -repo:web*")).toEqual([
+      word("shop"),
+      word("attic", true),
+      {
+        kind: "field",
+        isNot: false,
+        name: { pieces: ["svc.timeout"] },
+        isWhole: true,
+        value: { text: { pieces: ["900"] }, json: "900" },
+      },
+      { kind: "modified", isNot: false },
+      { kind: "broken", isNot: true },
+      { kind: "by", isNot: false, name: { pieces: ["ci"] } },
+      { kind: "since", isNot: false, time: now - 86_400_000 },
+      { kind: "repo", isNot: true, name: { pieces: ["web", ""] } },
+    ]);
+  });
+
+  test.each<[title: string, query: string, words: readonly string[]]>([
+    ["blanks between quotes belong to a word", '"two words" three', ["two words", "three"]],
+    ["two quotes in quotes are one", '"say ""hi"""', ['say "hi"']],
+    ["a quote inside a word is one like any other", 'curl"x', ['curl"x']],
+    ["a backslash is one like any other", '"c:\\work dir\\"', ["c:\\work dir\\"]],
+    ["what is no key is a word", "nginx:1.27 http://x", ["nginx:1.27", "http://x"]],
+    ["a filter in quotes is a word", '"modified" "@broken"', ["modified", "@broken"]],
+    ["a key in quotes is a word", '"repo:web"', ["repo:web"]],
+    ["a dash in quotes, alone, or in a word is one like any other", '"-f" - a-b', ["-f", "-", "a-b"]],
+    ["the same again is once", "a A a", ["a"]],
+    ["nothing between quotes is nothing", '"" -"" a', ["a"]],
+    ["parentheses and or are words", "(a or b)", ["(a", "or", "b)"]],
+  ])("%s", (_title, query, words) => {
+    expect(parse(query)).toEqual(words.map(text => word(text)));
+  });
+
+  test("may be empty", () => {
+    expect(parse(" \t ")).toEqual([]);
+  });
+
+  test("takes @modified and @broken as modified and broken, in whatever case", () => {
+    expect(parse("@Modified MODIFIED @broken")).toEqual(parse("modified broken"));
+  });
+
+  test("takes keys in whatever case, and quotes in their values", () => {
+    expect(parse('BY:"Release Bot" Field:svc.domain="a b*" field:"svc.default"=""')).toEqual([
+      { kind: "by", isNot: false, name: { pieces: ["release bot"] } },
+      {
+        kind: "field",
+        isNot: false,
+        name: { pieces: ["svc.domain"] },
+        isWhole: true,
+        value: { text: { pieces: ["a b*"] } },
+      },
+      {
+        kind: "field",
+        isNot: false,
+        name: { pieces: ["svc.default"] },
+        isWhole: true,
+        value: { text: { pieces: [""] } },
+      },
+    ]);
+  });
+
+  test("takes a value as JSON, however it is written", () => {
+    expect(parse('field:x={"b":[1],"a":2.0}')).toMatchObject([{ value: { json: '{"a":2,"b":[1]}' } }]);
+  });
+
+  test.each([
+    ["30m", "2026-11-22T11:30:00Z"],
+    ["24H", "2026-11-21T12:00:00Z"],
+    ["7d", "2026-11-15T12:00:00Z"],
+    ["2026-11-21", "2026-11-21T00:00:00Z"],
+    ["2026-11-21T03:18:02.960Z", "2026-11-21T03:18:02.960Z"],
+    ["2026-11-21T03:18+01:00", "2026-11-21T02:18:00Z"],
+  ])("since:%s is from %s on", (text, time) => {
+    expect(parse(`since:${text}`)).toEqual([{ kind: "since", isNot: false, time: Date.parse(time) }]);
+  });
+
+  test.each<[query: string, at: number, length: number, says: string, instead: string]>([
+    ['a "two words', 2, 10, "the quote is not closed", '"two words"'],
+    ['"a"b', 0, 4, "a space has to follow the closing quote", '"a" '],
+    ["x field:", 2, 6, "field: wants something behind it", "field:svc.timeout"],
+    ["field:=1", 0, 8, "field: wants something behind it", "field:svc.timeout"],
+    ["-by:", 0, 4, "by: wants something behind it", "by:owner"],
+    ["repo: web", 0, 5, "repo: wants something behind it", "repo:web*"],
+    ["field:a.b=", 0, 10, "a value is missing behind =", 'field:a.b=""'],
+    ["since:yesterday", 0, 15, "since: takes days", "since:7d"],
+    ["since:2026-02-30", 0, 16, "since: takes days", "since:7d"],
+    ["since:2026-11-21T25:00Z", 0, 23, "since: takes days", "since:7d"],
+  ])("that cannot be read says where, and what to write instead: %s", (query, at, length, says, instead) => {
+    const { code, message, details } = refusal(query);
+    expect([code, details]).toEqual([1101, { at, length, instead: expect.stringContaining(instead) }]);
+    expect(message).toContain(`character ${at + 1} `);
+    expect(message).toContain(says);
+    expect(message).toContain(instead);
+  });
+
+  test("has 20 different terms at most, of 256 characters each, wherever they stand", () => {
+    const many = (count: number) => Array.from({ length: count }, (_, at) => `-repo:r${at}`).join(" ");
+    expect(parse(`${many(20)} modified @broken`)).toHaveLength(22);
+    expect(refusal(many(21))).toMatchObject({ code: 1107, details: { given: 21, limit: 20 } });
+    for (const long of [`"${"x".repeat(257)}"`, `by:${"x".repeat(257)}`, `field:a=${"x".repeat(257)}`])
+      expect(refusal(long)).toMatchObject({ code: 1107, details: { given: 257, limit: 256 } });
+  });
+});
+
+describe("a pattern", () => {
+  test.each([
+    ["web", "Web", true],
+    ["web", "web1", false],
+    ["web*", "WEB-1", true],
+    ["*web", "my-web", true],
+    ["a*c", "abc", true],
+    ["a*c", "ac", true],
+    ["a*bc*c", "abc", false],
+    ["a*b*a", "aba", true],
+    ["a*a", "a", false],
+    ["*", "", true],
+    ["a**b", "ab", true],
+    ["a.c", "abc", false],
+  ])("%s for the whole of %s: %s", (pattern, text, expected) => {
+    expect(matchesWhole(textPattern(pattern), text)).toBe(expected);
+  });
+
+  test("in quotes has no stars", () => {
+    expect(matchesWhole(textPattern("a*", true), "a*")).toBe(true);
+    expect(matchesWhole(textPattern("a*", true), "ab")).toBe(false);
+  });
+
+  test("for a part needs no stars, and with one is the whole", () => {
+    expect(matchesPart(textPattern("proxy"), "svc.proxy_http")).toBe(true);
+    expect(matchesPart(textPattern("proxy*"), "svc.proxy_http")).toBe(false);
+    expect(matchesPart(textPattern("*proxy*"), "svc.proxy_http")).toBe(true);
+  });
+});
