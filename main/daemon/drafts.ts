@@ -1,7 +1,7 @@
 import { rename } from "node:fs/promises";
 import pLimit from "p-limit";
 import { splitConfigPath } from "../../shared/config-path.ts";
-import { RepoconfError } from "../../shared/errors.ts";
+import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { isJsonObject, type JsonObject, sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../shared/protocol.ts";
@@ -11,7 +11,7 @@ import { JsonFile } from "../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../files/json-text.ts";
 import { draftSchema } from "./argument-schemas.ts";
 import { unknownRepository } from "./config-service.ts";
-import { jsonBytes, limitExceeded } from "./measure.ts";
+import { jsonBytes } from "./measure.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
 import type { Scopes } from "./scopes.ts";
 

@@ -196,11 +196,11 @@ describe("history/search", () => {
   });
 
   test("has a place to go on from that tells nothing, and is no other home's", async () => {
-    await using t = await startWith(["a", "b"]);
+    await using t = await startWith(["first-shop", "other-shop"]);
     const { next = "" } = await t.owner.call("history/search", { query: "", limit: 1 });
     expect(next).toMatch(/^[\w-]+$/);
-    expect(Buffer.from(next, "base64url").toString("latin1")).not.toContain("a");
-    await using other = await startWith(["a"]);
+    expect(Buffer.from(next, "base64url").toString("latin1")).not.toContain("shop");
+    await using other = await startWith(["first-shop"]);
     const refused = await other.owner.call("history/search", { query: "", after: next });
     expect(refused).toMatchObject({ result: null, errors: [{ code: 1101 }] });
   });

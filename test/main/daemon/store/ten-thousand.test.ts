@@ -39,10 +39,13 @@ test("a start with a matching index opens no repository's file, nor does a list 
   const logger = pino({ level: "silent" });
   const daemon = await createDaemon({ home: home.path, version: "0", port: 0, logger, fileSystem });
   const opened = () => fileSystem.calls.filter(({ operation }) => operation === "open").map(({ path }) => path);
-  // The log, the index, what is trusted, and daemon.json with its folder.
+  // The log, the index, what is trusted, edits that are not saved, and daemon.json with its folder.
   const isOfLog = (path: string) => path === join(home.path, "log") || dirname(path) === join(home.path, "log");
   expect(new Set(opened().filter(path => !isOfLog(path)))).toEqual(
-    new Set([...["index.json", "trust.json", "tmp/daemon.json"].map(name => join(home.path, name)), home.path]),
+    new Set([
+      ...["index.json", "trust.json", "drafts.json", "tmp/daemon.json"].map(name => join(home.path, name)),
+      home.path,
+    ]),
   );
   await daemon.close();
 
