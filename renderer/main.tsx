@@ -17,6 +17,7 @@ import "./styles/base.css";
 import "./styles/frame.css";
 import "./styles/fields.css";
 import "./styles/views.css";
+import "./styles/forced-colors.css";
 import "./styles/diff.css";
 import "./styles/keys.css";
 

@@ -21,7 +21,7 @@ export function EditsDiff() {
   return groups.map(({ repo, changes }) => (
     <section key={repo} aria-label={nameOfRepository({ repositories }, repo)}>
       <h3>{nameOfRepository({ repositories }, repo)}</h3>
-      <DiffTable changes={changes} action={change => ({ text: "Drop", run: () => dropEdit(change.key) })} />
+      <DiffTable changes={changes} action={change => ({ text: "Discard", run: () => dropEdit(change.key) })} />
     </section>
   ));
 }

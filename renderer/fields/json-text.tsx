@@ -12,7 +12,7 @@ export function JsonText({ value, label, describedBy, problems, onChange }: Edit
     [value],
   );
   const readable = parse(text) !== undefined;
-  const shown = readable ? ownProblems(problems) : [{ path: [], message: "This is no JSON yet." }];
+  const shown = readable ? ownProblems(problems) : [{ path: [], message: "This is not valid JSON yet." }];
   return (
     <div className="editor-text">
       <textarea

@@ -7,8 +7,8 @@ export function boundsText({ minimum, maximum }: ValueSchema): string | undefine
   const text = (bound: unknown) => (typeof bound === "number" ? bound.toLocaleString("en") : undefined);
   const [least, most] = [text(minimum), text(maximum)];
   if (least !== undefined && most !== undefined) return `${least} to ${most}`;
-  if (least !== undefined) return `from ${least}`;
-  return most === undefined ? undefined : `to ${most}`;
+  if (least !== undefined) return `${least} or more`;
+  return most === undefined ? undefined : `${most} or less`;
 }
 
 /** What a value may be, in a line; undefined: the schema asks for nothing that a line could say. */

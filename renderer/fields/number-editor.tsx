@@ -11,7 +11,7 @@ export function NumberEditor({ value, schema, label, describedBy, problems, onCh
   useEffect(() => setText(current => (parse(current) === value ? current : String(value))), [value]);
   const parsed = parse(text);
   const { minimum, maximum } = schema;
-  const unreadable = parsed === undefined ? [{ path: [], message: "Must be a number." }] : [];
+  const unreadable = parsed === undefined ? [{ path: [], message: "Expected a number." }] : [];
   const shown = [...unreadable, ...(parsed === undefined ? [] : ownProblems(problems))];
   const bounds = boundsText(schema);
   const take = (next: string) => {

@@ -2,7 +2,8 @@ import type { JsonObject, JsonValue } from "../../shared/json.ts";
 import { type CompiledSchema, SchemaCompiler, SchemaError } from "../../shared/schema/compile-schema.ts";
 import type { SchemaProblem } from "../../shared/schema/schema-walk.ts";
 import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
-import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { boundsText } from "./limits.ts";
 import { makePattern } from "./patterns.ts";
 
 /** Problems of a value that are told: more than fit on a screen. */
@@ -52,42 +53,61 @@ function describe({ keyword, message, params, parentSchema }: SchemaProblem): st
   const expected = parentSchema[keyword];
   switch (keyword) {
     case "minimum":
-      return `At least ${String(expected)}.`;
     case "maximum":
-      return `At most ${String(expected)}.`;
+      return `Expected ${boundsText(parentSchema as ValueSchema)}.`;
     case "exclusiveMinimum":
-      return `More than ${String(expected)}.`;
+      return `Expected more than ${String(expected)}.`;
     case "exclusiveMaximum":
-      return `Less than ${String(expected)}.`;
+      return `Expected less than ${String(expected)}.`;
     case "multipleOf":
-      return `A multiple of ${String(expected)}.`;
+      return `Expected a multiple of ${String(expected)}.`;
     case "minLength":
-      return expected === 1 ? "Must not be empty." : `At least ${String(expected)} characters.`;
+      return expected === 1 ? "This must not be empty." : `Expected at least ${String(expected)} characters.`;
     case "maxLength":
-      return `At most ${String(expected)} characters.`;
+      return `Expected at most ${String(expected)} characters.`;
     case "type":
-      return expected === "integer" ? "Must be a whole number." : `Must be of type ${[expected].flat().join(" or ")}.`;
+      return expected === "integer"
+        ? "Expected a whole number."
+        : `Expected ${[expected].flat().map(typeName).join(" or ")}.`;
     case "enum":
-      return `Must be one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "those there are"}.`;
+      return `Expected one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "the known values"}.`;
     case "pattern":
       return typeof parentSchema["description"] === "string"
-        ? `Is not of the right form: ${parentSchema["description"]}`
-        : `Must match the pattern ${String(expected)}.`;
+        ? `This does not have the expected form: ${parentSchema["description"]}`
+        : `Expected a text that matches the pattern ${String(expected)}.`;
     case "minItems":
     case "minProperties":
-      return expected === 1 ? "Must not be empty." : `At least ${String(expected)} entries.`;
+      return expected === 1 ? "This must not be empty." : `Expected at least ${String(expected)} entries.`;
     case "maxItems":
     case "maxProperties":
-      return `At most ${String(expected)} entries.`;
+      return `Expected at most ${String(expected)} entries.`;
     case "required":
     case "dependentRequired":
       return `${String(params["missingProperty"])} is missing.`;
     case "additionalProperties":
-      return `${String(params["additionalProperty"])} may not be there.`;
+      return `${String(params["additionalProperty"])} is not allowed here.`;
     case "uniqueItems":
     case "uniqueItemProperties":
-      return "Is there twice.";
+      return "This appears twice.";
     default:
       return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  }
+}
+
+/** A type of JSON in a person's words. */
+function typeName(type: unknown): string {
+  switch (type) {
+    case "string":
+      return "a text";
+    case "integer":
+      return "a whole number";
+    case "boolean":
+      return "on or off";
+    case "array":
+      return "a list";
+    case "null":
+      return "nothing";
+    default:
+      return type === "object" ? "names with values" : "a number";
   }
 }

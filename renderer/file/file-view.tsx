@@ -110,7 +110,7 @@ export function FileView({ repo }: { readonly repo: string }) {
           {comparing ? "Back to the text" : "Compare with the values in service"}
         </button>
         <Button className="button button-quiet" unavailable={!changed} onClick={() => load(known)}>
-          Drop the changes
+          Discard the changes
         </Button>
         <Button
           className="button button-main"

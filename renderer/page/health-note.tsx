@@ -16,8 +16,8 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
       notify(
         "done",
         movedTo === undefined
-          ? "The file is written again."
-          : `The file is written again. What was there is kept in ${movedTo}`,
+          ? "The last valid file was restored."
+          : `The last valid file was restored. What was there is kept in ${movedTo}`,
       );
     } catch (error) {
       notify("problem", messageOf(error));
@@ -42,7 +42,7 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
         </button>
         {broken && (
           <button type="button" className="button" onClick={() => void restore()}>
-            Write it again from the last good values
+            Restore last valid file
           </button>
         )}
       </p>

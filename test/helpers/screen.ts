@@ -97,6 +97,8 @@ export async function freePort(): Promise<number> {
 
 export interface PageOptions {
   readonly colorScheme?: "light" | "dark";
+  /** The system chooses the colours. */
+  readonly forcedColors?: "active";
   readonly width?: number;
   readonly height?: number;
   /** What the browser may complain of, as when the daemon is gone. */
@@ -138,8 +140,8 @@ const tellViolations = `addEventListener("securitypolicyviolation", event => {
 export async function openPage(url: string, options: PageOptions = {}): Promise<ScreenPage> {
   const launched = options.browser ?? browser;
   if (launched === undefined) throw new Error("there is no browser");
-  const { width = 1280, height = 800, colorScheme = "light" } = options;
-  const context = await launched.newContext({ viewport: { width, height }, colorScheme });
+  const { width = 1280, height = 800, colorScheme = "light", forcedColors = "none" } = options;
+  const context = await launched.newContext({ viewport: { width, height }, colorScheme, forcedColors });
   context.setDefaultTimeout(20_000);
   await context.addInitScript(`${tellViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();

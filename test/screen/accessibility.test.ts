@@ -33,11 +33,15 @@ const repositories = {
   broken: {},
 };
 
-describeScreen("axe", () => {
-  for (const colorScheme of ["light", "dark"] as const) {
-    const options: PageOptions = { colorScheme };
+const looks: readonly (readonly [string, PageOptions])[] = [
+  ["light", { colorScheme: "light" }],
+  ["dark", { colorScheme: "dark" }],
+  ["forced colours", { forcedColors: "active" }],
+];
 
-    test(`finds nothing without a session, nor on a page without a repository (${colorScheme})`, async () => {
+describeScreen("axe", () => {
+  for (const [look, options] of looks) {
+    test(`finds nothing without a session, nor on a page without a repository (${look})`, async () => {
       await using screen = await startScreen();
       await using visitor = await openPage(`http://${screen.t.screenHost}`, options);
       await visitor.page.getByRole("heading", { level: 1 }).waitFor();
@@ -47,7 +51,7 @@ describeScreen("axe", () => {
       expect(await findings(window)).toEqual([]);
     });
 
-    test(`finds nothing on the overview, the fields, the history and the text (${colorScheme})`, async () => {
+    test(`finds nothing on the overview, the fields, the history and the text (${look})`, async () => {
       await using screen = await startScreen({ repositories });
       await screen.t.owner.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a reason" });
       await breakFile(screen.t, "broken");
@@ -78,7 +82,7 @@ describeScreen("axe", () => {
       expect(await findings(window)).toEqual([]);
     });
 
-    test(`finds nothing on the pages of keys and sessions (${colorScheme})`, async () => {
+    test(`finds nothing on the pages of keys and sessions (${look})`, async () => {
       await using screen = await startScreen({ repositories });
       await screen.t.owner.call("key/create", {
         name: "ci",
@@ -111,7 +115,7 @@ describeScreen("axe", () => {
       expect(await findings(window)).toEqual([]);
     });
 
-    test(`finds nothing in the dialogs and lists (${colorScheme})`, async () => {
+    test(`finds nothing in the dialogs and lists (${look})`, async () => {
       await using screen = await startScreen({ repositories });
       await screen.set("shop", { "svc.timeout": 31 });
       await using window = await screen.open(options);
@@ -148,4 +152,29 @@ describeScreen("axe", () => {
       await look("Revision 2 and revision 3");
     });
   }
+});
+
+describeScreen("colours that the system forces", () => {
+  test("leave a switch its state, the tree its selection, and a problem its mark", async () => {
+    await using screen = await startScreen({ repositories });
+    await breakFile(screen.t, "broken");
+    await using window = await screen.open({ forcedColors: "active" });
+    const { page } = window;
+    const row = window.row("shop");
+    const unselected = await row.screenshot();
+    await window.choose("shop");
+    await page.mouse.move(0, 0);
+    expect((await row.screenshot()).equals(unselected)).toBe(false);
+    const track = page.getByRole("main").locator(".switch-track").first();
+    const thumb = track.locator(".switch-thumb");
+    const color = (element: typeof track) =>
+      element.evaluate(one => one.ownerDocument.defaultView?.getComputedStyle(one).backgroundColor);
+    expect(await color(thumb)).not.toBe(await color(track));
+    const on = await track.screenshot();
+    await page.getByRole("switch").first().press("Space");
+    expect(await color(thumb)).not.toBe(await color(track));
+    expect((await track.screenshot()).equals(on)).toBe(false);
+    const mark = window.row("broken").locator(".mark-problem");
+    expect(await color(mark)).not.toBe(await color(window.row("broken")));
+  });
 });

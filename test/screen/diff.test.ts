@@ -64,7 +64,7 @@ describeScreen("a diff", () => {
     await page.getByRole("button", { name: "Review" }).click();
     const review = page.getByRole("dialog", { name: "Review the edits" });
     await poll(() => paths(review)).toEqual(["svc.services.db.image"]);
-    await line(review, "svc.services.db.image from postgres:17 to postgres:18 Drop svc.services");
+    await line(review, "svc.services.db.image from postgres:17 to postgres:18 Discard svc.services");
   });
 
   test("tells of masked values whether they changed, and shows each alone until it is closed", async () => {

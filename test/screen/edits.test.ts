@@ -25,7 +25,7 @@ describeScreen("edits", () => {
       dialog.getByRole("region", { name: "store" }).getByRole("row", { name: /subpath/ }),
       /from\s+off default\s+to\s+on/,
     );
-    await shop.getByRole("button", { name: "Drop svc.provider" }).click();
+    await shop.getByRole("button", { name: "Discard svc.provider" }).click();
     await shop.getByRole("row", { name: /provider/ }).waitFor({ state: "detached" });
     await poll(window.focused).not.toBe("body");
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("slow database");

@@ -54,7 +54,7 @@ describeScreen("the keyboard alone", () => {
     await tabTo(/^button Review/);
     await press(page, "Enter");
     await page.getByRole("dialog", { name: "Review the edits" }).waitFor();
-    await tabTo(/^button Drop svc\.proxy_http$/);
+    await tabTo(/^button Discard svc\.proxy_http$/);
     await press(page, "Enter");
     await page.getByRole("row", { name: /proxy_http/ }).waitFor({ state: "detached" });
     await poll(focused).not.toBe("body");

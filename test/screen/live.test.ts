@@ -129,9 +129,9 @@ describeScreen("what changes elsewhere", () => {
     await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout" 30`);
     await page.getByRole("button", { name: "Compare with the values in service" }).click();
     await reads(page.getByRole("textbox", { name: "The values in service" }), `"timeout": 30`);
-    await note.getByRole("button", { name: "Write it again from the last good values" }).click();
+    await note.getByRole("button", { name: "Restore last valid file" }).click();
     await note.waitFor({ state: "detached" });
-    await reads(page.getByRole("log", { name: "Messages" }), "The file is written again.");
+    await reads(page.getByRole("log", { name: "Messages" }), "The last valid file was restored.");
     expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
     await poll(window.focused).not.toBe("body");
     await page.getByRole("button", { name: "Back to the text" }).click();

@@ -88,10 +88,10 @@ describeScreen("fields of a scope of somebody's own", () => {
     await page.getByRole("option", { name: "blue-green" }).click();
     await strategy.getByRole("button", { name: "Add Share" }).click();
     await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("1.5");
-    await reads(strategy.getByRole("alert"), "At most 1.");
+    await reads(strategy.getByRole("alert"), "Expected 0 to 1.");
     await strategy.getByRole("spinbutton", { name: "Strategy: Share" }).fill("0.25");
     await strategy.getByRole("button", { name: "Add Checks" }).click();
-    await reads(strategy.getByRole("alert"), "Must not be empty.");
+    await reads(strategy.getByRole("alert"), "This must not be empty.");
     await strategy.getByRole("textbox", { name: "Strategy: Checks: Path" }).fill("/health");
     await strategy.getByRole("button", { name: "Add Strict" }).click();
     await strategy.getByRole("switch", { name: "Strategy: Checks: Strict" }).press("Space");
@@ -116,7 +116,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await poll(window.focused).toBe("input Hosts, entry 1: Address");
     await page.keyboard.type("ten.test");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("0");
-    await reads(hosts.getByRole("alert"), "At least 1.");
+    await reads(hosts.getByRole("alert"), "Expected 1 to 65,535.");
     await hosts.getByRole("spinbutton", { name: "Hosts, entry 1: Port" }).fill("22");
     const waves = field("Waves");
     await window.expand("Waves");
@@ -147,7 +147,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await window.expand("Anything");
     const anything = page.getByRole("textbox", { name: "Anything" });
     await anything.fill(`{ "any": [1, `);
-    await reads(field("Anything").getByRole("alert"), "This is no JSON yet.");
+    await reads(field("Anything").getByRole("alert"), "This is not valid JSON yet.");
     await anything.fill(`{ "any": [1, 2] }`);
     const token = field("Token").getByLabel("Token", { exact: true });
     await token.fill("hunter2");
@@ -198,15 +198,15 @@ describeScreen("fields of a scope of somebody's own", () => {
     await window.choose("shop");
     const input = window.page.getByRole("spinbutton", { name: "Share" });
     for (const [text, problem] of [
-      ["0", "More than 0."],
-      ["2", "Less than 2."],
-      ["0.7", "A multiple of 0.5."],
+      ["0", "Expected more than 0."],
+      ["2", "Expected less than 2."],
+      ["0.7", "Expected a multiple of 0.5."],
     ] as const) {
       await input.fill(text);
       await reads(window.field("Share").getByRole("alert"), problem);
     }
     await window.expand("Size");
     await window.field("Size").getByRole("button", { name: "Remove high of Size" }).click();
-    await reads(window.field("Size").getByRole("alert"), "At least 2 entries.");
+    await reads(window.field("Size").getByRole("alert"), "Expected at least 2 entries.");
   });
 });
