@@ -9,6 +9,7 @@ import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
 import { ago } from "./ago.ts";
 import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
+import { OtherRepositories } from "./other-repositories.tsx";
 import { showJson } from "./show-json.ts";
 
 /** Changes that are shown; the history has the rest. */
@@ -96,6 +97,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
           All changes<span className="visually-hidden"> of {path}</span>
         </a>
       </p>
+      <OtherRepositories repo={repo} scope={scope} field={field} schema={schema} />
       {reverting !== undefined && (
         <RestoreDialog
           repo={repo}

@@ -73,6 +73,24 @@ describeScreen("the page of a repository", () => {
     await reads(window.row("shop"), /2 edits\s+1\s+modified/);
   });
 
+  test("tells of a field what other repositories have, and leads there", async () => {
+    const many = Array.from({ length: 12 }, (_, index) => [`web-${index + 10}`, { "svc.timeout": 100 + index }]);
+    await using screen = await startScreen({
+      repositories: { shop: { "svc.timeout": 30 }, store: {}, blog: {}, ...Object.fromEntries(many) },
+    });
+    await using window = await screen.open();
+    await window.choose("shop");
+    await window.field("Timeout").getByRole("spinbutton").focus();
+    await window.inspector.getByRole("button", { name: "Show its value in other repositories" }).click();
+    const others = window.inspector.getByRole("region", { name: "In other repositories" });
+    await reads(others, /web-10\s+100 seconds/);
+    await reads(others, "and 2 more");
+    await reads(others, "2 with the default, 900 seconds");
+    await others.getByRole("link", { name: "web-11" }).click();
+    await window.page.getByRole("heading", { level: 1, name: "web-11" }).waitFor();
+    await window.field("Timeout").and(window.page.locator("[aria-current='true']")).waitFor();
+  });
+
   test("in a narrow window stacks, and has the repositories in a drawer and details below each field", async () => {
     await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
     await screen.set("shop", { "svc.timeout": 30 });

@@ -1,0 +1,82 @@
+import { useState } from "react";
+import { type Config, configValue } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { Button } from "../button.tsx";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { addressOf } from "../state/place.ts";
+import { messageOf } from "../state/saving.ts";
+import { nameOfRepository, useScreen } from "../state/store.ts";
+import { mask, showJson } from "./show-json.ts";
+
+/** Repositories that are listed; the matrix has the rest. */
+const mostListed = 10;
+
+interface OtherRepositoriesProps {
+  readonly repo: string;
+  readonly scope: string;
+  readonly field: string;
+  readonly schema: FieldSchema;
+}
+
+interface Found {
+  readonly id: string;
+  readonly config: Config;
+}
+
+/** The field's value in other repositories, first where it is stored; asked for by a button, as all of them may have to be read. */
+export function OtherRepositories({ repo, scope, field, schema }: OtherRepositoriesProps) {
+  const repositories = useScreen(state => state.repositories);
+  const [pending, setPending] = useState(false);
+  const [found, setFound] = useState<{ readonly stored: readonly Found[]; readonly others: number }>();
+  const path = joinConfigPath(scope, field);
+  const look = async () => {
+    setPending(true);
+    try {
+      const matrix = await daemon().matrix(`field:${path} modified`);
+      const ids = matrix.repositories.filter(id => id !== repo);
+      const rows = await daemon().cells(ids.slice(0, mostListed), [path]);
+      setFound({ stored: rows.map(({ repo: id, config }) => ({ id, config })), others: ids.length });
+    } catch (error) {
+      notify("problem", messageOf(error), path);
+    }
+    setPending(false);
+  };
+  if (found === undefined)
+    return (
+      <p>
+        <Button className="button" pending={pending && "Reading…"} onClick={() => void look()}>
+          Show its value in other repositories
+        </Button>
+      </p>
+    );
+  const rest = (repositories?.length ?? 1) - 1 - found.others;
+  return (
+    <section aria-label="In other repositories">
+      <h3>In other repositories</h3>
+      <ul className="changes">
+        {found.stored.map(({ id, config }) => (
+          <li key={id}>
+            <a className="link" href={addressOf({ page: "repo", view: "fields", repo: id, scope, field })}>
+              {nameOfRepository({ repositories }, id)}
+            </a>
+            <code>{valueText(config)}</code>
+          </li>
+        ))}
+        {found.others > found.stored.length && <li>and {found.others - found.stored.length} more</li>}
+        {rest > 0 && (
+          <li className="hint">
+            {rest} with the default, {showJson(schema.default, schema)}
+          </li>
+        )}
+      </ul>
+    </section>
+  );
+
+  function valueText(config: Config): string {
+    const value = configValue(config, scope, field);
+    // Masked ones stay with the daemon.
+    return value === undefined ? mask : showJson(value, schema);
+  }
+}
