@@ -28,7 +28,7 @@ const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended
   connected: "Connected",
   lost:
     shell === undefined
-      ? "The daemon does not answer. Trying again. If it was restarted, this tab cannot go on: run repoconf ui"
+      ? "The daemon does not answer. Trying again. If it was restarted, run repoconf ui: the new tab has your edits"
       : "The daemon does not answer. Trying again…",
 };
 

@@ -1,6 +1,6 @@
 /**
  * Pictures of the screen with the demo home, for the documents: `npm run pictures`, or into a folder of your own with
- * `npm run pictures -- FOLDER`. Those of a small window are to look at and not to keep.
+ * `npm run pictures -- FOLDER`. Those of small windows are to look at and not to keep.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,40 +17,48 @@ const folder = asked === undefined ? join(project, "docs/pictures") : resolve(as
 const sizes = [
   { width: 1440, height: 900 },
   { width: 900, height: 700 },
+  { width: 600, height: 900 },
 ];
 
-const pages: readonly (readonly [name: string, visit: (page: Page) => Promise<void>])[] = [
-  ["overview", page => page.getByRole("heading", { name: "Choose a repository" }).waitFor()],
-  ["fields", openWebshop],
-  ["edits", review],
-  ["history", page => openView(page, "History", () => page.getByRole("heading", { name: "Revision 2" }).waitFor())],
-  ["json", page => openView(page, "JSON", () => page.getByRole("textbox", { name: "Text of the file" }).waitFor())],
-  ["broken", openBroken],
-];
-
-async function openWebshop(page: Page): Promise<void> {
-  await page.getByRole("treeitem", { name: "webshop" }).click();
-  await page.getByRole("treeitem", { name: "webshop" }).press("ArrowRight");
-  await page.getByRole("heading", { name: "Services" }).waitFor();
+interface Picture {
+  readonly name: string;
+  /** As in renderer/state/place.ts. */
+  readonly address: string;
+  /** What has to be seen first, and done for the picture. */
+  readonly ready: (page: Page) => Promise<void>;
 }
 
-async function openView(page: Page, view: string, ready: () => Promise<void>): Promise<void> {
-  await openWebshop(page);
-  await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
-  await ready();
+const pictures: readonly Picture[] = [
+  { name: "start", address: "#/", ready: page => heading(page, 1, "Choose a repository") },
+  { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
+  { name: "edits", address: "#/repo/webshop", ready: review },
+  { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
+  { name: "json", address: "#/repo/webshop/json", ready: page => page.getByLabel("Text of the file").waitFor() },
+  { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("What is wrong").waitFor() },
+  { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
+  { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
+  { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },
+];
+
+function heading(page: Page, level: number, name: string): Promise<void> {
+  return page.getByRole("heading", { level, name }).waitFor();
+}
+
+async function showTimeout(page: Page): Promise<void> {
+  await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
+  const details = page.getByRole("button", { name: "Details: Timeout" });
+  if (await details.isVisible()) await details.click();
+  await page
+    .getByRole("button", { name: /^Revert revision/ })
+    .first()
+    .waitFor();
 }
 
 async function review(page: Page): Promise<void> {
-  await openWebshop(page);
   await page.getByRole("spinbutton", { name: "Timeout" }).fill("90");
-  await page.getByRole("spinbutton", { name: "Refresh hour" }).fill("5");
+  await page.getByRole("textbox", { name: "Provider" }).fill("elsewhere");
   await page.getByRole("button", { name: "Review" }).click();
   await page.getByRole("dialog").waitFor();
-}
-
-async function openBroken(page: Page): Promise<void> {
-  await page.getByRole("treeitem", { name: "old blog" }).click();
-  await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
 }
 
 // Its path is in the pictures, and should be the same each time.
@@ -71,15 +79,25 @@ if (browser === undefined) throw new Error("there is no Chromium to take picture
 await mkdir(folder, { recursive: true });
 for (const viewport of sizes) {
   for (const colorScheme of ["light", "dark"] as const) {
-    for (const [name, visit] of pages) {
-      const page = await browser.newPage({ viewport, colorScheme });
+    for (const { name, address, ready } of pictures) {
+      // A context of its own is a browser that was never there.
+      const context = await browser.newContext({ viewport, colorScheme });
+      const page = await context.newPage();
       await page.goto(daemon.createLink(60_000));
-      await visit(page);
+      await page.getByText("Connected").waitFor();
+      await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+      await ready(page);
       // What the daemon tells meanwhile, and fonts.
       await page.waitForLoadState("networkidle");
       const suffix = viewport.width === 1440 ? "" : `-${viewport.width}`;
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}${suffix}.png`) });
-      await page.close({ runBeforeUnload: false });
+      // The daemon keeps edits for the next page.
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      const discard = page.getByRole("button", { name: "Discard all" });
+      if (await discard.isVisible()) await discard.click();
+      await discard.waitFor({ state: "detached" });
+      await context.close();
     }
   }
 }

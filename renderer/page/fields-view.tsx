@@ -30,7 +30,8 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
     const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${joinConfigPath(wantedScope, wantedField)}`;
     const wanted = container.current?.querySelector(`#${CSS.escape(id)}`);
     // What has the focus is in sight.
-    if (!wanted?.contains(document.activeElement)) wanted?.scrollIntoView({ block: "start" });
+    if (wanted?.contains(document.activeElement)) return;
+    wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
   }, [wantedScope, wantedField]);
   const shown = filtered(scopes, filter, effective ?? {});
   const [all, found] = [countFields(scopes), countFields(shown)];

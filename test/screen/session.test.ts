@@ -147,7 +147,7 @@ describeScreen("session and frame", () => {
     await first.end("SIGKILL");
     await reads(
       connection,
-      "The daemon does not answer. Trying again. If it was restarted, this tab cannot go on: run repoconf ui",
+      "The daemon does not answer. Trying again. If it was restarted, run repoconf ui: the new tab has your edits",
     );
     await reads(bar, "2 edits, not saved; they stay in this window");
     expect(await bar.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
