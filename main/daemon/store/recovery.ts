@@ -233,7 +233,7 @@ async function changesSince(
 ): Promise<Lacking[]> {
   const changed = new Map<string, Lacking>();
   const add = ({ changes }: ChangeRecord) => {
-    for (const { scope, field, before } of changes)
+    for (const { scope, field, before } of changes.toReversed())
       changed.set(joinConfigPath(scope, field), { scope, field, before, value: configValue(recorded, scope, field) });
   };
   for (const record of tail.toReversed()) if (record.revision > after) add(record);
@@ -245,7 +245,8 @@ async function changesSince(
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
   }
-  return [...changed.values()];
+  // In the order in which they changed, so that what is new stands in the file as without a crash.
+  return [...changed.values()].toReversed();
 }
 
 /** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
