@@ -3,15 +3,16 @@ import { Modal as AriaModal, Dialog, Heading, ModalOverlay } from "react-aria-co
 
 interface ModalProps {
   readonly title: string;
+  readonly className?: string;
   readonly children: ReactNode;
   onClose(): void;
 }
 
 /** A dialog over the page: Escape and a click beside it close it, and the focus comes back to where it was. */
-export function Modal({ title, children, onClose }: ModalProps) {
+export function Modal({ title, className = "", children, onClose }: ModalProps) {
   return (
     <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={open => !open && onClose()}>
-      <AriaModal className="modal">
+      <AriaModal className={`modal ${className}`}>
         <Dialog className="dialog">
           <Heading slot="title" className="dialog-title">
             {title}

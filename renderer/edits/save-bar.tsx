@@ -1,18 +1,16 @@
-import { useState } from "react";
 import { Button } from "../button.tsx";
+import { openDialog } from "../state/dialog.ts";
 import { discardAllEdits } from "../state/edits.ts";
 import { show } from "../state/navigation.ts";
 import { saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
-import { ReviewDialog } from "./review-dialog.tsx";
 
 /** What is edited and not saved, always in sight. */
 export function SaveBar() {
   const pending = useScreen(state => state.pending);
   const saving = useScreen(state => state.saving);
   const lost = useScreen(state => state.connection !== "connected");
-  const [reviewing, setReviewing] = useState(false);
   const count = pending.size;
   if (count === 0) return <EditedTexts />;
   const repositories = new Set([...pending.values()].map(({ repo }) => repo)).size;
@@ -27,7 +25,7 @@ export function SaveBar() {
       <button type="button" className="button button-quiet" onClick={discardAllEdits}>
         Discard all
       </button>
-      <button type="button" className="button" onClick={() => setReviewing(true)}>
+      <button type="button" className="button" onClick={() => openDialog("review")}>
         Review
       </button>
       {lost && <CopyEdits />}
@@ -39,7 +37,6 @@ export function SaveBar() {
       >
         Save
       </Button>
-      {reviewing && <ReviewDialog onClose={() => setReviewing(false)} />}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { ListedKey } from "../../shared/protocol.ts";
-import { SignOut } from "../dialogs/sign-out.tsx";
+import { signOut } from "../dialogs/sign-out.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
 import { shell } from "../shell.ts";
@@ -108,7 +108,11 @@ function SessionRow({ entry: { name, createdAt, usedAt, connections }, isOwn, on
           </button>
         )}
         {/* The desktop app's session is the app's own. */}
-        {isOwn && shell === undefined && <SignOut />}
+        {isOwn && shell === undefined && (
+          <button type="button" className="button button-quiet" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        )}
       </td>
     </tr>
   );

@@ -47,6 +47,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
         <div className="fields-tools">
           <input
             className="input"
+            id="field-filter"
             type="search"
             aria-label="Filter the fields"
             placeholder="Filter the fields"
@@ -94,7 +95,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
         {found === 0 && <p className="waiting">No field matches.</p>}
       </div>
       {isWide && (
-        <aside className="inspector" aria-label="About the field">
+        <aside className="inspector" aria-label="About the field" data-region tabIndex={-1}>
           {wantedScope && wantedField && inspected ? (
             <>
               <header>

@@ -42,28 +42,6 @@ export function Overview({ onAdd }: { onAdd(): void }) {
           </ul>
         </section>
       )}
-      <section aria-labelledby="overview-keys">
-        <h2 id="overview-keys">Keys</h2>
-        <dl className="shortcuts">
-          {shortcuts.map(([keys, what]) => (
-            <div key={keys}>
-              <dt>
-                <kbd>{keys}</kbd>
-              </dt>
-              <dd>{what}</dd>
-            </div>
-          ))}
-        </dl>
-      </section>
     </article>
   );
 }
-
-const shortcuts: readonly (readonly [string, string])[] = [
-  ["/", "search"],
-  ["↑ ↓ ← →", "move in the tree, open and close"],
-  ["Enter", "show what the tree stands on; of a field, go on into it"],
-  ["F6", "go back to the tree"],
-  ["Ctrl S", "save the edits"],
-  ["Ctrl Z", "undo, Ctrl Shift Z: do it again"],
-];

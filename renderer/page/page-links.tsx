@@ -1,22 +1,22 @@
 import { addressOf } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
+import { isWithin, pages } from "./pages.ts";
 
 /** The pages beside the repositories. */
 export function PageLinks() {
-  const page = useScreen(state => state.place.page);
-  const isKeys = page === "keys" || page === "new-key";
+  const current = useScreen(state => state.place);
   return (
     <nav aria-label="Pages" className="page-links">
-      <a className="link" href={addressOf({ page: "keys" })} aria-current={isKeys ? "page" : undefined}>
-        Keys
-      </a>
-      <a
-        className="link"
-        href={addressOf({ page: "sessions" })}
-        aria-current={page === "sessions" ? "page" : undefined}
-      >
-        Sessions
-      </a>
+      {pages.map(({ title, place }) => (
+        <a
+          key={title}
+          className="link"
+          href={addressOf(place)}
+          aria-current={isWithin(current, place) ? "page" : undefined}
+        >
+          {title}
+        </a>
+      ))}
     </nav>
   );
 }

@@ -3,18 +3,12 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { FileView } from "../file/file-view.tsx";
 import { HistoryView } from "../history/history-view.tsx";
 import { open } from "../state/navigation.ts";
-import { addressOf, type Selection, type View } from "../state/place.ts";
+import { addressOf, type Selection, type View, views } from "../state/place.ts";
 import { findRepository, useScreen } from "../state/store.ts";
 import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
 import { useScrollPlace } from "./scroll-place.ts";
-
-const views: readonly (readonly [View, string])[] = [
-  ["fields", "Fields"],
-  ["history", "History"],
-  ["json", "JSON"],
-];
 
 /** One repository: its fields, its history, or its file. */
 export function RepositoryPage({ view, selection }: { readonly view: View; readonly selection: Selection }) {

@@ -1,6 +1,6 @@
 import { daemon, openRepository } from "./connection.ts";
 import { notify, settled } from "./notices.ts";
-import { addressOf, type Place, placeAt, type Selection, type View } from "./place.ts";
+import { addressOf, type Place, pageKeyOf, placeAt, type Selection, type View } from "./place.ts";
 import { messageOf } from "./saving.ts";
 import { screenStore } from "./store.ts";
 
@@ -9,6 +9,8 @@ const searchDelay = 150;
 const searchLimit = 300;
 /** Repositories whose values are fetched because something in them was found. */
 const mostOpenedBySearch = 50;
+/** Places of this window that are kept in mind. */
+const mostRecent = 9;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Goes to a place; Back leads to where one was. */
@@ -28,7 +30,11 @@ export function focusPlace(place: Place): void {
 
 /** Shows the place of the window's address. */
 export function followAddress(): void {
-  screenStore.setState({ place: placeAt(location.hash) });
+  const place = placeAt(location.hash);
+  screenStore.setState(({ recent }) => {
+    const others = recent.filter(one => pageKeyOf(one) !== pageKeyOf(place) && one.page !== "unknown");
+    return { place, recent: [place, ...others].slice(0, mostRecent) };
+  });
 }
 
 /** Shows a repository in the view that is shown, and in it a scope or a field, which are shown among the fields. */

@@ -1,6 +1,13 @@
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 
-export type View = "fields" | "history" | "json";
+/** The views of a repository with their titles, in the order of their links. */
+export const views = [
+  ["fields", "Fields"],
+  ["history", "History"],
+  ["json", "JSON"],
+] as const;
+
+export type View = (typeof views)[number][0];
 
 /** A repository, and in it a scope or a field. */
 export interface Selection {
@@ -62,6 +69,11 @@ export function addressOf(place: Place): string {
       return selected === undefined ? base : `${base}/${selected}`;
     }
   }
+}
+
+/** Places of the same key are one page in several states. */
+export function pageKeyOf(place: Place): string {
+  return place.page === "repo" ? `repo ${place.repo}` : place.page;
 }
 
 function splitAddress(address: string): { readonly path: readonly string[]; readonly query: URLSearchParams } {

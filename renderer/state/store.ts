@@ -54,6 +54,9 @@ export interface Notice {
   readonly about?: string;
 }
 
+/** The dialogs that belong to no page. */
+export type DialogName = "add" | "palette" | "review" | "shortcuts" | "sign-out";
+
 export interface ScopeEntry {
   readonly scope: string;
   readonly schema: ScopeSchema;
@@ -71,6 +74,11 @@ export interface ScreenState {
   readonly drafts: ReadonlyMap<string, Draft>;
   /** Follows the window's address; see navigation.ts. */
   readonly place: Place;
+  /** Where one was in this window, the last first, and that is `place`: each page and repository once. */
+  readonly recent: readonly Place[];
+  readonly dialog: DialogName | undefined;
+  /** A narrow window shows the repositories, over the page. */
+  readonly drawn: boolean;
   readonly expanded: ReadonlySet<string>;
   readonly query: string;
   /** What the daemon found for the query; undefined while there is none. */
@@ -94,6 +102,9 @@ export const screenStore = createStore<ScreenState>(() => ({
   pending: new Map(),
   drafts: new Map(),
   place: placeAt(""),
+  recent: [],
+  dialog: undefined,
+  drawn: false,
   expanded: new Set(),
   query: "",
   found: undefined,

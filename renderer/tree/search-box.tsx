@@ -1,26 +1,14 @@
-import { useEffect, useRef } from "react";
 import { search, searchOn } from "../state/navigation.ts";
 import { useScreen } from "../state/store.ts";
 
-/** The search above the tree. `/` puts the cursor there from anywhere but a text. */
+/** The search above the tree. */
 export function SearchBox() {
   const query = useScreen(state => state.query);
   const more = useScreen(state => state.found?.next !== undefined);
-  const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "/" || event.ctrlKey || event.metaKey || isText(event.target)) return;
-      event.preventDefault();
-      box.current?.focus();
-      box.current?.select();
-    };
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, []);
   return (
     <search className="search">
       <input
-        ref={box}
+        id="search"
         className="input"
         type="search"
         aria-label="Search repositories, fields and values"
@@ -57,12 +45,5 @@ export function SearchBox() {
         )}
       </div>
     </search>
-  );
-}
-
-/** Whether keys typed there are text. */
-export function isText(target: EventTarget | null): boolean {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );
 }

@@ -1,5 +1,6 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { focusField } from "../page/focus-when-there.ts";
 import { expand, select } from "../state/navigation.ts";
 import type { Place } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
@@ -8,8 +9,6 @@ import { type TreeRow, treeRows } from "./rows.ts";
 
 /** Heights of rows in rem, as in frame.css: of a repository, with its path below its name, and of what is in it. */
 const [tallRow, lowRow] = [2.75, 1.75];
-/** Milliseconds after which a field that is not there yet no longer gets the focus. */
-const longestWait = 3_000;
 
 /** Repositories, scopes and fields as flat rows, of which only those in sight are in the page. */
 export function Tree() {
@@ -166,18 +165,6 @@ export function Tree() {
       </div>
     </div>
   );
-}
-
-/** Goes on into the field's control, as soon as it is there: the repository may have to be read first. */
-function focusField(path: string): void {
-  const end = performance.now() + longestWait;
-  const attempt = () => {
-    const field = document.getElementById(`field-${path}`);
-    const control = field?.querySelector<HTMLElement>(".field-control :is(input, textarea, button)");
-    if (control) control.focus({ preventScroll: true });
-    else if (performance.now() < end) requestAnimationFrame(attempt);
-  };
-  requestAnimationFrame(attempt);
 }
 
 function emptyText(query: string, isAnswered: boolean): string {

@@ -1,0 +1,38 @@
+/** Where in a region the focus goes, the best first: to where one is in the tree, to the field of the address, to what is first. */
+const entrances = [
+  '[role="treeitem"][tabindex="0"]',
+  '.field[aria-current="true"] .field-control :is(input, textarea, button)',
+  'a[href], button, input:enabled, select, textarea, [tabindex="0"], [contenteditable="true"]',
+];
+/** What had the focus when it left a region this way. */
+const left = new WeakMap<Element, HTMLElement>();
+
+/** Moves the focus to the next region of the screen that is in sight, or to the one before; back to where it was in there. */
+export function goRound(step: 1 | -1): void {
+  const now = document.activeElement;
+  const current = regionOf(now);
+  const regions = [...document.querySelectorAll<HTMLElement>("[data-region]")].filter(
+    region => region === current || entranceOf(region) !== undefined,
+  );
+  if (current !== null && now instanceof HTMLElement) left.set(current, now);
+  const index = current === null ? -1 : regions.indexOf(current);
+  // From nowhere, forth to the first and back to the last.
+  const next = regions.at(index === -1 && step === -1 ? -1 : (index + step) % regions.length);
+  if (next !== undefined && next !== current) entranceOf(next)?.focus();
+}
+
+/** One may hold another; what is in that one is not in it. */
+function regionOf(element: Element | null): HTMLElement | null {
+  return element?.closest<HTMLElement>("[data-region]") ?? null;
+}
+
+function entranceOf(region: HTMLElement): HTMLElement | undefined {
+  const isIn = (element: HTMLElement) => regionOf(element) === region && element.checkVisibility();
+  const before = left.get(region);
+  if (before?.isConnected && isIn(before)) return before;
+  for (const selector of entrances) {
+    const found = [...region.querySelectorAll<HTMLElement>(selector)].find(isIn);
+    if (found !== undefined) return found;
+  }
+  return region.tabIndex === -1 && region.hasAttribute("tabindex") && region.checkVisibility() ? region : undefined;
+}

@@ -1,0 +1,26 @@
+import { ShortcutsDialog } from "../actions/shortcuts-dialog.tsx";
+import { ReviewDialog } from "../edits/review-dialog.tsx";
+import { Palette } from "../palette/palette.tsx";
+import { closeDialog } from "../state/dialog.ts";
+import { useScreen } from "../state/store.ts";
+import { AddRepository } from "./add-repository.tsx";
+import { SignOutDialog } from "./sign-out.tsx";
+
+/** The dialog that is open, of those that belong to no page. */
+export function Dialogs() {
+  const dialog = useScreen(state => state.dialog);
+  switch (dialog) {
+    case "add":
+      return <AddRepository onClose={closeDialog} />;
+    case "palette":
+      return <Palette onClose={closeDialog} />;
+    case "review":
+      return <ReviewDialog onClose={closeDialog} />;
+    case "shortcuts":
+      return <ShortcutsDialog onClose={closeDialog} />;
+    case "sign-out":
+      return <SignOutDialog onClose={closeDialog} />;
+    case undefined:
+      return undefined;
+  }
+}

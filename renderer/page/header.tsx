@@ -1,0 +1,116 @@
+import { Command, Ellipsis, LogOut, Menu, Plus, Redo2, Undo2 } from "lucide-react";
+import type { ReactNode } from "react";
+import { useSyncExternalStore } from "react";
+import { Button, MenuItem, MenuTrigger, Popover, Menu as PopupMenu } from "react-aria-components";
+import { type Action, actionOf } from "../actions/actions.ts";
+import { shownKeys } from "../actions/keys.ts";
+import { shell } from "../shell.ts";
+import { addressOf } from "../state/place.ts";
+import { type ScreenState, screenStore, useScreen } from "../state/store.ts";
+import { PageLinks } from "./page-links.tsx";
+
+const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended">, string>> = {
+  connecting: "Connecting…",
+  connected: "Connected",
+  lost:
+    shell === undefined
+      ? "The daemon does not answer. Trying again. If it was restarted, run repoconf ui: the new tab has your edits"
+      : "The daemon does not answer. Trying again…",
+};
+
+interface Tool {
+  readonly text: string;
+  readonly icon: ReactNode;
+  readonly action: Action;
+  readonly quiet: boolean;
+}
+
+const tools: readonly Tool[] = [
+  { text: "Undo", icon: <Undo2 aria-hidden="true" />, action: actionOf("undo"), quiet: true },
+  { text: "Redo", icon: <Redo2 aria-hidden="true" />, action: actionOf("redo"), quiet: true },
+  { text: "Add a repository", icon: <Plus aria-hidden="true" />, action: actionOf("add"), quiet: false },
+  { text: "Sign out", icon: <LogOut aria-hidden="true" />, action: actionOf("sign-out"), quiet: true },
+].filter(({ action }) => action.applies?.(screenStore.getState()) !== false);
+
+/** Room for all tools beside each other. */
+const roomy = matchMedia("(width >= 78rem)");
+
+/** Where one can go, how the connection is, and what can be done; in a smaller window the rest is in a menu. */
+export function Header() {
+  const connection = useScreen(state => state.connection);
+  const drawn = useScreen(state => state.drawn);
+  const isRoomy = useSyncExternalStore(onRoomChange, () => roomy.matches);
+  const commands = actionOf("commands");
+  return (
+    <header className="top" data-region>
+      <button
+        type="button"
+        className="button button-quiet drawer-button"
+        aria-expanded={drawn}
+        aria-controls="repositories"
+        onClick={() => screenStore.setState({ drawn: !drawn })}
+      >
+        <Menu aria-hidden="true" />
+        Repositories
+      </button>
+      <a className="brand" href={addressOf({ page: "start" })}>
+        Repoconf
+      </a>
+      {connection !== "ended" && (
+        <p className="connection" role="status" data-connection={connection}>
+          {connectionTexts[connection]}
+        </p>
+      )}
+      <PageLinks />
+      <span className="top-tools">
+        <button type="button" className="button button-quiet" onClick={commands.run}>
+          <Command aria-hidden="true" />
+          Commands
+          <kbd>{shownKeys(commands.keys?.[0] ?? "")}</kbd>
+        </button>
+        {isRoomy ? tools.map(tool => <ToolButton key={tool.text} {...tool} />) : <ToolMenu />}
+      </span>
+    </header>
+  );
+}
+
+function ToolButton({ text, icon, action, quiet }: Tool) {
+  return (
+    <button
+      type="button"
+      className={quiet ? "button button-quiet" : "button"}
+      title={action.keys?.[0] && `${action.title} (${shownKeys(action.keys[0])})`}
+      onClick={action.run}
+    >
+      {icon}
+      {text}
+    </button>
+  );
+}
+
+function ToolMenu() {
+  return (
+    <MenuTrigger>
+      <Button className="button button-quiet">
+        <Ellipsis aria-hidden="true" />
+        More
+      </Button>
+      <Popover className="popover" placement="bottom end">
+        <PopupMenu className="options" aria-label="More">
+          {tools.map(({ text, icon, action }) => (
+            <MenuItem key={text} className="option menu-item" textValue={text} onAction={action.run}>
+              {icon}
+              {text}
+              {action.keys?.[0] && <kbd>{shownKeys(action.keys[0])}</kbd>}
+            </MenuItem>
+          ))}
+        </PopupMenu>
+      </Popover>
+    </MenuTrigger>
+  );
+}
+
+function onRoomChange(listener: () => void): () => void {
+  roomy.addEventListener("change", listener);
+  return () => roomy.removeEventListener("change", listener);
+}

@@ -1,0 +1,104 @@
+import fuzzysort from "fuzzysort";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { Action } from "../actions/actions.ts";
+import { addressOf, type Place, views } from "../state/place.ts";
+import { findRepository, nameOfRepository, type ScreenState } from "../state/store.ts";
+
+/** What the palette offers. */
+export interface Entry {
+  /** Unique among those shown. */
+  readonly id: string;
+  readonly title: string;
+  /** What tells it from others of the same title. */
+  readonly detail: string;
+  readonly kind: "Recent" | "Repository" | "View" | "Field" | "Search" | Action["group"];
+  readonly target: { readonly place: Place } | { readonly action: Action } | { readonly query: string };
+}
+
+export const mostEntries = 50;
+/** Repositories whose fields a first word opens to the words after it. */
+const mostNamed = 8;
+
+type EntriesState = Pick<ScreenState, "repositories" | "scopes" | "place" | "recent">;
+
+/**
+ * Prepares what does not change from one key to the next: of many repositories their names.
+ * @param actions Those that apply.
+ * @returns What there is for a query, the best first, at most `mostEntries`. Without one, where one was last, and what can be done.
+ */
+export function entriesIn(state: EntriesState, actions: readonly Action[]): (query: string) => readonly Entry[] {
+  const repositories = state.repositories ?? [];
+  const names = fuzzysort.snapshot(repositories, { keys: [({ name }) => name, ({ path, id }) => path ?? id] });
+  const { place } = state;
+  const shown = place.page === "repo" ? findRepository(state, place.repo) : undefined;
+  const always = [...actions.map(entryOfAction), ...(shown === undefined ? [] : viewsOf(shown))];
+  return typed => {
+    const query = typed.trim();
+    const fieldsShown = shown === undefined ? [] : fieldsOf(shown, state.scopes);
+    if (query === "") return [...recentEntries(state, always), ...always, ...fieldsShown].slice(0, mostEntries);
+    const [first = "", ...more] = query.split(/\s+/);
+    const named = more.length === 0 ? [] : fuzzysort.go(first, names, { limit: mostNamed }).map(({ obj }) => obj);
+    const fields = named.filter(({ id }) => id !== shown?.id).flatMap(repo => fieldsOf(repo, state.scopes));
+    const options = { keys: ["title", "detail"], limit: mostEntries };
+    const found = [
+      ...fuzzysort.go(query, [...always, ...fieldsShown, ...fields], options),
+      ...fuzzysort.go(query, names, options).map(({ score, obj }) => ({ score, obj: entryOfRepository(obj) })),
+    ];
+    const ranked = found.toSorted((one, other) => other.score - one.score).map(({ obj }) => obj);
+    return [...ranked.slice(0, mostEntries - 1), searchFor(query)];
+  };
+}
+
+function entryOfAction(action: Action): Entry {
+  return { id: `action ${action.id}`, title: action.title, detail: "", kind: action.group, target: { action } };
+}
+
+function entryOfRepository({ id, name, path }: RepositoryEntry): Entry {
+  const place = { page: "repo", view: "fields", repo: id } as const;
+  return { id: `repo ${id}`, title: name, detail: path ?? id, kind: "Repository", target: { place } };
+}
+
+function viewsOf({ id, name }: RepositoryEntry): readonly Entry[] {
+  return views.map(([view, title]) => {
+    const place = { page: "repo", view, repo: id } as const;
+    return { id: `view ${view}`, title: `${title} of ${name}`, detail: "", kind: "View", target: { place } };
+  });
+}
+
+function fieldsOf({ id, name }: RepositoryEntry, scopes: EntriesState["scopes"]): readonly Entry[] {
+  return scopes.flatMap(({ scope, schema }) =>
+    Object.entries(schema.properties).map(([field, { title = field }]) => {
+      const place = { page: "repo", view: "fields", repo: id, scope, field } as const;
+      const detail = `${name} · ${joinConfigPath(scope, field)}`;
+      return { id: `field ${id} ${scope}.${field}`, title, detail, kind: "Field", target: { place } };
+    }),
+  );
+}
+
+/** Where one was last, but not where one is. */
+function recentEntries(state: EntriesState, always: readonly Entry[]): readonly Entry[] {
+  return state.recent.slice(1).flatMap((place): readonly Entry[] => {
+    const address = addressOf(place);
+    const common = { id: `recent ${address}`, kind: "Recent", target: { place } } as const;
+    if (place.page !== "repo") {
+      const page = always.find(({ id }) => id === `action go-${place.page}`);
+      return [{ ...common, title: page?.title ?? address, detail: "" }];
+    }
+    if (findRepository(state, place.repo) === undefined) return [];
+    const { scope, field, view } = place;
+    const path = scope === undefined ? undefined : joinConfigPath(scope, field ?? "*");
+    const viewTitle = views.find(([id]) => id === view)?.[1];
+    return [{ ...common, title: nameOfRepository(state, place.repo), detail: path ?? viewTitle ?? "" }];
+  });
+}
+
+function searchFor(query: string): Entry {
+  return {
+    id: "search",
+    title: `Search for “${query}”`,
+    detail: "names, fields and values",
+    kind: "Search",
+    target: { query },
+  };
+}
