@@ -1,4 +1,4 @@
-import { Command, Ellipsis, LogOut, Menu, Plus, Redo2, Undo2 } from "lucide-react";
+import { Ellipsis, LogOut, Menu, Plus, Redo2, TextSearch, Undo2 } from "lucide-react";
 import type { ReactNode } from "react";
 import { useSyncExternalStore } from "react";
 import { Button, MenuItem, MenuTrigger, Popover, Menu as PopupMenu } from "react-aria-components";
@@ -64,7 +64,7 @@ export function Header() {
       <PageLinks />
       <span className="top-tools">
         <button type="button" className="button button-quiet" onClick={commands.run}>
-          <Command aria-hidden="true" />
+          <TextSearch aria-hidden="true" />
           Commands
           <kbd>{shownKeys(commands.keys?.[0] ?? "")}</kbd>
         </button>
@@ -100,7 +100,7 @@ function ToolMenu() {
           {tools.map(({ text, icon, action }) => (
             <MenuItem key={text} className="option menu-item" textValue={text} onAction={action.run}>
               {icon}
-              {text}
+              <span className="menu-text">{text}</span>
               {action.keys?.[0] && <kbd>{shownKeys(action.keys[0])}</kbd>}
             </MenuItem>
           ))}

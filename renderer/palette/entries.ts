@@ -36,14 +36,15 @@ export function entriesIn(state: EntriesState, actions: readonly Action[]): (que
   return typed => {
     const query = typed.trim();
     const fieldsShown = shown === undefined ? [] : fieldsOf(shown, state.scopes);
-    if (query === "") return [...recentEntries(state, always), ...always, ...fieldsShown].slice(0, mostEntries);
+    if (query === "")
+      return [...new Set([...recentEntries(state, always), ...always, ...fieldsShown])].slice(0, mostEntries);
     const [first = "", ...more] = query.split(/\s+/);
     const named = more.length === 0 ? [] : fuzzysort.go(first, names, { limit: mostNamed }).map(({ obj }) => obj);
     const fields = named.filter(({ id }) => id !== shown?.id).flatMap(repo => fieldsOf(repo, state.scopes));
-    const options = { keys: ["title", "detail"], limit: mostEntries };
+    const limit = mostEntries;
     const found = [
-      ...fuzzysort.go(query, [...always, ...fieldsShown, ...fields], options),
-      ...fuzzysort.go(query, names, options).map(({ score, obj }) => ({ score, obj: entryOfRepository(obj) })),
+      ...fuzzysort.go(query, [...always, ...fieldsShown, ...fields], { keys: ["title", "detail"], limit }),
+      ...fuzzysort.go(query, names, { limit }).map(({ score, obj }) => ({ score, obj: entryOfRepository(obj) })),
     ];
     const ranked = found.toSorted((one, other) => other.score - one.score).map(({ obj }) => obj);
     return [...ranked.slice(0, mostEntries - 1), searchFor(query)];
@@ -81,10 +82,8 @@ function recentEntries(state: EntriesState, always: readonly Entry[]): readonly 
   return state.recent.slice(1).flatMap((place): readonly Entry[] => {
     const address = addressOf(place);
     const common = { id: `recent ${address}`, kind: "Recent", target: { place } } as const;
-    if (place.page !== "repo") {
-      const page = always.find(({ id }) => id === `action go-${place.page}`);
-      return [{ ...common, title: page?.title ?? address, detail: "" }];
-    }
+    if (place.page !== "repo")
+      return [always.find(({ id }) => id === `action go-${place.page}`) ?? { ...common, title: address, detail: "" }];
     if (findRepository(state, place.repo) === undefined) return [];
     const { scope, field, view } = place;
     const path = scope === undefined ? undefined : joinConfigPath(scope, field ?? "*");

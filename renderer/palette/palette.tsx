@@ -11,6 +11,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const repositories = useScreen(state => state.repositories);
   const [query, setQuery] = useState("");
   const [active, setActive] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
   const id = useId();
   const find = useMemo(() => {
@@ -20,7 +21,10 @@ export function Palette({ onClose }: { onClose(): void }) {
   }, [repositories]);
   const entries = useMemo(() => find(query), [find, query]);
   const index = Math.min(active, entries.length - 1);
-  useLayoutEffect(() => list.current?.children[index]?.scrollIntoView({ block: "nearest" }), [index]);
+  useLayoutEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => {
+    list.current?.children[index]?.scrollIntoView({ block: "nearest" });
+  }, [index]);
   const choose = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     flushSync(onClose);
@@ -46,6 +50,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   return (
     <Modal title="Go to a place, or run a command" className="palette" onClose={onClose}>
       <input
+        ref={input}
         className="input"
         role="combobox"
         aria-label="Find a place or a command"

@@ -128,6 +128,17 @@ describeScreen("axe", () => {
       };
       await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
       await look("Add a repository");
+      await page.keyboard.press("Control+k");
+      await page.getByRole("option").first().waitFor();
+      await look("Go to a place, or run a command");
+      await page.keyboard.press("?");
+      await look("Keys");
+      await page.setViewportSize({ width: 900, height: 700 });
+      await page.getByRole("button", { name: "More" }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.setViewportSize({ width: 1280, height: 800 });
       await window.choose("shop");
       await window
         .field("Refresh day")

@@ -85,7 +85,7 @@ describeScreen("the tree", () => {
     await page.getByRole("heading", { level: 1, name: "service 000" }).waitFor();
     await window.row("Timeout").and(page.locator("[aria-selected='true']")).waitFor();
     await poll(window.focused).toBe("spinbutton Timeout");
-    await press(page, "F6");
+    await press(page, "Shift+F6");
     await poll(window.focused).toMatch(/^treeitem Timeout/);
     await press(page, "ArrowLeft");
     await poll(window.focused).toBe("treeitem Service");

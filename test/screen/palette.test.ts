@@ -1,0 +1,354 @@
+import { expect, test } from "vitest";
+import { entriesIn, mostEntries } from "../../renderer/palette/entries.ts";
+import { placeAt } from "../../renderer/state/place.ts";
+import { svcSchema } from "../../shared/scopes/svc.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+const repositories = { shop: { "svc.timeout": 30 }, store: {} };
+
+function paletteOf({ page }: ScreenPage) {
+  const input = page.getByRole("combobox", { name: "Find a place or a command" });
+  const options = page.getByRole("listbox", { name: "Places and commands" }).getByRole("option");
+  return {
+    input,
+    options,
+    titles: () => options.locator(".palette-title").allInnerTexts(),
+    selected: page.getByRole("listbox", { name: "Places and commands" }).getByRole("option", { selected: true }),
+    open: async () => {
+      await press(page, "Control+k");
+      await poll(() => input.evaluate(element => element === document.activeElement)).toBe(true);
+    },
+    /** Goes to what is first for a text. */
+    choose: async (text: string) => {
+      await press(page, "Control+k");
+      await poll(() => input.evaluate(element => element === document.activeElement)).toBe(true);
+      await page.keyboard.type(text);
+      await poll(() => options.first().locator(".palette-title").innerText()).toBe(text);
+      await press(page, "Enter");
+      await input.waitFor({ state: "detached" });
+    },
+  };
+}
+
+const hashOf = ({ page }: ScreenPage) => new URL(page.url()).hash;
+
+describeScreen("the palette", () => {
+  test("finds fields, also of other repositories by both names, and goes there; first are the places of before", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const palette = paletteOf(window);
+    await window.choose("shop");
+    await palette.choose("Timeout");
+    await poll(focused).toBe("spinbutton Timeout");
+    expect(hashOf(window)).toBe("#/repo/shop/svc.timeout");
+    // From within a text.
+    await palette.open();
+    await page.keyboard.type("store refr day");
+    await reads(palette.selected, "store · svc.refresh_day");
+    await press(page, "Enter");
+    await poll(() => hashOf(window)).toBe("#/repo/store/svc.refresh_day");
+    await poll(focused).toMatch(/^button .*Refresh day$/);
+    await palette.open();
+    await reads(palette.selected, /shop\s+svc\.timeout/);
+    expect(await palette.selected.innerText()).toMatch(/Recent/);
+    await press(page, "Enter");
+    await poll(focused).toBe("spinbutton Timeout");
+    await palette.open();
+    await page.keyboard.type("store");
+    await reads(palette.selected, "Repository");
+    await press(page, "Enter");
+    await poll(() => hashOf(window)).toBe("#/repo/store");
+    await poll(focused).toMatch(/^main/);
+  });
+
+  test("leaves the focus where it was when it is closed; arrows choose, the last searches", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const palette = paletteOf(window);
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).focus();
+    await palette.open();
+    await press(page, "Escape");
+    await palette.input.waitFor({ state: "detached" });
+    await poll(focused).toBe("spinbutton Timeout");
+    await palette.open();
+    await page.keyboard.type("proxy");
+    await poll(palette.titles).toContain("Proxy URL");
+    const [first, second] = await palette.titles();
+    await press(page, "ArrowDown");
+    await reads(palette.selected, second ?? "");
+    expect(await palette.input.getAttribute("aria-activedescendant")).toBe(await palette.selected.getAttribute("id"));
+    await press(page, "ArrowUp");
+    await reads(palette.selected, first ?? "");
+    await press(page, "ArrowUp");
+    await reads(palette.selected, "Search for “proxy”");
+    await press(page, "Enter");
+    await poll(() => page.getByRole("searchbox", { name: /^Search/ }).inputValue()).toBe("proxy");
+    await poll(focused).toMatch(/^input Search repositories/);
+    await window.row("Proxy URL").first().waitFor();
+  });
+
+  test("has every action that applies, and each does what it says", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const palette = paletteOf(window);
+    const dialog = (name: string) => page.getByRole("dialog", { name });
+    const close = async (name: string) => {
+      await dialog(name).waitFor();
+      await press(page, "Escape");
+      await dialog(name).waitFor({ state: "detached" });
+    };
+    const stored = () => screen.stored("shop", "svc.timeout");
+    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    await window.row("shop").waitFor();
+    await palette.open();
+    await poll(palette.titles).toEqual([
+      "Undo the last save",
+      "Redo what was undone",
+      "Search repositories, fields and values",
+      "Add a repository",
+      "Start page",
+      "Keys",
+      "Sessions",
+      "Create a key",
+      "Next part of the screen",
+      "Previous part of the screen",
+      "Show the keys",
+      "Sign out",
+    ]);
+    await press(page, "Escape");
+    await palette.choose("Add a repository");
+    await close("Add a repository");
+    await palette.choose("Show the keys");
+    await close("Keys");
+    await palette.choose("Search repositories, fields and values");
+    await poll(focused).toMatch(/^input Search repositories/);
+    await palette.choose("Next part of the screen");
+    await poll(focused).toBe("button Add a repository");
+    await palette.choose("Previous part of the screen");
+    await poll(focused).toMatch(/^input Search repositories/);
+    for (const [title, address, place] of [
+      ["Sessions", "#/sessions", /^main/],
+      // Its name is what it asks for first.
+      ["Create a key", "#/keys/new", /^input/],
+      ["Keys", "#/keys", /^main/],
+      ["Start page", "#/", /^main/],
+    ] as const) {
+      await palette.choose(title);
+      await poll(() => hashOf(window)).toBe(address);
+      await poll(focused).toMatch(place);
+    }
+
+    await window.choose("shop");
+    await palette.choose("Next view of the repository");
+    await poll(() => hashOf(window)).toBe("#/repo/shop/history");
+    await palette.choose("Previous view of the repository");
+    await poll(() => hashOf(window)).toBe("#/repo/shop");
+    await palette.choose("JSON of shop");
+    await poll(() => hashOf(window)).toBe("#/repo/shop/json");
+    await palette.choose("Filter the fields");
+    await poll(focused).toBe("input Filter the fields");
+    await timeout.fill("40");
+    await palette.choose("Discard all edits");
+    await poll(() => timeout.inputValue()).toBe("30");
+    await timeout.fill("50");
+    await palette.choose("Review the edits");
+    await close("Review the edits");
+    await palette.choose("Save the edits");
+    await poll(stored).toBe(50);
+    await palette.choose("Undo the last save");
+    await poll(stored).toBe(30);
+    await palette.choose("Redo what was undone");
+    await poll(stored).toBe(50);
+    await palette.choose("Sign out");
+    await reads(page.getByRole("alert"), "This session has ended.");
+  });
+});
+
+describeScreen("the keys", () => {
+  test("are all listed at ?, but not in a text; and the palette tells the same ones", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const palette = paletteOf(window);
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("");
+    await page.keyboard.type("who?");
+    expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("who?");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await palette.open();
+    const told = await palette.options.evaluateAll(options =>
+      options.flatMap(option => {
+        const keys = option.querySelector("kbd")?.textContent;
+        return keys ? [[option.querySelector(".palette-title")?.textContent ?? "", keys]] : [];
+      }),
+    );
+    await press(page, "Escape");
+    await palette.input.waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "History" }).focus();
+    await press(page, "?");
+    const dialog = page.getByRole("dialog", { name: "Keys" });
+    await dialog.waitFor();
+    const listed = await dialog
+      .locator("section:not(:last-child) dl > div")
+      .evaluateAll(lines =>
+        lines.map(line => [line.querySelector("dt")?.textContent, line.querySelector("kbd")?.textContent]),
+      );
+    expect(listed).toHaveLength(11);
+    expect(listed.toSorted()).toEqual([...told, ["Find a place or a command", "Ctrl K"]].toSorted());
+    await press(page, "Escape");
+    await dialog.waitFor({ state: "detached" });
+    await poll(focused).toBe("a History");
+  });
+
+  test("F6 goes round the parts of the screen and comes back to where one was", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open({ width: 1440, height: 900 });
+    const { page, focused } = window;
+    await window.choose("shop");
+    const provider = page.getByRole("textbox", { name: "Provider" });
+    await provider.fill("here");
+    await page.getByRole("spinbutton", { name: "Timeout" }).focus();
+    await window.inspector.getByRole("link").waitFor();
+    const round = ["spinbutton Timeout", /^(a|button) /, "button Discard all", "a Repoconf", /^treeitem shop/] as const;
+    for (const key of ["F6", "Shift+F6"])
+      for (const expected of key === "F6" ? round : [round[0], ...round.slice(1).toReversed()]) {
+        await poll(focused).toMatch(expected);
+        await press(page, key);
+      }
+    await poll(focused).toBe("spinbutton Timeout");
+    // What had the focus in a part has it again.
+    await page.getByRole("link", { name: "Sessions" }).focus();
+    await press(page, "F6", "Shift+F6");
+    await poll(focused).toBe("a Sessions");
+    // The repositories are not in sight in a narrow window, and so are not a part of it.
+    await page.setViewportSize({ width: 600, height: 900 });
+    await press(page, "F6");
+    await poll(focused).toBe("spinbutton Timeout");
+  });
+
+  test("Ctrl Enter opens the review from within any control, and the focus comes back there", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const review = page.getByRole("dialog", { name: "Review the edits" });
+    await window.choose("shop");
+    const timeout = page.getByRole("spinbutton", { name: "Timeout" });
+    await timeout.focus();
+    await press(page, "Control+Enter");
+    expect(await review.count()).toBe(0);
+    await timeout.fill("77");
+    await press(page, "Control+Enter");
+    await review.getByRole("row", { name: /svc\.timeout/ }).waitFor();
+    await press(page, "Escape");
+    await review.waitFor({ state: "detached" });
+    await poll(focused).toBe("spinbutton Timeout");
+    // A choice opens at Enter; not with Ctrl.
+    const choice = window.field("Refresh day").getByRole("button", { name: /Refresh day$/ });
+    await choice.focus();
+    await press(page, "Control+Enter");
+    await review.waitFor();
+    await press(page, "Escape");
+    await review.waitFor({ state: "detached" });
+    await poll(focused).toMatch(/Refresh day$/);
+    expect(await page.getByRole("option").count()).toBe(0);
+  });
+
+  test("do nothing behind a dialog", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("77");
+    const add = page.getByRole("dialog", { name: "Add a repository" });
+    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+    await add.getByRole("button", { name: "Back" }).focus();
+    const before = await page.getByRole("main").innerText();
+    for (const key of ["Control+k", "?", "/", "F6", "Shift+F6", "Control+s", "Control+z", "Alt+PageDown"]) {
+      await press(page, key);
+      expect(await page.getByRole("dialog").count()).toBe(1);
+      await poll(focused).toBe("button Back");
+    }
+    // It may press the button, as Enter does.
+    await press(page, "Control+Enter");
+    expect(await page.getByRole("dialog", { name: "Review the edits" }).count()).toBe(0);
+    await press(page, "Escape");
+    await add.waitFor({ state: "detached" });
+    await poll(focused).toBe("button Add a repository");
+    expect(hashOf(window)).toBe("#/repo/shop/svc.timeout");
+    expect(await page.getByRole("main").innerText()).toBe(before);
+    expect(await screen.stored("shop", "svc.timeout")).toBe(30);
+  });
+
+  test("are those of a Mac on a Mac", async () => {
+    await using screen = await startScreen({ repositories });
+    const initialScript = `Object.defineProperty(navigator, "userAgent", { get: () => "Macintosh; Intel Mac OS X" });`;
+    await using window = await screen.open({ initialScript });
+    const { page } = window;
+    const palette = paletteOf(window);
+    await reads(page.getByRole("button", { name: /^Commands/ }), "⌘ K");
+    await press(page, "Meta+k");
+    await palette.input.waitFor();
+    await reads(palette.options.filter({ hasText: "Redo" }), "⌘ Shift Z");
+  });
+});
+
+describeScreen("the header", () => {
+  test.each([1_440, 1_250, 900, 600])("has all it has in sight, or in its menu, at %i pixels", async width => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open({ width, height: 800 });
+    const { page, focused } = window;
+    const header = page.getByRole("banner");
+    await header.getByText("Connected").waitFor();
+    const parts = header.locator("a:visible, button:visible, p");
+    for (const part of await parts.all()) {
+      const box = await part.boundingBox();
+      expect(box?.x).toBeGreaterThanOrEqual(0);
+      expect((box?.x ?? width) + (box?.width ?? 0)).toBeLessThanOrEqual(width);
+      expect(await part.evaluate(element => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+    }
+    const more = header.getByRole("button", { name: "More" });
+    if ((await more.count()) === 0) {
+      await header.getByRole("button", { name: "Sign out" }).waitFor();
+      return;
+    }
+    await more.press("Enter");
+    await poll(() => page.getByRole("menuitem").locator(".menu-text").allInnerTexts()).toEqual([
+      "Undo",
+      "Redo",
+      "Add a repository",
+      "Sign out",
+    ]);
+    await page.getByRole("menuitem", { name: "Add a repository" }).press("Enter");
+    await page.getByRole("dialog", { name: "Add a repository" }).waitFor();
+    await press(page, "Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await poll(focused).toBe("button More");
+    await header.getByRole("button", { name: /^Commands/ }).click();
+    await paletteOf(window).input.waitFor();
+  });
+});
+
+test("10,000 repositories make no longer list, and any field of any of them is in it", () => {
+  const many = Array.from({ length: 10_000 }, (_, index) => ({
+    id: `r${index}`,
+    name: `service-${index}`,
+    path: `/src/service-${index}`,
+    inTree: false,
+    health: [],
+    modified: 0,
+    revision: 1,
+  }));
+  const find = entriesIn(
+    { repositories: many, scopes: [{ scope: "svc", schema: svcSchema }], place: placeAt("#/repo/r5"), recent: [] },
+    [],
+  );
+  for (const query of ["", "s", "service", "service 9", "e"])
+    expect(find(query).length).toBeLessThanOrEqual(mostEntries);
+  expect(find("service").at(-1)?.target).toEqual({ query: "service" });
+  expect(find("service-9999 timeout")[0]?.target).toEqual({ place: placeAt("#/repo/r9999/svc.timeout") });
+  expect(find("timeout")[0]?.target).toEqual({ place: placeAt("#/repo/r5/svc.timeout") });
+});
