@@ -3,6 +3,24 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "screen",
+    takenOut: "that the keys of the page do nothing behind a dialog",
+    file: "renderer/actions/use-shortcuts.ts",
+    find: "      if (isBehind) return;\n",
+    replace: "",
+    test: "test/screen/palette.test.ts",
+    name: "do nothing behind a dialog",
+  },
+  {
+    promise: "screen",
+    takenOut: "the bound of the palette's list",
+    file: "renderer/palette/entries.ts",
+    find: "ranked.slice(0, mostEntries - 1)",
+    replace: "ranked",
+    test: "test/screen/palette.test.ts",
+    name: "10,000 repositories make no longer list",
+  },
+  {
+    promise: "screen",
     takenOut: "the focus that stays on a button while it saves",
     file: "renderer/button.tsx",
     find: "aria-disabled={idle}",
