@@ -8,6 +8,7 @@ import { SaveBar } from "./edits/save-bar.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
 import { NewKeyPage } from "./keys/new-key-page.tsx";
 import { SessionsPage } from "./keys/sessions-page.tsx";
+import { MatrixPage } from "./matrix/matrix-page.tsx";
 import { NoSession } from "./no-session.tsx";
 import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
 import { Nothing } from "./page/nothing.tsx";
@@ -18,8 +19,9 @@ import { RepositoryPage } from "./page/repository-page.tsx";
 import { shell } from "./shell.ts";
 import { go } from "./state/navigation.ts";
 import { addressOf, type Place } from "./state/place.ts";
-import { redo, saveEdits, undo } from "./state/saving.ts";
+import { saveEdits } from "./state/saving.ts";
 import { type ScreenState, screenStore, useScreen } from "./state/store.ts";
+import { redo, undo } from "./state/undo.ts";
 import { isText, SearchBox } from "./tree/search-box.tsx";
 import { Tree } from "./tree/tree.tsx";
 
@@ -104,6 +106,8 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <Overview onAdd={onAdd} />;
     case "repo":
       return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
+    case "matrix":
+      return <MatrixPage query={place.query} />;
     case "keys":
       return <KeysPage />;
     case "new-key":

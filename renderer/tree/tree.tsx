@@ -1,5 +1,6 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { rootFontSize } from "../root-font-size.ts";
 import { expand, select } from "../state/navigation.ts";
 import type { Place } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
@@ -203,9 +204,4 @@ function parentIndex(rows: readonly TreeRow[], index: number): number {
 
 function pageRows(element: HTMLElement | null): number {
   return Math.max(1, Math.floor((element?.clientHeight ?? 0) / (tallRow * rootFontSize())) - 1);
-}
-
-/** Pixels of a rem: people choose it in their browser. */
-function rootFontSize(): number {
-  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }

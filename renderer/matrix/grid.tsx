@@ -1,0 +1,290 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
+import type { MatrixField, RepositoryEntry } from "../../shared/protocol.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { rootFontSize } from "../root-font-size.ts";
+import { useScreen } from "../state/store.ts";
+import { cellView, textOfValue } from "./cell-view.ts";
+import { type CellPlace, choose, extendTo, type GridSelection, moveTo, type SelectedCells } from "./selection.ts";
+import type { CellOf } from "./use-cells.ts";
+
+/** Sizes in rem, as in matrix.css: of the headers, and of a cell. */
+const [headHeight, headWidth, rowHeight, columnWidth] = [4, 13, 2, 10];
+/** Rows and columns beyond those in sight that are in the page. */
+const [moreRows, moreColumns] = [6, 2];
+
+/** A column. */
+export interface GridField extends MatrixField {
+  readonly scope: string;
+  /** Without the scope. */
+  readonly name: string;
+  readonly schema: FieldSchema;
+}
+
+interface GridProps {
+  readonly rows: readonly RepositoryEntry[];
+  readonly fields: readonly GridField[];
+  readonly selection: GridSelection;
+  readonly selected: SelectedCells;
+  onSelection(selection: GridSelection): void;
+  /** The person wants to set what is selected. */
+  onEdit(): void;
+  readonly cellOf: CellOf;
+  /** Other cells are in sight. */
+  onSight(repos: readonly string[], fields: readonly string[]): void;
+}
+
+/**
+ * Repositories below each other, as there are many of them and their names are of one length; fields beside each other, as the
+ * question is what one of them is everywhere, and a column answers it at a glance. Only what is in sight is in the page, and asked for.
+ */
+export function Grid({ rows, fields, selection, selected, cellOf, onSelection, onEdit, onSight }: GridProps) {
+  const pending = useScreen(state => state.pending);
+  const scroller = useRef<HTMLDivElement>(null);
+  const isDragging = useRef(false);
+  const rem = rootFontSize();
+  const vertical = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight * rem,
+    paddingStart: headHeight * rem,
+    scrollPaddingStart: headHeight * rem,
+    overscan: moreRows,
+  });
+  const horizontal = useVirtualizer({
+    horizontal: true,
+    count: fields.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => columnWidth * rem,
+    paddingStart: headWidth * rem,
+    scrollPaddingStart: headWidth * rem,
+    overscan: moreColumns,
+  });
+  const shownRows = vertical.getVirtualItems().filter(({ index }) => index < rows.length);
+  const shownColumns = horizontal.getVirtualItems().filter(({ index }) => index < fields.length);
+  const [firstRow, lastRow] = [shownRows[0]?.index ?? 0, shownRows.at(-1)?.index ?? -1];
+  const [firstColumn, lastColumn] = [shownColumns[0]?.index ?? 0, shownColumns.at(-1)?.index ?? -1];
+  // biome-ignore lint/correctness/useExhaustiveDependencies: who is told may be another function each time.
+  useEffect(() => {
+    const inSight = fields.slice(firstColumn, lastColumn + 1);
+    // Of a long value the answer tells no more than where it is.
+    const likes = inSight.flatMap(({ like }) => (like === undefined ? [] : [like]));
+    const repos = rows.slice(firstRow, lastRow + 1).map(({ id }) => id);
+    onSight(
+      [...new Set([...repos, ...likes])],
+      inSight.map(({ field }) => field),
+    );
+  }, [rows, fields, firstRow, lastRow, firstColumn, lastColumn]);
+  useEffect(() => {
+    const stop = () => {
+      isDragging.current = false;
+    };
+    window.addEventListener("mouseup", stop);
+    return () => window.removeEventListener("mouseup", stop);
+  }, []);
+
+  const { active } = selection;
+  const last: CellPlace = { row: rows.length - 1, column: fields.length - 1 };
+
+  function show(next: GridSelection): void {
+    onSelection(next);
+    vertical.scrollToIndex(next.active.row, { align: "auto" });
+    horizontal.scrollToIndex(next.active.column, { align: "auto" });
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.altKey || rows.length === 0 || fields.length === 0) return;
+    const isCommand = event.ctrlKey || event.metaKey;
+    const to = targetOf(event.key, isCommand);
+    if (to !== undefined) show(event.shiftKey ? extendTo(selection, to) : moveTo(selection, to));
+    else if (event.key === " " && event.shiftKey) onSelection(wholeRow(active.row));
+    else if (event.key === " " && isCommand) onSelection(wholeColumn(active.column));
+    else if (event.key === " ")
+      onSelection(choose(selection, { from: active }, { more: true, isOn: !selected.has(active) }));
+    else if (isCommand && event.key.toLowerCase() === "a") onSelection(wholeColumn(active.column));
+    else if (event.key === "Escape") onSelection({ active, ranges: [] });
+    else if (event.key === "Enter") {
+      if (!selected.has(active)) onSelection(choose(selection, { from: active }));
+      onEdit();
+    } else return;
+    event.preventDefault();
+  }
+
+  function targetOf(key: string, isCommand: boolean): CellPlace | undefined {
+    const { row, column } = active;
+    const page = Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) / rem - headHeight) / rowHeight) - 1);
+    switch (key) {
+      case "ArrowDown":
+        return { row: isCommand ? last.row : Math.min(last.row, row + 1), column };
+      case "ArrowUp":
+        return { row: isCommand ? 0 : Math.max(0, row - 1), column };
+      case "ArrowRight":
+        return { row, column: isCommand ? last.column : Math.min(last.column, column + 1) };
+      case "ArrowLeft":
+        return { row, column: isCommand ? 0 : Math.max(0, column - 1) };
+      case "Home":
+        return { row: isCommand ? 0 : row, column: 0 };
+      case "End":
+        return { row: isCommand ? last.row : row, column: last.column };
+      case "PageDown":
+        return { row: Math.min(last.row, row + page), column };
+      case "PageUp":
+        return { row: Math.max(0, row - page), column };
+      default:
+        return undefined;
+    }
+  }
+
+  function wholeColumn(column: number, more = false): GridSelection {
+    const ends = { from: { row: 0, column }, to: { row: last.row, column } };
+    return choose(selection, { ...ends, active: { row: active.row, column } }, { more });
+  }
+
+  function wholeRow(row: number, more = false): GridSelection {
+    const ends = { from: { row, column: 0 }, to: { row, column: last.column } };
+    return choose(selection, { ...ends, active: { row, column: active.column } }, { more });
+  }
+
+  function onMouseDown(event: MouseEvent): void {
+    const { row, column } = placeOf(event.target);
+    if (event.button !== 0 || (row === undefined && column === undefined)) return;
+    const more = event.ctrlKey || event.metaKey;
+    if (row === undefined || column === undefined) {
+      const to = { row: row ?? last.row, column: column ?? last.column };
+      if (event.shiftKey) onSelection(extendTo(selection, to));
+      else onSelection(row === undefined ? wholeColumn(to.column, more) : wholeRow(row, more));
+    } else {
+      const place = { row, column };
+      isDragging.current = true;
+      if (event.shiftKey) show(extendTo(selection, place));
+      else show(choose(selection, { from: place }, { more, isOn: !more || !selected.has(place) }));
+    }
+  }
+
+  function onMouseOver(event: MouseEvent): void {
+    if (!isDragging.current) return;
+    const { row, column } = placeOf(event.target);
+    if (row !== undefined && column !== undefined) show(extendTo(selection, { row, column }));
+  }
+
+  const isActiveShown =
+    active.row >= firstRow && active.row <= lastRow && active.column >= firstColumn && active.column <= lastColumn;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a table has all of its rows in the page.
+    <div
+      ref={scroller}
+      className="matrix"
+      role="grid"
+      aria-label="Matrix"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={fields.length + 1}
+      aria-multiselectable="true"
+      {...(isActiveShown && { "aria-activedescendant": idOf(active) })}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onMouseDown={onMouseDown}
+      onMouseOver={onMouseOver}
+      // Keys do the same as the mouse, wherever it is.
+      onFocus={() => {}}
+    >
+      <div role="presentation" style={{ width: horizontal.getTotalSize(), height: vertical.getTotalSize() }}>
+        {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
+        {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
+        <div role="row" className="matrix-head" aria-rowindex={1}>
+          {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
+          {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
+          <div role="columnheader" className="matrix-corner" aria-colindex={1}>
+            Repository
+          </div>
+          {shownColumns.map(({ index, start }) => {
+            const field = fields[index];
+            return (
+              field && (
+                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+                // biome-ignore lint/a11y/useSemanticElements: as above.
+                <div
+                  key={field.field}
+                  role="columnheader"
+                  className="matrix-field"
+                  aria-colindex={index + 2}
+                  data-column={index}
+                  style={{ left: start }}
+                  title={field.field}
+                >
+                  <FieldHead field={field} />
+                </div>
+              )
+            );
+          })}
+        </div>
+        {shownRows.map(({ index: row, start: top }) => {
+          const entry = rows[row];
+          if (entry === undefined) return undefined;
+          return (
+            // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+            // biome-ignore lint/a11y/useSemanticElements: as above.
+            <div key={entry.id} role="row" className="matrix-row" aria-rowindex={row + 2} style={{ top }}>
+              {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
+              {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
+              <div role="rowheader" className="matrix-name" aria-colindex={1} data-row={row} title={entry.path}>
+                {entry.name}
+              </div>
+              {shownColumns.map(({ index: column, start: left }) => {
+                const field = fields[column];
+                if (field === undefined) return undefined;
+                const { flags, text, label, title } = cellView(entry.id, field, cellOf, pending);
+                const place = { row, column };
+                return (
+                  // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
+                  // biome-ignore lint/a11y/useSemanticElements: as above.
+                  <div
+                    key={field.field}
+                    id={idOf(place)}
+                    role="gridcell"
+                    className="matrix-cell"
+                    aria-colindex={column + 2}
+                    aria-selected={selected.has(place)}
+                    aria-label={label}
+                    data-row={row}
+                    data-column={column}
+                    data-active={row === active.row && column === active.column}
+                    {...flags}
+                    style={{ left }}
+                    title={title}
+                  >
+                    {text}
+                  </div>
+                );
+              })}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function FieldHead({ field: { field, schema, of, count, value, like } }: { readonly field: GridField }) {
+  return (
+    <>
+      <strong>{schema.title ?? field}</strong>
+      <code>{field}</code>
+      <span className="hint">
+        {count === undefined
+          ? "masked"
+          : `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`}
+      </span>
+    </>
+  );
+}
+
+function idOf({ row, column }: CellPlace): string {
+  return `matrix-${row}-${column}`;
+}
+
+/** Of a header one of the two. */
+function placeOf(target: EventTarget): Partial<CellPlace> {
+  const element = target instanceof Element ? target.closest<HTMLElement>("[data-row], [data-column]") : null;
+  const { row, column } = element?.dataset ?? {};
+  return { ...(row !== undefined && { row: Number(row) }), ...(column !== undefined && { column: Number(column) }) };
+}

@@ -1,0 +1,156 @@
+import { type KeyboardEvent, type Ref, useId, useState } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
+import { Button } from "../button.tsx";
+import { Failure } from "../fields/problems.tsx";
+import { checkValue } from "../fields/validate.ts";
+import { ValueEditor } from "../fields/value-editor.tsx";
+import { openRepositories } from "../state/connection.ts";
+import { editAll } from "../state/edits.ts";
+import { messageOf, notify } from "../state/notices.ts";
+import { findField, type ScreenState, useScreen } from "../state/store.ts";
+
+interface SetBarProps {
+  readonly ref: Ref<HTMLElement>;
+  /** The selected cells: their fields, and the repositories of each. */
+  readonly selected: readonly SelectedField[];
+  readonly count: number;
+  /** The value of the cell that the keyboard is at, to begin with; undefined: the default. */
+  readonly value: JsonValue | undefined;
+  /** The person goes back to the cells. */
+  onDone(): void;
+}
+
+/** The selected cells of a field. */
+export interface SelectedField {
+  readonly scope: string;
+  readonly field: string;
+  readonly repos: readonly string[];
+}
+
+/** Sets all selected cells to one value, as edits. */
+export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
+  const scopes = useScreen(state => state.scopes);
+  const pending = useScreen(state => state.pending);
+  /** What the person has chosen, for whatever cells of the field. */
+  const [chosen, setChosen] = useState<JsonValue>();
+  const [revealed, setRevealed] = useState(false);
+  const [applying, setApplying] = useState(false);
+  const problemId = useId();
+  const [first] = selected;
+  const one = selected.length === 1 ? first : undefined;
+  const schema = one && findField(scopes, one.scope, one.field);
+  const shown = chosen ?? value ?? schema?.default ?? null;
+  const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
+  const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
+  const tooMany = describeExcess(selected, pending);
+
+  async function apply(next: JsonValue | undefined): Promise<void> {
+    if (applying || tooMany !== undefined) return;
+    setApplying(true);
+    try {
+      await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);
+      editAll(selected.flatMap(({ repos, ...path }) => repos.map(repo => ({ repo, ...path, value: next }))));
+      setChosen(undefined);
+      onDone();
+    } catch (error) {
+      notify("problem", messageOf(error), "matrix");
+    }
+    setApplying(false);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.defaultPrevented) return;
+    if (event.key === "Escape") onDone();
+    else if (event.key === "Enter" && isOwnInput(event.target) && problems.length === 0) {
+      event.preventDefault();
+      void apply(shown);
+    }
+  }
+
+  const cells = `${count.toLocaleString("en")} ${count === 1 ? "cell" : "cells"}`;
+  return (
+    <section ref={ref} className="matrix-bar" aria-label="Set the selected cells" onKeyDown={onKeyDown}>
+      <p role="status">
+        {count === 0 &&
+          "Select cells to set them: click, drag, or Shift and arrows. A header selects its column or row."}
+        {one !== undefined && `Set ${cells} of ${joinConfigPath(one.scope, one.field)} to`}
+        {selected.length > 1 && `${cells} of ${selected.length} fields: select those of one field to set them.`}
+      </p>
+      {one !== undefined && schema !== undefined && (
+        <div className="matrix-value">
+          <ValueEditor
+            value={shown}
+            schema={schema}
+            label={schema.title ?? one.field}
+            problems={problems}
+            revealed={revealed}
+            onChange={setChosen}
+          />
+          {schema["x-masked"] === true && (
+            <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
+              {revealed ? "Hide values" : "Show values"}
+            </button>
+          )}
+        </div>
+      )}
+      {count > 0 && (
+        <div className="matrix-tools">
+          {one !== undefined && (
+            <Button
+              className="button button-main"
+              unavailable={tooMany !== undefined || problems.length > 0}
+              pending={applying && "Applying…"}
+              aria-describedby={problemId}
+              onClick={() => void apply(shown)}
+            >
+              Apply
+            </Button>
+          )}
+          <Button
+            className="button"
+            unavailable={tooMany !== undefined || applying}
+            aria-describedby={problemId}
+            onClick={() => void apply(undefined)}
+          >
+            Reset to default
+          </Button>
+        </div>
+      )}
+      <Failure id={problemId} text={tooMany} />
+    </section>
+  );
+}
+
+/** A text or a switch; lists and tables have Enter for themselves. */
+function isOwnInput(target: EventTarget): boolean {
+  return target instanceof HTMLInputElement && target.form === null;
+}
+
+/** Why so much cannot be saved at once; undefined: it can. What is edited already is saved with it. */
+function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
+  const fields = new Map<string, number>();
+  const add = (repo: string, count: number) => fields.set(repo, (fields.get(repo) ?? 0) + count);
+  for (const { repos } of selected) for (const repo of repos) add(repo, 1);
+  let total = [...fields.values()].reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const isSelected = new Set(
+    selected.flatMap(({ scope, field, repos }) => repos.map(repo => `${repo} ${scope}.${field}`)),
+  );
+  let others = 0;
+  for (const [key, { repo }] of pending) {
+    if (isSelected.has(key)) continue;
+    add(repo, 1);
+    others += 1;
+  }
+  total += others;
+  const told = (count: number, most: number, what: string) =>
+    `At most ${most.toLocaleString("en")} ${what} can be saved at once; with this they would be ${count.toLocaleString("en")}. ` +
+    (others > 0 ? "Select fewer, or save what is edited first." : "Select fewer.");
+  if (fields.size > limits.repositoriesPerSet) return told(fields.size, limits.repositoriesPerSet, "repositories");
+  const most = Math.max(...fields.values());
+  if (most > limits.fieldsPerSet) return told(most, limits.fieldsPerSet, "fields of a repository");
+  if (total > limits.setWorkFields) return told(total, limits.setWorkFields, "cells");
+  return undefined;
+}
