@@ -5,7 +5,17 @@ import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { rootFontSize } from "../root-font-size.ts";
 import { useScreen } from "../state/store.ts";
 import { cellView, textOfValue } from "./cell-view.ts";
-import { type CellPlace, choose, extendTo, type GridSelection, moveTo, type SelectedCells } from "./selection.ts";
+import { keyTarget } from "./key-target.ts";
+import {
+  type CellPlace,
+  choose,
+  chooseColumn,
+  chooseRow,
+  extendTo,
+  type GridSelection,
+  moveTo,
+  type SelectedCells,
+} from "./selection.ts";
 import type { CellOf } from "./use-cells.ts";
 
 /** Sizes in rem, as in matrix.css: of the headers, and of a cell. */
@@ -95,54 +105,20 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
   function onKeyDown(event: KeyboardEvent): void {
     if (event.altKey || rows.length === 0 || fields.length === 0) return;
     const isCommand = event.ctrlKey || event.metaKey;
-    const to = targetOf(event.key, isCommand);
+    const height = (scroller.current?.clientHeight ?? 0) / rem - headHeight;
+    const to = keyTarget(event.key, isCommand, { active, last, page: Math.floor(height / rowHeight) - 1 });
     if (to !== undefined) show(event.shiftKey ? extendTo(selection, to) : moveTo(selection, to));
-    else if (event.key === " " && event.shiftKey) onSelection(wholeRow(active.row));
-    else if (event.key === " " && isCommand) onSelection(wholeColumn(active.column));
+    else if (event.key === " " && event.shiftKey) onSelection(chooseRow(selection, active.row, last));
+    else if (event.key === " " && isCommand) onSelection(chooseColumn(selection, active.column, last));
     else if (event.key === " ")
       onSelection(choose(selection, { from: active }, { more: true, isOn: !selected.has(active) }));
-    else if (isCommand && event.key.toLowerCase() === "a") onSelection(wholeColumn(active.column));
+    else if (isCommand && event.key.toLowerCase() === "a") onSelection(chooseColumn(selection, active.column, last));
     else if (event.key === "Escape") onSelection({ active, ranges: [] });
     else if (event.key === "Enter") {
       if (!selected.has(active)) onSelection(choose(selection, { from: active }));
       onEdit();
     } else return;
     event.preventDefault();
-  }
-
-  function targetOf(key: string, isCommand: boolean): CellPlace | undefined {
-    const { row, column } = active;
-    const page = Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 0) / rem - headHeight) / rowHeight) - 1);
-    switch (key) {
-      case "ArrowDown":
-        return { row: isCommand ? last.row : Math.min(last.row, row + 1), column };
-      case "ArrowUp":
-        return { row: isCommand ? 0 : Math.max(0, row - 1), column };
-      case "ArrowRight":
-        return { row, column: isCommand ? last.column : Math.min(last.column, column + 1) };
-      case "ArrowLeft":
-        return { row, column: isCommand ? 0 : Math.max(0, column - 1) };
-      case "Home":
-        return { row: isCommand ? 0 : row, column: 0 };
-      case "End":
-        return { row: isCommand ? last.row : row, column: last.column };
-      case "PageDown":
-        return { row: Math.min(last.row, row + page), column };
-      case "PageUp":
-        return { row: Math.max(0, row - page), column };
-      default:
-        return undefined;
-    }
-  }
-
-  function wholeColumn(column: number, more = false): GridSelection {
-    const ends = { from: { row: 0, column }, to: { row: last.row, column } };
-    return choose(selection, { ...ends, active: { row: active.row, column } }, { more });
-  }
-
-  function wholeRow(row: number, more = false): GridSelection {
-    const ends = { from: { row, column: 0 }, to: { row, column: last.column } };
-    return choose(selection, { ...ends, active: { row, column: active.column } }, { more });
   }
 
   function onMouseDown(event: MouseEvent): void {
@@ -152,7 +128,10 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     if (row === undefined || column === undefined) {
       const to = { row: row ?? last.row, column: column ?? last.column };
       if (event.shiftKey) onSelection(extendTo(selection, to));
-      else onSelection(row === undefined ? wholeColumn(to.column, more) : wholeRow(row, more));
+      else
+        onSelection(
+          row === undefined ? chooseColumn(selection, to.column, last, more) : chooseRow(selection, row, last, more),
+        );
     } else {
       const place = { row, column };
       isDragging.current = true;
@@ -184,7 +163,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
       onKeyDown={onKeyDown}
       onMouseDown={onMouseDown}
       onMouseOver={onMouseOver}
-      // Keys do the same as the mouse, wherever it is.
+      // Dragging is the mouse's own: keys do the same otherwise.
       onFocus={() => {}}
     >
       <div role="presentation" style={{ width: horizontal.getTotalSize(), height: vertical.getTotalSize() }}>

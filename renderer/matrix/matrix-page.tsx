@@ -107,7 +107,8 @@ export function MatrixPage({ query }: { readonly query: string }) {
     const repo = isActive ? rows[selection.active.row]?.id : only?.repos[0];
     if (repo === undefined) return undefined;
     const edit = pending.get(editKey(repo, scope, field));
-    return edit === undefined ? cellOf(repo, `${scope}.${field}`)?.value : edit.value;
+    if (edit === undefined) return cellOf(repo, `${scope}.${field}`)?.value;
+    return edit.value ?? findField(scopes, scope, field)?.default;
   }
 
   function emptyText(): string {

@@ -35,10 +35,30 @@ export function choose(
   return { active, ranges: [...(more ? ranges : []), { from, to, isOn }] };
 }
 
-/** The last range, or else the cell of the keyboard, reaches to this cell now. */
+/** A column; `last`: the last cell of the last row. */
+export function chooseColumn(selection: GridSelection, column: number, last: CellPlace, more = false): GridSelection {
+  const active = { row: selection.active.row, column };
+  return choose(selection, { from: { row: 0, column }, to: { row: last.row, column }, active }, { more });
+}
+
+/** A row. */
+export function chooseRow(selection: GridSelection, row: number, last: CellPlace, more = false): GridSelection {
+  const active = { row, column: selection.active.column };
+  return choose(selection, { from: { row, column: 0 }, to: { row, column: last.column }, active }, { more });
+}
+
+/** The last range reaches to this cell now; where the keyboard has left it, one that begins at the keyboard is all there is. */
 export function extendTo({ active, ranges }: GridSelection, to: CellPlace): GridSelection {
-  const { from, isOn } = ranges.at(-1) ?? { from: active, isOn: true };
-  return { active: to, ranges: [...ranges.slice(0, -1), { from, to, isOn }] };
+  const range = ranges.at(-1);
+  if (range === undefined || !isWithin(range, active))
+    return { active: to, ranges: [{ from: active, to, isOn: true }] };
+  return { active: to, ranges: [...ranges.slice(0, -1), { ...range, to }] };
+}
+
+function isWithin({ from, to }: CellRange, { row, column }: CellPlace): boolean {
+  const isBetween = (at: number, one: number, other: number) =>
+    at >= Math.min(one, other) && at <= Math.max(one, other);
+  return isBetween(row, from.row, to.row) && isBetween(column, from.column, to.column);
 }
 
 /** The selected cells of a grid, looked up by their places. */

@@ -16,7 +16,7 @@ interface SetBarProps {
   /** The selected cells: their fields, and the repositories of each. */
   readonly selected: readonly SelectedField[];
   readonly count: number;
-  /** The value of the cell that the keyboard is at, to begin with; undefined: the default. */
+  /** The value of the cell that the keyboard is at, to begin with; undefined: masked, or not known yet. */
   readonly value: JsonValue | undefined;
   /** The person goes back to the cells. */
   onDone(): void;
@@ -45,6 +45,8 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = describeExcess(selected, pending);
+  // What nobody has seen is not set by chance.
+  const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
 
   async function apply(next: JsonValue | undefined): Promise<void> {
     if (applying || tooMany !== undefined) return;
@@ -63,7 +65,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   function onKeyDown(event: KeyboardEvent): void {
     if (event.defaultPrevented) return;
     if (event.key === "Escape") onDone();
-    else if (event.key === "Enter" && isOwnInput(event.target) && problems.length === 0) {
+    else if (event.key === "Enter" && isOwnInput(event.target) && isApplicable) {
       event.preventDefault();
       void apply(shown);
     }
@@ -100,7 +102,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
           {one !== undefined && (
             <Button
               className="button button-main"
-              unavailable={tooMany !== undefined || problems.length > 0}
+              unavailable={!isApplicable}
               pending={applying && "Applying…"}
               aria-describedby={problemId}
               onClick={() => void apply(shown)}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { choose, extendTo, SelectedCells } from "../../renderer/matrix/selection.ts";
+import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /** Counts what a person does: presses of the mouse, and keys. */
@@ -201,11 +201,55 @@ describeScreen("the matrix", () => {
     await mine.page.getByRole("button", { name: "Save", exact: true }).click();
     await poll(() => said(other, "shop")).toBe("here, stored");
     await reads(header(other, "svc.provider"), "here: 2 of 3");
-    // A masked value shows nowhere, but that it is stored.
-    await screen.set("shop", { "svc.envvars": [{ name: "TOKEN", value: "hunter2" }] });
-    await queryBox(other).fill("field:svc.envvars");
-    await poll(() => said(other, "shop")).toBe("masked, stored");
-    expect(await other.page.locator("body").innerText()).not.toContain("hunter2");
+  });
+
+  test("selects nothing any more when repositories come or go, and the keyboard stays where it was", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
+    await using window = await screen.open();
+    await openMatrix(window, "field:svc.provider");
+    await reads(window.page.getByRole("main"), "3 repositories, 1 field");
+    await cellsOf(window, "store").click();
+    await cellsOf(window, "web").click({ modifiers: ["Shift"] });
+    await reads(bar(window), "Set 2 cells");
+    await screen.t.owner.call("repo/add", { id: "blog", name: "blog" });
+    await grid(window).getByRole("row", { name: /^blog/ }).waitFor();
+    await reads(bar(window), "Select cells to set them");
+    await poll(() => cellsOf(window, "web").getAttribute("data-active")).toBe("true");
+    // Cells that lie apart, and a whole row: one of several fields can only be reset.
+    await cellsOf(window, "blog").click();
+    await cellsOf(window, "store").click({ modifiers: ["Control"] });
+    await reads(bar(window), "Set 2 cells");
+    await cellsOf(window, "shop").hover();
+    await window.page.mouse.down();
+    await cellsOf(window, "web").hover();
+    await window.page.mouse.up();
+    await reads(bar(window), "Set 3 cells");
+    await queryBox(window).fill("field:proxy");
+    await reads(window.page.getByRole("main"), "4 repositories, 8 fields");
+    await grid(window).getByRole("rowheader", { name: "shop" }).click();
+    await reads(bar(window), "8 cells of 8 fields: select those of one field to set them.");
+    expect(await bar(window).getByRole("button", { name: "Apply" }).count()).toBe(0);
+  });
+
+  test("of a masked field shows no value, neither what is stored nor what is edited, until it is asked for", async () => {
+    const token = { type: "string", default: "", "x-masked": true, title: "Token" };
+    await using screen = await startScreen({
+      repositories: { shop: { "deploy.token": "hush" }, store: {} },
+      scopes: { deploy: { type: "object", properties: { token } } },
+    });
+    await using window = await screen.open();
+    await openMatrix(window, "field:deploy.token");
+    await reads(window.page.getByRole("main"), "2 repositories, 1 field");
+    await poll(() => said(window, "shop")).toBe("masked, stored");
+    await header(window, "deploy.token").click();
+    const input = bar(window).getByLabel("Token");
+    await input.fill("mine-12");
+    expect(await input.getAttribute("type")).toBe("password");
+    await press(window.page, "Enter");
+    await poll(() => said(window, "store")).toBe("masked, stored, edited");
+    expect(await window.page.locator("body").innerText()).not.toMatch(/hush|mine-12/);
+    await window.page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(() => screen.stored("store", "deploy.token")).toBe("mine-12");
   });
 
   test("of very many repositories has in the page what is in sight, asks for that alone, and keeps to the limits of a save", async () => {
@@ -262,5 +306,7 @@ describe("a selection", () => {
     expect([cells.has(at(2, 1)), cells.has(at(2, 2)), cells.has(at(0, 1))]).toEqual([true, false, false]);
     expect(new SelectedCells(choose(less, { from: at(0, 0) }), 5, 4).count).toBe(1);
     expect(extendTo(none, at(2, 0)).ranges).toEqual([{ from: at(0, 0), to: at(2, 0), isOn: true }]);
+    // The keyboard has gone on from it.
+    expect(extendTo(moveTo(range, at(4, 0)), at(4, 3)).ranges).toEqual([{ from: at(4, 0), to: at(4, 3), isOn: true }]);
   });
 });
