@@ -3,7 +3,7 @@ import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import type { ScreenState } from "../state/store.ts";
-import type { GridField } from "./grid.tsx";
+import type { GridField } from "./grid-row.tsx";
 import type { CellOf } from "./use-cells.ts";
 
 /** Characters of a value that are in the page: more than its cell has room for. */
@@ -12,10 +12,8 @@ const mostCharacters = 120;
 /** What a cell shows, and how it is marked. */
 export interface CellView {
   readonly text: string;
-  /** For screen readers: the text and its marks. */
+  /** For screen readers, and beside the mouse: the text and its marks. */
   readonly label: string;
-  /** Beside the mouse. */
-  readonly title: string;
   readonly flags: {
     readonly "data-stored": boolean;
     /** Most repositories have another value. */
@@ -46,7 +44,6 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
   return {
     text,
     label,
-    title: label,
     flags: {
       "data-stored": isStored,
       "data-differs": differs,

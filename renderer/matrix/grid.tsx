@@ -1,10 +1,9 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
-import type { MatrixField, RepositoryEntry } from "../../shared/protocol.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { flushSync } from "react-dom";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { rootFontSize } from "../root-font-size.ts";
-import { useScreen } from "../state/store.ts";
-import { cellView, textOfValue } from "./cell-view.ts";
+import { type GridField, GridHead, GridRow, idOf } from "./grid-row.tsx";
 import { keyTarget } from "./key-target.ts";
 import {
   type CellPlace,
@@ -22,14 +21,6 @@ import type { CellOf } from "./use-cells.ts";
 const [headHeight, headWidth, rowHeight, columnWidth] = [4, 13, 2, 10];
 /** Rows and columns beyond those in sight that are in the page. */
 const [moreRows, moreColumns] = [6, 2];
-
-/** A column. */
-export interface GridField extends MatrixField {
-  readonly scope: string;
-  /** Without the scope. */
-  readonly name: string;
-  readonly schema: FieldSchema;
-}
 
 interface GridProps {
   readonly rows: readonly RepositoryEntry[];
@@ -49,7 +40,6 @@ interface GridProps {
  * question is what one of them is everywhere, and a column answers it at a glance. Only what is in sight is in the page, and asked for.
  */
 export function Grid({ rows, fields, selection, selected, cellOf, onSelection, onEdit, onSight }: GridProps) {
-  const pending = useScreen(state => state.pending);
   const scroller = useRef<HTMLDivElement>(null);
   const isDragging = useRef(false);
   const rem = rootFontSize();
@@ -115,7 +105,8 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     else if (isCommand && event.key.toLowerCase() === "a") onSelection(chooseColumn(selection, active.column, last));
     else if (event.key === "Escape") onSelection({ active, ranges: [] });
     else if (event.key === "Enter") {
-      if (!selected.has(active)) onSelection(choose(selection, { from: active }));
+      // Its control has to be there to get the focus.
+      if (!selected.has(active)) flushSync(() => onSelection(choose(selection, { from: active })));
       onEdit();
     } else return;
     event.preventDefault();
@@ -140,10 +131,11 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     }
   }
 
-  function onMouseOver(event: MouseEvent): void {
+  function onMouseMove(event: MouseEvent): void {
     if (!isDragging.current) return;
     const { row, column } = placeOf(event.target);
-    if (row !== undefined && column !== undefined) show(extendTo(selection, { row, column }));
+    if (row === undefined || column === undefined || (row === active.row && column === active.column)) return;
+    show(extendTo(selection, { row, column }));
   }
 
   const isActiveShown =
@@ -162,103 +154,31 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
       tabIndex={0}
       onKeyDown={onKeyDown}
       onMouseDown={onMouseDown}
-      onMouseOver={onMouseOver}
-      // Dragging is the mouse's own: keys do the same otherwise.
-      onFocus={() => {}}
+      onMouseMove={onMouseMove}
     >
       <div role="presentation" style={{ width: horizontal.getTotalSize(), height: vertical.getTotalSize() }}>
-        {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
-        {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
-        <div role="row" className="matrix-head" aria-rowindex={1}>
-          {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
-          {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
-          <div role="columnheader" className="matrix-corner" aria-colindex={1}>
-            Repository
-          </div>
-          {shownColumns.map(({ index, start }) => {
-            const field = fields[index];
-            return (
-              field && (
-                // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
-                // biome-ignore lint/a11y/useSemanticElements: as above.
-                <div
-                  key={field.field}
-                  role="columnheader"
-                  className="matrix-field"
-                  aria-colindex={index + 2}
-                  data-column={index}
-                  style={{ left: start }}
-                  title={field.field}
-                >
-                  <FieldHead field={field} />
-                </div>
-              )
-            );
-          })}
-        </div>
-        {shownRows.map(({ index: row, start: top }) => {
-          const entry = rows[row];
-          if (entry === undefined) return undefined;
+        <GridHead fields={fields} columns={shownColumns} />
+        {shownRows.map(({ index, start }) => {
+          const entry = rows[index];
           return (
-            // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
-            // biome-ignore lint/a11y/useSemanticElements: as above.
-            <div key={entry.id} role="row" className="matrix-row" aria-rowindex={row + 2} style={{ top }}>
-              {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus. */}
-              {/* biome-ignore lint/a11y/useSemanticElements: as above. */}
-              <div role="rowheader" className="matrix-name" aria-colindex={1} data-row={row} title={entry.path}>
-                {entry.name}
-              </div>
-              {shownColumns.map(({ index: column, start: left }) => {
-                const field = fields[column];
-                if (field === undefined) return undefined;
-                const { flags, text, label, title } = cellView(entry.id, field, cellOf, pending);
-                const place = { row, column };
-                return (
-                  // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus.
-                  // biome-ignore lint/a11y/useSemanticElements: as above.
-                  <div
-                    key={field.field}
-                    id={idOf(place)}
-                    role="gridcell"
-                    className="matrix-cell"
-                    aria-colindex={column + 2}
-                    aria-selected={selected.has(place)}
-                    aria-label={label}
-                    data-row={row}
-                    data-column={column}
-                    data-active={row === active.row && column === active.column}
-                    {...flags}
-                    style={{ left }}
-                    title={title}
-                  >
-                    {text}
-                  </div>
-                );
-              })}
-            </div>
+            entry && (
+              <GridRow
+                key={entry.id}
+                entry={entry}
+                row={index}
+                top={start}
+                fields={fields}
+                columns={shownColumns}
+                active={active}
+                selected={selected}
+                cellOf={cellOf}
+              />
+            )
           );
         })}
       </div>
     </div>
   );
-}
-
-function FieldHead({ field: { field, schema, of, count, value, like } }: { readonly field: GridField }) {
-  return (
-    <>
-      <strong>{schema.title ?? field}</strong>
-      <code>{field}</code>
-      <span className="hint">
-        {count === undefined
-          ? "masked"
-          : `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`}
-      </span>
-    </>
-  );
-}
-
-function idOf({ row, column }: CellPlace): string {
-  return `matrix-${row}-${column}`;
 }
 
 /** Of a header one of the two. */

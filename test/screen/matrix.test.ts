@@ -103,7 +103,11 @@ describeScreen("the matrix", () => {
     await reads(bar(window), "Set 3 cells of svc.timeout to");
     expect(await grid(window).locator('[aria-selected="true"]').count()).toBe(3);
     // On a cell that is not chosen, Enter chooses it alone.
-    await press(page, "Home", "ArrowDown", "ArrowDown");
+    await press(page, "Escape", "Control+Home", "ArrowDown", "Enter");
+    await poll(focused).toBe("spinbutton Timeout");
+    await reads(bar(window), "Set 1 cell of svc.timeout");
+    await press(page, "Escape");
+    await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+a");
     await reads(bar(window), "Set 5 cells");
     await press(page, "Escape", "Control+Home", "Shift+ArrowDown", "Enter");
