@@ -80,8 +80,8 @@ export class SelectedCells {
     }
     const [inRow, inColumn] = [new Set<number>(), new Set<number>()];
     let count = 0;
-    for (const [at, isOn] of this.#isOn.entries()) {
-      if (isOn === 0) continue;
+    for (let at = 0; at < this.#isOn.length; at += 1) {
+      if (this.#isOn[at] === 0) continue;
       count += 1;
       inRow.add(Math.floor(at / columns));
       inColumn.add(at % columns);

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type Ref, useId, useState } from "react";
+import { type KeyboardEvent, type Ref, useId, useMemo, useState } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
@@ -9,7 +9,7 @@ import { ValueEditor } from "../fields/value-editor.tsx";
 import { openRepositories } from "../state/connection.ts";
 import { editAll } from "../state/edits.ts";
 import { messageOf, notify } from "../state/notices.ts";
-import { findField, type ScreenState, useScreen } from "../state/store.ts";
+import { editKey, findField, type ScreenState, useScreen } from "../state/store.ts";
 
 interface SetBarProps {
   readonly ref: Ref<HTMLElement>;
@@ -23,7 +23,7 @@ interface SetBarProps {
 }
 
 /** The selected cells of a field. */
-export interface SelectedField {
+interface SelectedField {
   readonly scope: string;
   readonly field: string;
   readonly repos: readonly string[];
@@ -44,12 +44,12 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const shown = chosen ?? value ?? schema?.default ?? null;
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
-  const tooMany = describeExcess(selected, pending);
+  const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
   // What nobody has seen is not set by chance.
   const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
 
   async function apply(next: JsonValue | undefined): Promise<void> {
-    if (applying || tooMany !== undefined) return;
+    if (applying) return;
     setApplying(true);
     try {
       await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);
@@ -125,34 +125,37 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   );
 }
 
-/** A text or a switch; lists and tables have Enter for themselves. */
+/** Not the name of a new entry: that has a form of its own. */
 function isOwnInput(target: EventTarget): boolean {
   return target instanceof HTMLInputElement && target.form === null;
 }
 
 /** Why so much cannot be saved at once; undefined: it can. What is edited already is saved with it. */
 function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
-  const fields = new Map<string, number>();
-  const add = (repo: string, count: number) => fields.set(repo, (fields.get(repo) ?? 0) + count);
-  for (const { repos } of selected) for (const repo of repos) add(repo, 1);
-  let total = [...fields.values()].reduce((sum, count) => sum + count, 0);
-  if (total === 0) return undefined;
-  const isSelected = new Set(
-    selected.flatMap(({ scope, field, repos }) => repos.map(repo => `${repo} ${scope}.${field}`)),
-  );
   let others = 0;
-  for (const [key, { repo }] of pending) {
-    if (isSelected.has(key)) continue;
-    add(repo, 1);
-    others += 1;
-  }
-  total += others;
   const told = (count: number, most: number, what: string) =>
     `At most ${most.toLocaleString("en")} ${what} can be saved at once; with this they would be ${count.toLocaleString("en")}. ` +
     (others > 0 ? "Select fewer, or save what is edited first." : "Select fewer.");
+  const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
+  // Of very many the first look is enough.
+  if (longest > limits.repositoriesPerSet) return told(longest, limits.repositoriesPerSet, "repositories");
+  const keys = new Set<string>();
+  const fields = new Map<string, number>();
+  const add = (repo: string) => fields.set(repo, (fields.get(repo) ?? 0) + 1);
+  for (const { scope, field, repos } of selected)
+    for (const repo of repos) {
+      keys.add(editKey(repo, scope, field));
+      add(repo);
+    }
+  if (keys.size === 0) return undefined;
+  for (const [key, { repo }] of pending) {
+    if (keys.has(key)) continue;
+    add(repo);
+    others += 1;
+  }
   if (fields.size > limits.repositoriesPerSet) return told(fields.size, limits.repositoriesPerSet, "repositories");
   const most = Math.max(...fields.values());
   if (most > limits.fieldsPerSet) return told(most, limits.fieldsPerSet, "fields of a repository");
-  if (total > limits.setWorkFields) return told(total, limits.setWorkFields, "cells");
-  return undefined;
+  const total = keys.size + others;
+  return total > limits.setWorkFields ? told(total, limits.setWorkFields, "cells") : undefined;
 }

@@ -9,7 +9,7 @@ import { findRepository, screenStore, useScreen } from "../state/store.ts";
 /** Milliseconds after which what has come in sight is asked for: who scrolls on has no use for it. */
 const askDelay = 60;
 
-export interface Cell {
+interface Cell {
   /** The effective one; undefined: masked, or not to be read. */
   readonly value: JsonValue | undefined;
   readonly isStored: boolean;

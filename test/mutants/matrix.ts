@@ -56,8 +56,8 @@ export const mutants: readonly Mutant[] = [
     ...shared,
     takenOut: "the refusal of more than can be saved at once",
     file: "renderer/matrix/set-bar.tsx",
-    find: "if (applying || tooMany !== undefined) return;",
-    replace: "if (applying) return;",
+    find: "const isApplicable = tooMany === undefined && problems",
+    replace: "const isApplicable = problems",
     name: "of very many repositories",
   },
   {
@@ -67,14 +67,6 @@ export const mutants: readonly Mutant[] = [
     find: ": { active: moved(), ranges: [] };",
     replace: ": { active: moved(), ranges: state.selection.ranges };",
     name: "selects nothing any more when repositories come",
-  },
-  {
-    ...shared,
-    takenOut: "the mask of a value",
-    file: "renderer/matrix/cell-view.ts",
-    find: 'schema["x-masked"] === true ? mask :',
-    replace: "",
-    name: "of a masked field shows no value",
   },
   {
     ...shared,

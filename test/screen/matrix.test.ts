@@ -277,7 +277,7 @@ describeScreen("the matrix", () => {
     await grid(window).focus();
     await press(page, "Control+End");
     const end = grid(window).locator('[data-active="true"]');
-    await poll(() => end.getAttribute("aria-label")).toBe("4 o'clock");
+    await poll(() => end.getAttribute("aria-label")).toBe("04:00");
     await isSmall();
     expect((await requests()).length).toBeLessThanOrEqual(5);
     // More than can be saved at once is told, and not taken.
