@@ -8,6 +8,7 @@ import { SaveBar } from "./edits/save-bar.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
 import { NewKeyPage } from "./keys/new-key-page.tsx";
 import { SessionsPage } from "./keys/sessions-page.tsx";
+import { MatrixPage } from "./matrix/matrix-page.tsx";
 import { NoSession } from "./no-session.tsx";
 import { ErrorBoundary, FailedPart } from "./page/error-boundary.tsx";
 import { Header } from "./page/header.tsx";
@@ -61,6 +62,8 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <Overview onAdd={onAdd} />;
     case "repo":
       return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
+    case "matrix":
+      return <MatrixPage query={place.query} />;
     case "keys":
       return <KeysPage />;
     case "new-key":

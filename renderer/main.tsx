@@ -21,6 +21,7 @@ import "./styles/forced-colors.css";
 import "./styles/diff.css";
 import "./styles/keys.css";
 import "./styles/palette.css";
+import "./styles/matrix.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");

@@ -1,5 +1,4 @@
-/** Keys pressed at once, as `Mod+Shift+Z`, `F6`, `?`: Mod is Ctrl, and Command on a Mac. Letters are capital. */
-export type Keys = string;
+import type { Keys } from "./action.ts";
 
 const isMac = /Mac/.test(navigator.userAgent);
 const names: Readonly<Record<string, string>> = {

@@ -5,8 +5,7 @@ import { Failure } from "../fields/problems.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { select } from "../state/navigation.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
 /** Adds repositories: one by its folder, or those that a scan of a folder finds. */

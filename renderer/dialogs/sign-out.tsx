@@ -1,8 +1,7 @@
 import { daemon } from "../state/connection.ts";
 import { closeDialog, openDialog } from "../state/dialog.ts";
 import { forgetDrafts, hasUnkeptDrafts, sendDrafts } from "../state/drafts.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
 /** Ends this window's session in the daemon, which keeps the edits. Asks first where some would go with the session. */

@@ -2,9 +2,9 @@ import { useCallback, useEffect, useState } from "react";
 import type { FileText, HealthProblem } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf, rememberFileSave } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { type Draft, findRepository, screenStore, useScreen } from "../state/store.ts";
+import { rememberFileSave } from "../state/undo.ts";
 import { Comparison } from "./comparison.tsx";
 import { TextEditor } from "./text-editor.tsx";
 

@@ -4,7 +4,7 @@ import { Modal } from "../dialogs/modal.tsx";
 import { changesBetween, type FieldChange } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { daemon } from "../state/connection.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 
 interface CompareDialogProps {

@@ -7,9 +7,9 @@ import { changesBetween } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { daemon, openRepository } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf, rememberSaved } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
+import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
 import { storedAt } from "./compare-dialog.tsx";
 
 interface RestoreDialogProps {
@@ -45,17 +45,22 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
     setBusy(true);
     try {
       const revision = opened?.revision ?? 0;
+      const since = stepTime();
       const options = {
         repo,
         to,
         fields: wanted,
         revision,
         atomic: true,
+        batch: newBatch(),
         ...(reason.trim() !== "" && { reason: reason.trim() }),
       };
       const [changed] = await daemon().run("history/restore", options);
       await openRepository(repo, true);
-      if (changed !== undefined) rememberSaved([{ repo, revision: changed.revision, fields: wanted }]);
+      if (changed !== undefined) {
+        const { revision: saved, batch = "" } = changed;
+        rememberSaved({ since, saved: [{ repo, revision: saved, fields: wanted, batch }] });
+      }
       notify("done", `Restored the values of revision ${to}.`);
       onClose();
     } catch (error) {

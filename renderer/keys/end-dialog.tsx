@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../button.tsx";
 import { Modal } from "../dialogs/modal.tsx";
 import { Failure } from "../fields/problems.tsx";
-import { messageOf } from "../state/saving.ts";
+import { messageOf } from "../state/notices.ts";
 
 interface EndDialogProps {
   readonly title: string;

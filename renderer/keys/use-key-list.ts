@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { limits } from "../../shared/limits.ts";
 import type { ListedKey } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 
 /** Milliseconds after which the list is fetched again: no event tells that a key is used. */

@@ -2,8 +2,7 @@ import { describeProblem } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { show } from "../state/navigation.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
 /** What is wrong with a repository's file, and the ways out. */

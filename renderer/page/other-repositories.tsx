@@ -4,9 +4,8 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
-import { messageOf } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { mask, showJson } from "./show-json.ts";
 
@@ -64,7 +63,13 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
             <code>{valueText(config)}</code>
           </li>
         ))}
-        {found.others > found.stored.length && <li>and {found.others - found.stored.length} more</li>}
+        {found.others > found.stored.length && (
+          <li>
+            <a className="link" href={addressOf({ page: "matrix", query: `field:${path} modified` })}>
+              and {found.others - found.stored.length} more
+            </a>
+          </li>
+        )}
         {rest > 0 && (
           <li className="hint">
             {rest} with the default, {showJson(schema.default, schema)}

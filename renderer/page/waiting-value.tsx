@@ -3,8 +3,7 @@ import { exactText } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 
 /** A value that waits to be trusted: shown beside what serves now, and only then to be trusted. */
 export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {

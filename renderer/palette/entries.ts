@@ -1,7 +1,7 @@
 import fuzzysort from "fuzzysort";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
-import type { Action } from "../actions/actions.ts";
+import type { Action } from "../actions/action.ts";
 import { addressOf, type Place, views } from "../state/place.ts";
 import { findRepository, nameOfRepository, type ScreenState } from "../state/store.ts";
 

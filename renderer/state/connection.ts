@@ -1,7 +1,6 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { applyConfigEdits, configValue, countConfigFields } from "../../shared/config.ts";
-import { splitConfigPath } from "../../shared/config-path.ts";
+import { applyConfigEdits, countConfigFields } from "../../shared/config.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
 import { loadPatterns } from "../fields/patterns.ts";
@@ -9,7 +8,7 @@ import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
 import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
 import { withConflicts } from "./edits.ts";
-import { editKey, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
+import { editKey, findRepository, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
 /** Milliseconds that a field stays marked after it changed elsewhere. */
 const flashTime = 2_500;
@@ -72,7 +71,7 @@ async function loadEdited(own: RepoconfClient): Promise<void> {
 async function openEdited(): Promise<void> {
   const repos = new Set(Array.from(screenStore.getState().pending.values(), ({ repo }) => repo));
   try {
-    await Promise.all([...repos].map(repo => openRepository(repo)));
+    await openRepositories([...repos]);
   } catch {
     // The connection is lost; the next one opens them.
   }
@@ -98,27 +97,51 @@ function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {
   return entries.toSorted((one, other) => collator.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
 }
 
+/** Repositories whose values are fetched at once, and shown together. */
+const openedAtOnce = 50;
+
 /** Fetches a repository's values, if that was not done before. */
 export async function openRepository(repo: string, again = false): Promise<void> {
-  if (!again && screenStore.getState().opened.has(repo)) return;
+  if (again || !screenStore.getState().opened.has(repo)) takeUp([[repo, await fetchRepository(repo)]]);
+}
+
+/** As `openRepository`, of many. */
+export async function openRepositories(repos: readonly string[]): Promise<void> {
+  const missing = repos.filter(repo => !screenStore.getState().opened.has(repo));
+  for (let at = 0; at < missing.length; at += openedAtOnce) {
+    const part = missing.slice(at, at + openedAtOnce);
+    const fetched = await Promise.all(part.map(async repo => [repo, await fetchRepository(repo)] as const));
+    const state = screenStore.getState();
+    takeUp(fetched);
+    // Changed while the others were fetched: nobody told it to a repository that was not open.
+    for (const [repo, { revision }] of fetched)
+      if ((findRepository(state, repo)?.revision ?? 0) > revision) await openRepository(repo, true);
+  }
+}
+
+async function fetchRepository(repo: string): Promise<OpenRepository> {
   const [effective, stored] = await Promise.all([
     daemon().request("config/list", { repo }),
     daemon().request("config/list", { repo, stored: true }),
   ]);
-  const opened: OpenRepository = {
-    effective: effective.result ?? {},
-    stored: stored.result ?? {},
-    revision: stored.revision ?? 0,
-  };
-  screenStore.setState(state => ({
-    opened: new Map(state.opened).set(repo, opened),
-    pending: withConflicts(state.pending, repo, opened.stored, "another"),
-    repositories: withEntry(state, repo, entry => ({
-      ...entry,
-      revision: opened.revision,
-      modified: countConfigFields(opened.stored),
-    })),
-  }));
+  return { effective: effective.result ?? {}, stored: stored.result ?? {}, revision: stored.revision ?? 0 };
+}
+
+function takeUp(fetched: readonly (readonly [repo: string, OpenRepository])[]): void {
+  const byRepo = new Map(fetched);
+  screenStore.setState(state => {
+    let { pending } = state;
+    for (const [repo, { stored }] of fetched) pending = withConflicts(pending, repo, stored, "another");
+    return {
+      opened: new Map([...state.opened, ...fetched]),
+      pending,
+      repositories: state.repositories?.map(entry => {
+        const opened = byRepo.get(entry.id);
+        if (opened === undefined) return entry;
+        return { ...entry, revision: opened.revision, modified: countConfigFields(opened.stored) };
+      }),
+    };
+  });
 }
 
 async function take(message: WatchMessage): Promise<void> {
@@ -217,11 +240,4 @@ function withEntry(
   update: (entry: RepositoryEntry) => RepositoryEntry,
 ): ScreenState["repositories"] {
   return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
-}
-
-/** The value of `<scope>.<field>` that is stored now. */
-export function storedNow(repo: string, path: string) {
-  const split = splitConfigPath(path);
-  const stored = screenStore.getState().opened.get(repo)?.stored ?? {};
-  return split && configValue(stored, split.scope, split.field);
 }

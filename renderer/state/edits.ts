@@ -4,24 +4,38 @@ import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
 import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
-/**
- * The person wants a field to have a value, or (undefined) its default. What is stored already is no edit, nor is the default where
- * nothing is stored: a switch that is turned on and off again leaves nothing.
- */
+/** A value that the person wants a field to have; undefined: its default. */
+export interface WantedValue {
+  readonly repo: string;
+  readonly scope: string;
+  readonly field: string;
+  readonly value: JsonValue | undefined;
+}
+
 export function edit(repo: string, scope: string, field: string, value: JsonValue | undefined): void {
+  editAll([{ repo, scope, field, value }]);
+}
+
+/**
+ * The person wants fields to have these values, or their defaults. What is stored already is no edit, nor is the default where
+ * nothing is stored: a switch that is turned on and off again leaves nothing. The repositories have to be open.
+ */
+export function editAll(wanted: readonly WantedValue[]): void {
   screenStore.setState(state => {
-    const key = editKey(repo, scope, field);
-    const before = state.pending.get(key);
-    const stored = configValue(state.opened.get(repo)?.stored ?? {}, scope, field);
     const pending = new Map(state.pending);
-    const isDefault = stored === undefined && sameJson(value, findField(state.scopes, scope, field)?.default);
-    if ((sameJson(value, stored) || isDefault) && before?.conflict === undefined) {
-      pending.delete(key);
-    } else {
-      const base = before === undefined ? stored : before.base;
-      const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
-      const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
-      pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged });
+    for (const { repo, scope, field, value } of wanted) {
+      const key = editKey(repo, scope, field);
+      const before = pending.get(key);
+      const stored = configValue(state.opened.get(repo)?.stored ?? {}, scope, field);
+      const isDefault = stored === undefined && sameJson(value, findField(state.scopes, scope, field)?.default);
+      if ((sameJson(value, stored) || isDefault) && before?.conflict === undefined) {
+        pending.delete(key);
+      } else {
+        const base = before === undefined ? stored : before.base;
+        const conflict = before?.conflict === undefined ? {} : { conflict: before.conflict };
+        const merged = before?.mergedWith === undefined ? {} : { mergedWith: before.mergedWith };
+        pending.set(key, { repo, scope, field, value, base, ...conflict, ...merged });
+      }
     }
     return { pending };
   });

@@ -1,7 +1,6 @@
 import { daemon, openRepository } from "./connection.ts";
-import { notify, settled } from "./notices.ts";
+import { messageOf, notify, settled } from "./notices.ts";
 import { addressOf, type Place, pageKeyOf, placeAt, type Selection, type View } from "./place.ts";
-import { messageOf } from "./saving.ts";
 import { screenStore } from "./store.ts";
 
 /** Milliseconds after the last key before the daemon is asked. */

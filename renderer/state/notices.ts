@@ -35,3 +35,8 @@ export function settled(about: string): void {
 export function dismiss(id: number): void {
   screenStore.setState(state => ({ notices: state.notices.filter(one => one.id !== id) }));
 }
+
+/** What went wrong, in words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -42,6 +42,15 @@ export interface SavedChange {
   /** Of the save. */
   readonly revision: number;
   readonly fields: readonly string[];
+  /** The id of the batch that it belongs to. */
+  readonly batch?: string;
+}
+
+/** What was saved at once, or undone at once. */
+export interface SavedStep {
+  /** It was not made before: RFC 3339. */
+  readonly since: string;
+  readonly saved: readonly SavedChange[];
 }
 
 export interface Notice {
@@ -85,9 +94,8 @@ export interface ScreenState {
   readonly found: { readonly query: string; readonly hits: readonly SearchHit[]; readonly next?: string } | undefined;
   /** Fields changed elsewhere a moment ago, by `editKey`. */
   readonly flashes: ReadonlySet<string>;
-  /** Each step is what was saved at once. */
-  readonly undoable: readonly (readonly SavedChange[])[];
-  readonly redoable: readonly (readonly SavedChange[])[];
+  readonly undoable: readonly SavedStep[];
+  readonly redoable: readonly SavedStep[];
   readonly notices: readonly Notice[];
   /** How often keys or sessions came or went while this window is open. */
   readonly keyChanges: number;

@@ -1,6 +1,7 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { focusField } from "../page/focus-when-there.ts";
+import { rootFontSize } from "../root-font-size.ts";
 import { expand, select } from "../state/navigation.ts";
 import type { Place } from "../state/place.ts";
 import { useScreen } from "../state/store.ts";
@@ -190,9 +191,4 @@ function parentIndex(rows: readonly TreeRow[], index: number): number {
 
 function pageRows(element: HTMLElement | null): number {
   return Math.max(1, Math.floor((element?.clientHeight ?? 0) / (tallRow * rootFontSize())) - 1);
-}
-
-/** Pixels of a rem: people choose it in their browser. */
-function rootFontSize(): number {
-  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 }

@@ -5,7 +5,7 @@ import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
 import type { RepoconfClient } from "./client.ts";
 
 /** A field that was not taken back, and why. */
-interface LeftField {
+export interface LeftField {
   readonly repo: string;
   /** `<scope>.<field>`; absent: all of the repository's. */
   readonly field?: string;
@@ -27,6 +27,9 @@ export interface UndoBatchOptions {
 /** How often a repository is tried again after something else of it changed. */
 const mostTries = 3;
 
+/** Why a field was left that has another value now. */
+export const changedSince = "It has been changed since.";
+
 /**
  * Takes a batch back: fields that still have the value that it gave them get back what they had before it, in one batch; the rest is
  * left alone, and told. Throws RequestError where the batch cannot be found out.
@@ -38,10 +41,18 @@ export async function undoBatch(
 ): Promise<UndoneBatch> {
   const entries: FoundHistoryEntry[] = [];
   for await (const entry of client.batch(batch, since)) entries.push(entry);
+  return undoEntries(client, entries, { reason, dryRun, batch: `undo of ${batch} at ${Date.now()}` });
+}
+
+/** Takes back what these entries (the newest first) changed, as `undoBatch` does. */
+export async function undoEntries(
+  client: Pick<RepoconfClient, "request">,
+  entries: readonly FoundHistoryEntry[],
+  options: { readonly reason: string; readonly dryRun?: boolean; readonly batch: string },
+): Promise<UndoneBatch> {
   const restored: ChangedRepository[] = [];
   const left: LeftField[] = [];
-  const options = { reason, dryRun, batch: `undo of ${batch} at ${Date.now()}` };
-  // The newest first: what an older one of the same repository gave is there again by then.
+  // What an older one of the same repository gave is there again by the time its turn comes.
   for (const entry of entries) {
     const outcome = await undoEntry(client, entry, options);
     restored.push(...outcome.restored);
@@ -53,7 +64,7 @@ export async function undoBatch(
 async function undoEntry(
   client: Pick<RepoconfClient, "request">,
   { repo, revision, changes }: FoundHistoryEntry,
-  options: { readonly reason: string; readonly dryRun: boolean; readonly batch: string },
+  options: { readonly reason: string; readonly dryRun?: boolean; readonly batch: string },
 ): Promise<UndoneBatch> {
   for (let tries = 1; ; tries += 1) {
     const now = await client.request("config/list", { repo, stored: true });
@@ -70,7 +81,7 @@ async function undoEntry(
           left.push({
             repo,
             field: path,
-            message: forgotten ? "Its value of then was made to be forgotten." : "It has been changed since.",
+            message: forgotten ? "Its value of then was made to be forgotten." : changedSince,
           });
       }
     if (fields.length === 0) return { restored: [], left };

@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
     promise: "drafts",
     takenOut: "that edits which are loaded are compared with what is stored",
     file: "renderer/state/connection.ts",
-    find: "    await Promise.all([...repos].map(repo => openRepository(repo)));\n",
+    find: "    await openRepositories([...repos]);\n",
     replace: "",
     test: screenTest,
     name: "outlive the daemon, in a new tab",

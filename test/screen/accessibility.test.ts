@@ -115,6 +115,28 @@ describeScreen("axe", () => {
       expect(await findings(window)).toEqual([]);
     });
 
+    test(`finds nothing on the matrix (${look})`, async () => {
+      await using screen = await startScreen({ repositories });
+      await using window = await screen.open(options);
+      const { page } = window;
+      await window.row("shop").waitFor();
+      await page.evaluate(`location.hash = "#/matrix"`);
+      await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      // An edit and one that was refused, both among what is selected.
+      await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
+      await page.getByRole("textbox", { name: "Default service" }).fill("web");
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
+      await page.getByRole("searchbox", { name: "Query" }).fill("since:");
+      await page.getByRole("main").getByRole("alert").waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
+      await page.getByText("Nothing matches.").waitFor();
+      expect(await findings(window)).toEqual([]);
+    });
+
     test(`finds nothing in the dialogs and lists (${look})`, async () => {
       await using screen = await startScreen({ repositories });
       await screen.set("shop", { "svc.timeout": 31 });

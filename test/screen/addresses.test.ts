@@ -99,12 +99,15 @@ describe("addresses", () => {
     "#/repo/shop/history",
     "#/repo/shop/history?field=svc.timeout",
     "#/repo/shop/json",
+    "#/matrix",
+    "#/matrix?q=field%3Asvc.proxy_https%3Doff%20%22a%26b%3F%2B%22",
     "#/keys",
     "#/keys/new",
     "#/sessions",
   ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
 
   test.each([
+    "#/matrix/all",
     "#/keys/old",
     "#/keys/new/more",
     "#/sessions/all",

@@ -1,0 +1,59 @@
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
+import { shortened } from "../../shared/shortened.ts";
+import { mask, showJson } from "../page/show-json.ts";
+import type { ScreenState } from "../state/store.ts";
+import type { GridField } from "./grid-row.tsx";
+import type { CellOf } from "./use-cells.ts";
+
+/** Characters of a value that are in the page: more than its cell has room for. */
+const mostCharacters = 120;
+
+/** What a cell shows, and how it is marked. */
+export interface CellView {
+  readonly text: string;
+  /** For screen readers, and beside the mouse: the text and its marks. */
+  readonly label: string;
+  readonly flags: {
+    readonly "data-stored": boolean;
+    /** Most repositories have another value. */
+    readonly "data-differs": boolean;
+    readonly "data-edited": boolean;
+    readonly "data-refused": boolean;
+  };
+}
+
+export function cellView(repo: string, field: GridField, cellOf: CellOf, pending: ScreenState["pending"]): CellView {
+  const { schema } = field;
+  const isMasked = schema["x-masked"] === true;
+  const cell = cellOf(repo, field.field);
+  const edit = pending.get(`${repo} ${field.field}`);
+  const value = edit === undefined ? cell?.value : (edit.value ?? schema.default);
+  const most = field.like === undefined ? field.value : cellOf(field.like, field.field)?.value;
+  const isStored = edit === undefined ? cell?.isStored === true : edit.value !== undefined;
+  const differs = !isMasked && value !== undefined && most !== undefined && !sameJson(value, most);
+  const trouble = edit?.refusal ?? (edit?.conflict && "It changed elsewhere meanwhile.");
+  const text = cell === undefined && edit === undefined ? "…" : textOfValue(value, schema);
+  const marks = [
+    isStored && "stored",
+    differs && "differs from most",
+    edit !== undefined && "edited",
+    trouble !== undefined && `refused: ${trouble}`,
+  ].filter(mark => mark !== false);
+  const label = [isMasked ? "masked" : text, ...marks].join(", ");
+  return {
+    text,
+    label,
+    flags: {
+      "data-stored": isStored,
+      "data-differs": differs,
+      "data-edited": edit !== undefined,
+      "data-refused": trouble !== undefined,
+    },
+  };
+}
+
+/** In a few words; a masked one as dots, whatever it is. */
+export function textOfValue(value: JsonValue | undefined, schema: ValueSchema): string {
+  return schema["x-masked"] === true ? mask : shortened(showJson(value, schema), mostCharacters);
+}

@@ -1,0 +1,116 @@
+import type { VirtualItem } from "@tanstack/react-virtual";
+import type { ComponentProps } from "react";
+import type { MatrixField, RepositoryEntry } from "../../shared/protocol.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { useScreen } from "../state/store.ts";
+import { cellView, textOfValue } from "./cell-view.ts";
+import type { CellPlace, SelectedCells } from "./selection.ts";
+import type { CellOf } from "./use-cells.ts";
+
+/** A column. */
+export interface GridField extends MatrixField {
+  readonly scope: string;
+  /** Without the scope. */
+  readonly name: string;
+  readonly schema: FieldSchema;
+}
+
+interface ColumnsProps {
+  readonly fields: readonly GridField[];
+  /** Those in the page. */
+  readonly columns: readonly VirtualItem[];
+}
+
+/** The fields, each with the value that most repositories have. */
+export function GridHead({ fields, columns }: ColumnsProps) {
+  return (
+    <Part role="row" className="matrix-head" aria-rowindex={1}>
+      <Part role="columnheader" className="matrix-corner" aria-colindex={1}>
+        Repository
+      </Part>
+      {columns.map(({ index, start }) => {
+        const one = fields[index];
+        return (
+          one && (
+            <Part
+              key={one.field}
+              role="columnheader"
+              className="matrix-field"
+              aria-colindex={index + 2}
+              data-column={index}
+              style={{ left: start }}
+              title={one.field}
+            >
+              <strong>{one.schema.title ?? one.name}</strong>
+              <code>{one.field}</code>
+              <span className="hint">{mostText(one)}</span>
+            </Part>
+          )
+        );
+      })}
+    </Part>
+  );
+}
+
+function mostText({ schema, of, count, value, like }: GridField): string {
+  if (count === undefined) return "masked";
+  return `${like === undefined ? textOfValue(value, schema) : "a long value"}: ${count} of ${of}`;
+}
+
+interface GridRowProps extends ColumnsProps {
+  readonly entry: RepositoryEntry;
+  /** Its place, from 0. */
+  readonly row: number;
+  /** In pixels. */
+  readonly top: number;
+  readonly active: CellPlace;
+  readonly selected: SelectedCells;
+  readonly cellOf: CellOf;
+}
+
+/** A repository's cells. */
+export function GridRow({ entry, row, top, fields, columns, active, selected, cellOf }: GridRowProps) {
+  const pending = useScreen(state => state.pending);
+  return (
+    <Part role="row" className="matrix-row" aria-rowindex={row + 2} style={{ top }}>
+      <Part role="rowheader" className="matrix-name" aria-colindex={1} data-row={row} title={entry.path}>
+        {entry.name}
+      </Part>
+      {columns.map(({ index: column, start: left }) => {
+        const field = fields[column];
+        if (field === undefined) return undefined;
+        const place = { row, column };
+        const { flags, text, label } = cellView(entry.id, field, cellOf, pending);
+        return (
+          <Part
+            key={field.field}
+            id={idOf(place)}
+            role="gridcell"
+            className="matrix-cell"
+            aria-colindex={column + 2}
+            aria-selected={selected.has(place)}
+            aria-label={label}
+            data-row={row}
+            data-column={column}
+            data-active={row === active.row && column === active.column}
+            {...flags}
+            style={{ left }}
+            title={label}
+          >
+            {text}
+          </Part>
+        );
+      })}
+    </Part>
+  );
+}
+
+/** A part of the grid: the focus stays with the grid itself, which says where the keyboard is. */
+function Part(props: ComponentProps<"div">) {
+  return <div {...props} />;
+}
+
+/** Of a cell in the page. */
+export function idOf({ row, column }: CellPlace): string {
+  return `matrix-${row}-${column}`;
+}

@@ -1,0 +1,128 @@
+import { useMemo, useRef, useState } from "react";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { Failure } from "../fields/problems.tsx";
+import { unknownSchema } from "../page/show-json.ts";
+import { focusPlace } from "../state/navigation.ts";
+import { editKey, findField, useScreen } from "../state/store.ts";
+import { Grid } from "./grid.tsx";
+import type { GridField } from "./grid-row.tsx";
+import { QueryBox } from "./query-box.tsx";
+import { SelectedCells } from "./selection.ts";
+import { SetBar } from "./set-bar.tsx";
+import { useCells } from "./use-cells.ts";
+import { useGridSelection } from "./use-grid-selection.ts";
+import { useMatrix } from "./use-matrix.ts";
+
+const problemId = "matrix-problem";
+
+/** Fields against repositories, as far as a query spans them: what differs stands out, and many are set at once. */
+export function MatrixPage({ query }: { readonly query: string }) {
+  const repositories = useScreen(state => state.repositories);
+  const scopes = useScreen(state => state.scopes);
+  const pending = useScreen(state => state.pending);
+  const { matrix, problem } = useMatrix(query);
+  const [sight, setSight] = useState<{ readonly repos: readonly string[]; readonly fields: readonly string[] }>(
+    nothing,
+  );
+  const cellOf = useCells(sight.repos, sight.fields);
+  const page = useRef<HTMLElement>(null);
+  const bar = useRef<HTMLElement>(null);
+  const rows = useMemo(() => {
+    const found = new Set(matrix?.repositories);
+    return (repositories ?? []).filter(({ id }) => found.has(id));
+  }, [repositories, matrix]);
+  const fields = useMemo(
+    () =>
+      (matrix?.fields ?? []).map((one): GridField => {
+        const { scope, field } = splitConfigPath(one.field) ?? { scope: "", field: "" };
+        return {
+          ...one,
+          scope,
+          name: field,
+          schema: findField(scopes, scope, field) ?? { ...unknownSchema, default: null },
+        };
+      }),
+    [matrix, scopes],
+  );
+  const [selection, setSelection] = useGridSelection(rows, fields);
+  const selected = useMemo(
+    () => new SelectedCells(selection, rows.length, fields.length),
+    [selection, rows.length, fields.length],
+  );
+  const chosen = useMemo(
+    () =>
+      selected.columns.flatMap(column => {
+        const field = fields[column];
+        const repos = selected.rows.flatMap(row => (selected.has({ row, column }) ? [rows[row]?.id ?? ""] : []));
+        return field === undefined ? [] : [{ scope: field.scope, field: field.name, repos }];
+      }),
+    [selected, rows, fields],
+  );
+  const focusGrid = () => page.current?.querySelector<HTMLElement>('[role="grid"]')?.focus();
+  const [only] = chosen;
+  return (
+    <article ref={page} className="page matrix-page" aria-labelledby="page-title">
+      <header className="matrix-top">
+        <h1 id="page-title">Matrix</h1>
+        <QueryBox
+          query={query}
+          describedBy={problem === undefined ? undefined : problemId}
+          onQuery={next => focusPlace({ page: "matrix", query: next })}
+          onDone={focusGrid}
+        />
+        <p className="hint" role="status">
+          {matrix && sizeText(matrix.total.repositories, matrix.total.fields, matrix.fields.length)}
+        </p>
+      </header>
+      <Failure id={problemId} text={problem} />
+      {rows.length > 0 && fields.length > 0 ? (
+        <>
+          <Grid
+            rows={rows}
+            fields={fields}
+            selection={selection}
+            selected={selected}
+            cellOf={cellOf}
+            onSelection={setSelection}
+            onEdit={() => bar.current?.querySelector<HTMLElement>(controls)?.focus()}
+            onSight={(repos, inSight) => setSight({ repos, fields: inSight })}
+          />
+          <SetBar
+            key={chosen.map(({ scope, field }) => `${scope}.${field}`).join(" ")}
+            ref={bar}
+            selected={chosen}
+            count={selected.count}
+            value={only && valueAt(only.scope, only.field)}
+            onDone={focusGrid}
+          />
+        </>
+      ) : (
+        problem === undefined && <p className="waiting">{emptyText()}</p>
+      )}
+    </article>
+  );
+
+  /** That of the cell which the keyboard is at, or of the first selected one. */
+  function valueAt(scope: string, field: string) {
+    const isActive = selected.has(selection.active);
+    const repo = isActive ? rows[selection.active.row]?.id : only?.repos[0];
+    if (repo === undefined) return undefined;
+    const edit = pending.get(editKey(repo, scope, field));
+    if (edit === undefined) return cellOf(repo, `${scope}.${field}`)?.value;
+    return edit.value ?? findField(scopes, scope, field)?.default;
+  }
+
+  function emptyText(): string {
+    if (matrix === undefined) return "Reading…";
+    return repositories?.length === 0 ? "No repository yet. Add one to begin." : "Nothing matches.";
+  }
+}
+
+const controls = ".matrix-value :is(input, textarea, button), .matrix-tools button";
+const nothing = { repos: [], fields: [] };
+
+function sizeText(repositories: number, fields: number, shown: number): string {
+  const count = (many: number, one: string, more: string) => `${many.toLocaleString("en")} ${many === 1 ? one : more}`;
+  const left = shown < fields ? `, of which the first ${shown} are shown` : "";
+  return `${count(repositories, "repository", "repositories")}, ${count(fields, "field", "fields")}${left}`;
+}

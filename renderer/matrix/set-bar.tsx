@@ -1,0 +1,161 @@
+import { type KeyboardEvent, type Ref, useId, useMemo, useState } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
+import { Button } from "../button.tsx";
+import { Failure } from "../fields/problems.tsx";
+import { checkValue } from "../fields/validate.ts";
+import { ValueEditor } from "../fields/value-editor.tsx";
+import { openRepositories } from "../state/connection.ts";
+import { editAll } from "../state/edits.ts";
+import { messageOf, notify } from "../state/notices.ts";
+import { editKey, findField, type ScreenState, useScreen } from "../state/store.ts";
+
+interface SetBarProps {
+  readonly ref: Ref<HTMLElement>;
+  /** The selected cells: their fields, and the repositories of each. */
+  readonly selected: readonly SelectedField[];
+  readonly count: number;
+  /** The value of the cell that the keyboard is at, to begin with; undefined: masked, or not known yet. */
+  readonly value: JsonValue | undefined;
+  /** The person goes back to the cells. */
+  onDone(): void;
+}
+
+/** The selected cells of a field. */
+interface SelectedField {
+  readonly scope: string;
+  readonly field: string;
+  readonly repos: readonly string[];
+}
+
+/** Sets all selected cells to one value, as edits. */
+export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
+  const scopes = useScreen(state => state.scopes);
+  const pending = useScreen(state => state.pending);
+  /** What the person has chosen, for whatever cells of the field. */
+  const [chosen, setChosen] = useState<JsonValue>();
+  const [revealed, setRevealed] = useState(false);
+  const [applying, setApplying] = useState(false);
+  const problemId = useId();
+  const [first] = selected;
+  const one = selected.length === 1 ? first : undefined;
+  const schema = one && findField(scopes, one.scope, one.field);
+  const shown = chosen ?? value ?? schema?.default ?? null;
+  const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
+  const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
+  const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
+  // What nobody has seen is not set by chance.
+  const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
+
+  async function apply(next: JsonValue | undefined): Promise<void> {
+    if (applying) return;
+    setApplying(true);
+    try {
+      await openRepositories([...new Set(selected.flatMap(({ repos }) => repos))]);
+      editAll(selected.flatMap(({ repos, ...path }) => repos.map(repo => ({ repo, ...path, value: next }))));
+      setChosen(undefined);
+      onDone();
+    } catch (error) {
+      notify("problem", messageOf(error), "matrix");
+    }
+    setApplying(false);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    if (event.defaultPrevented) return;
+    if (event.key === "Escape") onDone();
+    else if (event.key === "Enter" && isOwnInput(event.target) && isApplicable) {
+      event.preventDefault();
+      void apply(shown);
+    }
+  }
+
+  const cells = `${count.toLocaleString("en")} ${count === 1 ? "cell" : "cells"}`;
+  return (
+    <section ref={ref} className="matrix-bar" aria-label="Set the selected cells" onKeyDown={onKeyDown}>
+      <p role="status">
+        {count === 0 &&
+          "Select cells to set them: click, drag, or Shift and arrows. A header selects its column or row."}
+        {one !== undefined && `Set ${cells} of ${joinConfigPath(one.scope, one.field)} to`}
+        {selected.length > 1 && `${cells} of ${selected.length} fields: select those of one field to set them.`}
+      </p>
+      {one !== undefined && schema !== undefined && (
+        <div className="matrix-value">
+          <ValueEditor
+            value={shown}
+            schema={schema}
+            label={schema.title ?? one.field}
+            problems={problems}
+            revealed={revealed}
+            onChange={setChosen}
+          />
+          {schema["x-masked"] === true && (
+            <button type="button" className="link" aria-pressed={revealed} onClick={() => setRevealed(!revealed)}>
+              {revealed ? "Hide values" : "Show values"}
+            </button>
+          )}
+        </div>
+      )}
+      {count > 0 && (
+        <div className="matrix-tools">
+          {one !== undefined && (
+            <Button
+              className="button button-main"
+              unavailable={!isApplicable}
+              pending={applying && "Applying…"}
+              aria-describedby={problemId}
+              onClick={() => void apply(shown)}
+            >
+              Apply
+            </Button>
+          )}
+          <Button
+            className="button"
+            unavailable={tooMany !== undefined || applying}
+            aria-describedby={problemId}
+            onClick={() => void apply(undefined)}
+          >
+            Reset to default
+          </Button>
+        </div>
+      )}
+      <Failure id={problemId} text={tooMany} />
+    </section>
+  );
+}
+
+/** Not the name of a new entry: that has a form of its own. */
+function isOwnInput(target: EventTarget): boolean {
+  return target instanceof HTMLInputElement && target.form === null;
+}
+
+/** Why so much cannot be saved at once; undefined: it can. What is edited already is saved with it. */
+function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
+  let others = 0;
+  const told = (count: number, most: number, what: string) =>
+    `At most ${most.toLocaleString("en")} ${what} can be saved at once; with this they would be ${count.toLocaleString("en")}. ` +
+    (others > 0 ? "Select fewer, or save what is edited first." : "Select fewer.");
+  const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
+  // Of very many the first look is enough.
+  if (longest > limits.repositoriesPerSet) return told(longest, limits.repositoriesPerSet, "repositories");
+  const keys = new Set<string>();
+  const fields = new Map<string, number>();
+  const add = (repo: string) => fields.set(repo, (fields.get(repo) ?? 0) + 1);
+  for (const { scope, field, repos } of selected)
+    for (const repo of repos) {
+      keys.add(editKey(repo, scope, field));
+      add(repo);
+    }
+  if (keys.size === 0) return undefined;
+  for (const [key, { repo }] of pending) {
+    if (keys.has(key)) continue;
+    add(repo);
+    others += 1;
+  }
+  if (fields.size > limits.repositoriesPerSet) return told(fields.size, limits.repositoriesPerSet, "repositories");
+  const most = Math.max(...fields.values());
+  if (most > limits.fieldsPerSet) return told(most, limits.fieldsPerSet, "fields of a repository");
+  const total = keys.size + others;
+  return total > limits.setWorkFields ? told(total, limits.setWorkFields, "cells") : undefined;
+}

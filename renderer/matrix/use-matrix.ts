@@ -1,0 +1,58 @@
+import { useEffect, useState } from "react";
+import type { Matrix } from "../../shared/protocol.ts";
+import { daemon } from "../state/connection.ts";
+import { messageOf } from "../state/notices.ts";
+import { screenStore, useScreen } from "../state/store.ts";
+
+/** Milliseconds in which changes of repositories are waited for, before the daemon is asked anew. */
+const refreshDelay = 500;
+
+/** What a query spans, kept true for as long as a page shows it. With a problem the answer before it stays. */
+export function useMatrix(query: string): {
+  readonly matrix: Required<Matrix> | undefined;
+  readonly problem: string | undefined;
+} {
+  const connected = useScreen(state => state.connection === "connected");
+  const [matrix, setMatrix] = useState<Required<Matrix>>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    if (!connected) return;
+    let isWanted = true;
+    let isAsking = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let isStale = false;
+    const ask = async () => {
+      isAsking = true;
+      isStale = false;
+      try {
+        const next = await daemon().matrix(query);
+        if (!isWanted) return;
+        setMatrix(next);
+        setProblem(undefined);
+      } catch (error) {
+        if (isWanted) setProblem(messageOf(error));
+      } finally {
+        isAsking = false;
+        if (isStale) askLater();
+      }
+    };
+    const askLater = () => {
+      isStale = true;
+      if (isAsking || !isWanted) return;
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        void ask();
+      }, refreshDelay);
+    };
+    void ask();
+    const unsubscribe = screenStore.subscribe((state, before) => {
+      if (state.repositories !== before.repositories || state.scopes !== before.scopes) askLater();
+    });
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+      unsubscribe();
+    };
+  }, [query, connected]);
+  return { matrix, problem };
+}

@@ -1,0 +1,134 @@
+import { changedSince, type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { daemon } from "./connection.ts";
+import { messageOf, notify } from "./notices.ts";
+import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
+
+/** Milliseconds before a step within which it is looked for, in case the clock was put back. */
+const clockLeeway = 60_000;
+
+/** A text that makes what this window saves at once one batch. */
+export function newBatch(): string {
+  return `screen ${crypto.getRandomValues(new BigUint64Array(2)).join(" ")}`;
+}
+
+/** For a step that begins now. */
+export function stepTime(): string {
+  return new Date(Date.now() - clockLeeway).toISOString();
+}
+
+/** What was saved at once is one step of undo; nothing that was undone before it can come back. */
+export function rememberSaved(step: SavedStep): void {
+  if (step.saved.length > 0) screenStore.setState(state => ({ undoable: [...state.undoable, step], redoable: [] }));
+}
+
+/** What a save of the file as text changed since `revision` is a step of undo too. */
+export async function rememberFileSave(repo: string, revision: number): Promise<void> {
+  const { result } = await daemon().request("history/list", { repo, limit: 20 });
+  const saved = result?.find(entry => entry.revision > revision && entry.source === "file");
+  if (saved === undefined) return;
+  rememberSaved({ since: saved.time, saved: [{ repo, revision: saved.revision, fields: fieldsChanged(saved) }] });
+}
+
+/** What a revision changed, as `<scope>.<field>`. */
+export function fieldsChanged({ changes }: HistoryEntry): readonly string[] {
+  return Object.entries(changes).flatMap(([scope, fields]) =>
+    Object.keys(fields).map(field => joinConfigPath(scope, field)),
+  );
+}
+
+let turn: Promise<void> = Promise.resolve();
+
+/** Keys may be pressed faster than the daemon answers: each step begins where the one before it has ended. */
+function inTurn(step: () => Promise<void>): Promise<void> {
+  turn = turn.then(step);
+  return turn;
+}
+
+/** Takes the last save of this window back, through the journal. */
+export function undo(): Promise<void> {
+  return inTurn(() => takeBack("undoable", "redoable", "undo", "There is nothing to undo."));
+}
+
+/** Brings back what was undone last. */
+export function redo(): Promise<void> {
+  return inTurn(() => takeBack("redoable", "undoable", "redo", "There is nothing to do again."));
+}
+
+/** Takes the last step of one list back, which is a step of the other one then. Where that fails it can be tried again. */
+async function takeBack(
+  from: "undoable" | "redoable",
+  to: "undoable" | "redoable",
+  what: "undo" | "redo",
+  nothing: string,
+): Promise<void> {
+  const last = screenStore.getState()[from].at(-1);
+  if (last === undefined) return notify("done", nothing, "undo");
+  const since = stepTime();
+  try {
+    const undone = await undoStep(last, what);
+    const saved = takenBack(last, undone);
+    screenStore.setState(state => ({
+      [from]: state[from].slice(0, -1),
+      [to]: saved.length === 0 ? state[to] : [...state[to], { since, saved }],
+    }));
+    tellUndone(
+      saved.flatMap(({ fields }) => fields),
+      undone.left,
+      last,
+      what,
+    );
+  } catch (error) {
+    notify("problem", messageOf(error), "undo");
+  }
+}
+
+async function undoStep({ since, saved }: SavedStep, what: "undo" | "redo"): Promise<UndoneBatch> {
+  const [first, ...more] = saved;
+  if (first === undefined) return { restored: [], left: [] };
+  const { batch, repo, revision } = first;
+  const reason = more.length > 0 ? `${what} of batch ${batch}` : `${what} of revision ${revision}`;
+  if (batch !== undefined) return daemon().undoBatch(batch, { since, reason });
+  // A save of the file as text: an edit by hand, which is of no batch.
+  const { result } = await daemon().request("history/list", { repo, after: String(revision + 1), limit: 1 });
+  return undoEntries(
+    daemon(),
+    (result ?? []).map(entry => ({ ...entry, repo })),
+    { reason, batch: newBatch() },
+  );
+}
+
+/** What is as it was before the step, as a step to be taken back itself. */
+function takenBack({ saved }: SavedStep, { restored, left }: UndoneBatch): SavedStep["saved"] {
+  const isLeft = (repo: string, path: string) =>
+    left.some(one => one.repo === repo && (one.field === undefined || one.field === path));
+  return restored.map(({ repo, revision, batch }) => ({
+    repo,
+    revision,
+    fields: (saved.find(one => one.repo === repo)?.fields ?? []).filter(path => !isLeft(repo, path)),
+    ...(batch !== undefined && { batch }),
+  }));
+}
+
+function tellUndone(
+  fields: readonly string[],
+  left: readonly LeftField[],
+  { saved }: SavedStep,
+  what: "undo" | "redo",
+): void {
+  const done = what === "undo" ? "undone" : "done again";
+  const good = fields.length === 0 ? [] : [`${fields.length === 1 ? fields[0] : `${fields.length} fields`}: ${done}.`];
+  const problems = Array.from(
+    Map.groupBy(left, ({ repo, message }) => JSON.stringify([repo, message])).values(),
+    ([first, ...more]) => {
+      if (first === undefined) return "";
+      const { repo, field, message } = first;
+      const where = saved.length === 1 ? "" : ` in ${nameOfRepository(screenStore.getState(), repo)}`;
+      if (message !== changedSince) return `Not ${done}${where}: ${message}`;
+      const what = more.length === 0 ? `${field} has` : `${more.length + 1} fields have`;
+      return `${what} been changed${where} since, so it was left alone. The history has every value.`;
+    },
+  );
+  notify(problems.length > 0 ? "problem" : "done", [...good, ...problems].join(" "), "undo");
+}

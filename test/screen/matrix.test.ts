@@ -1,0 +1,316 @@
+import { describe, expect, test } from "vitest";
+import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+/** Counts what a person does: presses of the mouse, and keys. */
+const countDeeds = `window.deeds = { clicks: 0, keys: 0 };
+addEventListener("pointerdown", () => { window.deeds.clicks += 1; }, true);
+addEventListener("keydown", () => { window.deeds.keys += 1; }, true);`;
+
+/** Keeps what the page sends. */
+const keepSent = `window.sent = [];
+const { send } = WebSocket.prototype;
+WebSocket.prototype.send = function (data) {
+  window.sent.push(String(data));
+  return send.call(this, data);
+};`;
+
+const grid = ({ page }: ScreenPage) => page.getByRole("grid", { name: "Matrix" });
+const bar = ({ page }: ScreenPage) => page.getByRole("region", { name: "Set the selected cells" });
+const messages = ({ page }: ScreenPage) => page.getByRole("log", { name: "Messages" });
+const queryBox = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Query" });
+/** The header of a column, with the value that most have. */
+const header = (window: ScreenPage, path: string) => grid(window).getByRole("columnheader").filter({ hasText: path });
+/** What a screen reader says of a cell of the first column that is shown. */
+const cellsOf = (window: ScreenPage, repo: string) =>
+  grid(window)
+    .getByRole("row", { name: new RegExp(`^${repo}\\b`) })
+    .getByRole("gridcell");
+const said = async (window: ScreenPage, repo: string) =>
+  (await cellsOf(window, repo).first().getAttribute("aria-label")) ?? "";
+
+async function openMatrix(window: ScreenPage, query: string): Promise<void> {
+  await window.page.getByRole("link", { name: "Matrix" }).click();
+  await grid(window).waitFor();
+  await queryBox(window).fill(query);
+}
+
+describeScreen("the matrix", () => {
+  test("turns proxy_https on in three repositories where it is off: at most 5 clicks and 25 keys", async () => {
+    const on = { "svc.proxy_https": true };
+    await using screen = await startScreen({
+      repositories: { blog: on, mail: on, shop: {}, store: {}, web: {}, wiki: on },
+    });
+    await using window = await screen.open({ initialScript: countDeeds });
+    const { page } = window;
+    const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.proxy_https")));
+    await window.row("shop").waitFor();
+    await page.getByRole("link", { name: "Matrix" }).click();
+    await page.keyboard.type("field:svc.proxy_https=off");
+    await reads(page.getByRole("main"), "3 repositories, 1 field");
+    await header(window, "svc.proxy_https").click();
+    await reads(bar(window), "Set 3 cells of svc.proxy_https to");
+    await poll(() => bar(window).getByRole("switch").isChecked()).toBe(false);
+    await bar(window).locator(".switch").click();
+    await bar(window).getByRole("button", { name: "Apply" }).click();
+    await reads(page.getByRole("region", { name: "Edits" }), "3 edits in 3 repositories, not saved");
+    expect(await stored()).toEqual([undefined, undefined, undefined]);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(stored).toEqual([true, true, true]);
+    const { clicks, keys } = await page.evaluate<{ clicks: number; keys: number }>("window.deeds");
+    expect(clicks).toBeLessThanOrEqual(5);
+    expect(keys).toBeLessThanOrEqual(25);
+    // It was one batch, and what was asked for is found no more.
+    const batches = await Promise.all(
+      ["shop", "store", "web"].map(
+        async repo => (await screen.t.owner.call("history/list", { repo, limit: 1 })).result[0]?.batch,
+      ),
+    );
+    expect(new Set(batches).size).toBe(1);
+    expect(batches[0]).toBeTypeOf("string");
+    await reads(page.getByRole("main"), "Nothing matches.");
+  });
+
+  test("is worked by keys alone: cells are chosen, set, reviewed, saved, undone, and reset to the default", async () => {
+    await using screen = await startScreen({
+      repositories: { blog: { "svc.timeout": 30 }, shop: {}, store: {}, web: {}, wiki: {} },
+    });
+    await using window = await screen.open();
+    const { page, focused } = window;
+    const stored = () =>
+      Promise.all(["blog", "shop", "store", "web", "wiki"].map(repo => screen.stored(repo, "svc.timeout")));
+    await window.row("shop").waitFor();
+    await page.getByRole("link", { name: "Matrix" }).focus();
+    await press(page, "Enter");
+    await poll(focused).toMatch(/^input Query/);
+    await page.keyboard.type("field:svc.timeout");
+    await reads(page.getByRole("main"), "5 repositories, 1 field");
+    await press(page, "Tab");
+    await poll(focused).toMatch(/^grid Matrix/);
+    await poll(() => said(window, "blog")).toBe("30 seconds, stored, differs from most");
+    // Shift and arrows make one range, Space adds to it and takes away from it.
+    await press(
+      page,
+      "ArrowDown",
+      "Shift+ArrowDown",
+      "Shift+ArrowDown",
+      "ArrowDown",
+      "Space",
+      "ArrowUp",
+      "ArrowUp",
+      "Space",
+    );
+    await reads(bar(window), "Set 3 cells of svc.timeout to");
+    expect(await grid(window).locator('[aria-selected="true"]').count()).toBe(3);
+    // On a cell that is not chosen, Enter chooses it alone.
+    await press(page, "Escape", "Control+Home", "ArrowDown", "Enter");
+    await poll(focused).toBe("spinbutton Timeout");
+    await reads(bar(window), "Set 1 cell of svc.timeout");
+    await press(page, "Escape");
+    await poll(focused).toMatch(/^grid Matrix/);
+    await press(page, "Control+a");
+    await reads(bar(window), "Set 5 cells");
+    await press(page, "Escape", "Control+Home", "Shift+ArrowDown", "Enter");
+    await reads(bar(window), "Set 2 cells");
+    await poll(focused).toBe("spinbutton Timeout");
+    await press(page, "Control+a");
+    await page.keyboard.type("45");
+    await press(page, "Enter");
+    await poll(focused).toMatch(/^grid Matrix/);
+    await poll(() => said(window, "blog")).toBe("45 seconds, stored, differs from most, edited");
+    await poll(() => said(window, "shop")).toBe("45 seconds, stored, differs from most, edited");
+    expect(await said(window, "store")).toBe("900 seconds");
+    await press(page, "Control+s");
+    await poll(stored).toEqual([45, 45, undefined, undefined, undefined]);
+    await poll(() => said(window, "shop")).toBe("45 seconds, stored, differs from most");
+    await press(page, "Control+z");
+    await poll(stored).toEqual([30, undefined, undefined, undefined, undefined]);
+    await reads(messages(window), "2 fields: undone.");
+    await press(page, "Control+Shift+Z");
+    await poll(stored).toEqual([45, 45, undefined, undefined, undefined]);
+    // Back in the grid: both to the default.
+    await poll(focused).toMatch(/^grid Matrix/);
+    await press(page, "Control+Home", "Shift+ArrowDown", "Enter", "Tab", "Tab", "Enter");
+    await reads(page.getByRole("region", { name: "Edits" }), "2 edits in 2 repositories, not saved");
+    await poll(focused).toMatch(/^grid Matrix/);
+    await press(page, "Control+s");
+    await poll(stored).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  });
+
+  test("tells what was refused where, and one undo takes back what still has its value and lists the rest", async () => {
+    const services = { web: { ready: "true", image: "node:24" } };
+    const both = { "svc.services": services };
+    await using screen = await startScreen({ repositories: { blog: both, shop: both, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const stored = () => Promise.all(["blog", "shop", "store"].map(repo => screen.stored(repo, "svc.default")));
+    await openMatrix(window, "field:svc.default");
+    await reads(page.getByRole("main"), "3 repositories, 1 field");
+    await header(window, "svc.default").click();
+    await bar(window).getByRole("textbox", { name: "Default service" }).fill("web");
+    await press(page, "Enter");
+    await reads(page.getByRole("region", { name: "Edits" }), "3 edits in 3 repositories");
+    // The edits are like any other: the review is the preview.
+    await page.getByRole("button", { name: "Review" }).click();
+    await reads(page.getByRole("dialog").getByRole("region", { name: "store" }), /svc\.default.*web/s);
+    await press(page, "Escape");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await reads(messages(window), /Saved in blog and shop\. Not saved in store: /);
+    expect(await stored()).toEqual(["web", "web", undefined]);
+    await poll(() => said(window, "store")).toMatch(/^web, .*edited, refused: /);
+    await screen.set("shop", { "svc.default": "" });
+    await page.getByRole("button", { name: "Undo" }).click();
+    await poll(stored).toEqual([undefined, "", undefined]);
+    await reads(messages(window), "svc.default: undone. svc.default has been changed in shop since");
+  });
+
+  test("has its query in the address, and says where one cannot be read and what to write instead", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    const main = page.getByRole("main");
+    await window.row("shop").waitFor();
+    await page.evaluate(`location.hash = "#/matrix?q=modified"`);
+    await reads(main, "1 repository, 1 field");
+    await poll(() => queryBox(window).inputValue()).toBe("modified");
+    await queryBox(window).fill("field:timeout since:yesterday");
+    await reads(main.getByRole("alert"), /at character 15 \(since:yesterday\).*Write since:7d/);
+    await poll(() => new URL(page.url()).hash).toBe("#/matrix?q=field%3Atimeout%20since%3Ayesterday");
+    expect(await queryBox(window).getAttribute("aria-invalid")).toBe("true");
+    await queryBox(window).fill("field:timeout");
+    await reads(main, "2 repositories, 1 field");
+    await main.getByRole("alert").waitFor({ state: "detached" });
+    await page.reload();
+    await reads(main, "2 repositories, 1 field");
+    await page.goBack();
+    await page.getByRole("heading", { name: "Choose a repository" }).waitFor();
+  });
+
+  test("follows changes and edits of others, with the value that most have", async () => {
+    await using screen = await startScreen({ repositories: { blog: {}, shop: {}, store: {} } });
+    await using mine = await screen.open();
+    await using other = await screen.open();
+    for (const window of [mine, other]) {
+      await openMatrix(window, "field:svc.provider");
+      await reads(header(window, "svc.provider"), "empty: 3 of 3");
+    }
+    await cellsOf(mine, "shop").click();
+    await cellsOf(mine, "store").click({ modifiers: ["Shift"] });
+    await bar(mine).getByRole("textbox", { name: "Provider" }).fill("here");
+    await press(mine.page, "Enter");
+    await poll(() => said(other, "store")).toBe("here, stored, differs from most, edited");
+    await screen.set("blog", { "svc.provider": "there" });
+    await poll(() => said(other, "blog")).toBe("there, stored, differs from most");
+    await reads(header(other, "svc.provider"), "empty: 2 of 3");
+    await mine.page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(() => said(other, "shop")).toBe("here, stored");
+    await reads(header(other, "svc.provider"), "here: 2 of 3");
+  });
+
+  test("selects nothing any more when repositories come or go, and the keyboard stays where it was", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
+    await using window = await screen.open();
+    await openMatrix(window, "field:svc.provider");
+    await reads(window.page.getByRole("main"), "3 repositories, 1 field");
+    await cellsOf(window, "store").click();
+    await cellsOf(window, "web").click({ modifiers: ["Shift"] });
+    await reads(bar(window), "Set 2 cells");
+    await screen.t.owner.call("repo/add", { id: "blog", name: "blog" });
+    await grid(window).getByRole("row", { name: /^blog/ }).waitFor();
+    await reads(bar(window), "Select cells to set them");
+    await poll(() => cellsOf(window, "web").getAttribute("data-active")).toBe("true");
+    // Cells that lie apart, and a whole row: one of several fields can only be reset.
+    await cellsOf(window, "blog").click();
+    await cellsOf(window, "store").click({ modifiers: ["Control"] });
+    await reads(bar(window), "Set 2 cells");
+    await cellsOf(window, "shop").hover();
+    await window.page.mouse.down();
+    await cellsOf(window, "web").hover();
+    await window.page.mouse.up();
+    await reads(bar(window), "Set 3 cells");
+    await queryBox(window).fill("field:proxy");
+    await reads(window.page.getByRole("main"), "4 repositories, 8 fields");
+    await grid(window).getByRole("rowheader", { name: "shop" }).click();
+    await reads(bar(window), "8 cells of 8 fields: select those of one field to set them.");
+    expect(await bar(window).getByRole("button", { name: "Apply" }).count()).toBe(0);
+  });
+
+  test("of a masked field shows no value, neither what is stored nor what is edited, until it is asked for", async () => {
+    const token = { type: "string", default: "", "x-masked": true, title: "Token" };
+    await using screen = await startScreen({
+      repositories: { shop: { "deploy.token": "hush" }, store: {} },
+      scopes: { deploy: { type: "object", properties: { token } } },
+    });
+    await using window = await screen.open();
+    await openMatrix(window, "field:deploy.token");
+    await reads(window.page.getByRole("main"), "2 repositories, 1 field");
+    await poll(() => said(window, "shop")).toBe("masked, stored");
+    await header(window, "deploy.token").click();
+    const input = bar(window).getByLabel("Token");
+    await input.fill("mine-12");
+    expect(await input.getAttribute("type")).toBe("password");
+    await press(window.page, "Enter");
+    await poll(() => said(window, "store")).toBe("masked, stored, edited");
+    expect(await window.page.locator("body").innerText()).not.toMatch(/hush|mine-12/);
+    await window.page.getByRole("button", { name: "Save", exact: true }).click();
+    await poll(() => screen.stored("store", "deploy.token")).toBe("mine-12");
+  });
+
+  test("of very many repositories has in the page what is in sight, asks for that alone, and keeps to the limits of a save", async () => {
+    await using screen = await startScreen();
+    const ids = Array.from({ length: 1_010 }, (_, index) => `r${String(index).padStart(4, "0")}`);
+    await Promise.all(ids.map(id => screen.t.owner.call("repo/add", { id, name: id })));
+    await using window = await screen.open({ initialScript: keepSent });
+    const { page } = window;
+    await window.row("r0000").waitFor();
+    await page.getByRole("link", { name: "Matrix" }).click();
+    await reads(page.getByRole("main"), "1,010 repositories, 20 fields");
+    await poll(() => said(window, "r0000")).toBe("900 seconds");
+    const requests = async () =>
+      (await page.evaluate<string[]>("window.sent")).filter(text => text.includes(`"config","cells"`));
+    const isSmall = async () => {
+      expect(await grid(window).locator("*").count()).toBeLessThan(700);
+      for (const text of await requests()) expect(text.length).toBeLessThan(2_000);
+    };
+    expect((await requests()).length).toBeLessThanOrEqual(2);
+    await isSmall();
+    await grid(window).focus();
+    await press(page, "Control+End");
+    const end = grid(window).locator('[data-active="true"]');
+    await poll(() => end.getAttribute("aria-label")).toBe("04:00");
+    await isSmall();
+    expect((await requests()).length).toBeLessThanOrEqual(5);
+    // More than can be saved at once is told, and not taken.
+    await press(page, "Control+Home", "Control+a");
+    await reads(bar(window), "Set 1,010 cells of svc.timeout");
+    await reads(
+      bar(window),
+      "At most 1,000 repositories can be saved at once; with this they would be 1,010. Select fewer.",
+    );
+    expect(await bar(window).getByRole("button", { name: "Apply" }).getAttribute("aria-disabled")).toBe("true");
+    await press(page, "Enter", "Control+a");
+    await page.keyboard.type("45");
+    await press(page, "Enter");
+    expect(await page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+    await press(page, "Escape", "Escape", "Shift+PageDown");
+    await reads(bar(window), /Set \d\d cells/);
+    expect(await bar(window).getByRole("button", { name: "Apply" }).getAttribute("aria-disabled")).toBe("false");
+  });
+});
+
+describe("a selection", () => {
+  const none = { active: { row: 0, column: 0 }, ranges: [] };
+  const at = (row: number, column: number) => ({ row, column });
+
+  test("is of all that its ranges have, in whatever direction; of those that meet the last one counts", () => {
+    const range = extendTo(choose(none, { from: at(3, 2) }), at(1, 1));
+    const less = choose(range, { from: at(2, 2) }, { more: true, isOn: false });
+    const cells = new SelectedCells(less, 5, 4);
+    expect([cells.count, cells.rows, cells.columns]).toEqual([5, [1, 2, 3], [1, 2]]);
+    expect([cells.has(at(2, 1)), cells.has(at(2, 2)), cells.has(at(0, 1))]).toEqual([true, false, false]);
+    expect(new SelectedCells(choose(less, { from: at(0, 0) }), 5, 4).count).toBe(1);
+    expect(extendTo(none, at(2, 0)).ranges).toEqual([{ from: at(0, 0), to: at(2, 0), isOn: true }]);
+    // The keyboard has gone on from it.
+    expect(extendTo(moveTo(range, at(4, 0)), at(4, 3)).ranges).toEqual([{ from: at(4, 0), to: at(4, 3), isOn: true }]);
+  });
+});
