@@ -20,6 +20,7 @@ import "./styles/views.css";
 import "./styles/forced-colors.css";
 import "./styles/diff.css";
 import "./styles/keys.css";
+import "./styles/activity.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");

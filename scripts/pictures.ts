@@ -29,12 +29,13 @@ interface Picture {
 }
 
 const pictures: readonly Picture[] = [
-  { name: "start", address: "#/", ready: page => heading(page, 1, "Choose a repository") },
+  { name: "start", address: "#/", ready: page => heading(page, 1, "What needs you") },
   { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
   { name: "json", address: "#/repo/webshop/json", ready: page => page.getByLabel("Text of the file").waitFor() },
   { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("What is wrong").waitFor() },
+  { name: "activity", address: "#/activity", ready: page => page.getByRole("list", { name: "Changes" }).waitFor() },
   { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
   { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
   { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },

@@ -7,6 +7,13 @@ export function PageLinks() {
   const isKeys = page === "keys" || page === "new-key";
   return (
     <nav aria-label="Pages" className="page-links">
+      <a
+        className="link"
+        href={addressOf({ page: "activity", query: "" })}
+        aria-current={page === "activity" ? "page" : undefined}
+      >
+        Activity
+      </a>
       <a className="link" href={addressOf({ page: "keys" })} aria-current={isKeys ? "page" : undefined}>
         Keys
       </a>

@@ -13,19 +13,21 @@ export interface Selection {
 export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
+  | { readonly page: "activity"; readonly query: string }
   | { readonly page: "keys" | "new-key" | "sessions" }
   /** An address that leads nowhere. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
  * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/keys`, `#/keys/new`, `#/sessions`.
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/activity`, `#/activity?q=QUERY`, `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
   const { path, query } = splitAddress(address);
   const [page = "", repo, part, ...more] = path;
   if (page === "" && path.length === 1) return { page: "start" };
+  if (page === "activity" && path.length === 1) return { page, query: query.get("q") ?? "" };
   if (page === "sessions" && path.length === 1) return { page };
   if (page === "keys" && path.length === 1) return { page };
   if (page === "keys" && path.length === 2 && repo === "new") return { page: "new-key" };
@@ -47,6 +49,8 @@ export function addressOf(place: Place): string {
       return "#/";
     case "unknown":
       return place.address;
+    case "activity":
+      return place.query === "" ? "#/activity" : `#/activity?q=${encodeURIComponent(place.query)}`;
     case "keys":
       return "#/keys";
     case "new-key":

@@ -72,7 +72,7 @@ describeScreen("every place has an address", () => {
     await page.evaluate(`location.hash = "#/somewhere/%E0%A4%A"`);
     await reads(main, "leads nowhere");
     await main.getByRole("link", { name: "Go to the start page" }).click();
-    await page.getByRole("heading", { level: 1, name: "Choose a repository" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
   });
 
   test("a new link in an open tab keeps the place", async () => {
@@ -99,12 +99,15 @@ describe("addresses", () => {
     "#/repo/shop/history",
     "#/repo/shop/history?field=svc.timeout",
     "#/repo/shop/json",
+    "#/activity",
+    "#/activity?q=since%3A24h%20%22a%3Fb%22",
     "#/keys",
     "#/keys/new",
     "#/sessions",
   ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
 
   test.each([
+    "#/activity/all",
     "#/keys/old",
     "#/keys/new/more",
     "#/sessions/all",
