@@ -124,15 +124,28 @@ export function keyOf({ repo, revision, source }: FoundHistoryEntry): string {
   return `${repo} ${revision} ${source === "forget" ? source : ""}`;
 }
 
-/** What belongs together: the entries of a batch, at the place of its newest one; any other entry is by itself. */
-export function grouped(entries: readonly FoundHistoryEntry[]): readonly Group[] {
-  const groups = Map.groupBy(entries, entry => entry.batch ?? keyOf(entry));
-  return Array.from(groups, ([key, [first, ...rest]]) => (first === undefined ? [] : [{ key, first, rest }])).flat();
-}
-
+/** One entry, or those of a batch. */
 export interface Group {
   readonly key: string;
   /** The newest one. */
   readonly first: FoundHistoryEntry;
   readonly rest: readonly FoundHistoryEntry[];
+  /** Older ones may belong to it, which are not read yet. */
+  readonly isOpen: boolean;
+}
+
+/** The entries of each batch together, at the place of its newest one; any other entry is by itself. */
+export function grouped({ entries = [], next }: Pick<Activity, "entries" | "next">): readonly Group[] {
+  const last = entries.at(-1);
+  const groups = Map.groupBy(entries, entry => entry.batch ?? keyOf(entry));
+  return Array.from(groups, ([key, [first, ...rest]]) => {
+    const isOpen = next !== undefined && first?.batch !== undefined && first.batch === last?.batch;
+    return first === undefined ? [] : [{ key, first, rest, isOpen }];
+  }).flat();
+}
+
+/** In how many repositories something was changed, as far as is known. */
+export function countRepositories({ first, rest, isOpen }: Group): string {
+  const count = new Set([first, ...rest].map(({ repo }) => repo)).size;
+  return `${isOpen ? "at least " : ""}${count === 1 ? "1 repository" : `${count} repositories`}`;
 }

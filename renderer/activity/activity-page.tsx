@@ -26,14 +26,14 @@ export function ActivityPage({ query }: { readonly query: string }) {
   const [reverting, setReverting] = useState<Group>();
   const article = useRef<HTMLElement>(null);
   const list = useRef<HTMLOListElement>(null);
-  const groups = useMemo(() => grouped(entries ?? []), [entries]);
+  const groups = useMemo(() => grouped({ entries, next }), [entries, next]);
   const [refusal] = errors.filter(({ repo }) => repo === undefined);
   const change = useCallback((wanted: string) => focusPlace({ page: "activity", query: wanted }), []);
   useLayoutEffect(() => {
     if (fresh.length > 0 && entries !== undefined && !isBeingRead(list.current)) showFresh();
   }, [fresh, entries, showFresh]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another query begins at its top.
-  useEffect(() => article.current?.closest("main")?.scrollTo(0, 0), [query]);
+  useEffect(() => void article.current?.closest("main")?.scrollTo(0, 0), [query]);
   return (
     <article className="page activity" aria-labelledby="page-title" ref={article}>
       <header className="page-head">
@@ -81,11 +81,13 @@ export function ActivityPage({ query }: { readonly query: string }) {
       {entries?.length === 0 && refusal === undefined && (
         <p className="waiting">{next === undefined ? nothing(query) : "Nothing is found among the newest changes."}</p>
       )}
-      <ol className="timeline" ref={list} aria-label="Changes">
-        {groups.map(group => (
-          <ActivityEntry key={group.key} group={group} onRevert={() => setReverting(group)} />
-        ))}
-      </ol>
+      {groups.length > 0 && (
+        <ol className="timeline" ref={list} aria-label="Changes">
+          {groups.map(group => (
+            <ActivityEntry key={group.key} group={group} onRevert={() => setReverting(group)} />
+          ))}
+        </ol>
+      )}
       {next !== undefined && (
         <Button
           className="button"

@@ -10,7 +10,8 @@ type LeftField = UndoneBatch["left"][number];
 
 /** What taking a batch back would do. */
 export interface BatchPreview {
-  readonly repositories: readonly { readonly repo: string; readonly changes: readonly FieldChange[] }[];
+  /** Repositories in which the same would change. */
+  readonly parts: readonly { readonly repositories: readonly string[]; readonly changes: readonly FieldChange[] }[];
   readonly left: readonly LeftField[];
 }
 
@@ -46,9 +47,13 @@ export async function previewOf(
         const path = joinConfigPath(scope, field);
         changes.set(key, { repo, path, schema, before: stored ? value : undefined, after: previous });
       }
-  const repositories = Map.groupBy(changes.values(), ({ repo }) => repo);
+  const byRepository = Map.groupBy(changes.values(), ({ repo }) => repo);
+  const parts = Map.groupBy(byRepository, ([, some]) => JSON.stringify(some.map(({ repo: _, ...change }) => change)));
   return {
-    repositories: Array.from(repositories, ([repo, some]) => ({ repo, changes: some })),
+    parts: Array.from(parts.values(), some => ({
+      repositories: some.map(([repo]) => repo),
+      changes: some[0]?.[1] ?? [],
+    })),
     left: left.filter(({ repo, field }) => !taken.has(`${repo} ${field}`)),
   };
 }

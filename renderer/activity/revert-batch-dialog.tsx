@@ -10,12 +10,14 @@ import { Failure } from "../fields/problems.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { messageOf, rememberSaved } from "../state/saving.ts";
-import { nameOfRepository, screenStore, useScreen } from "../state/store.ts";
+import { screenStore, useScreen } from "../state/store.ts";
 import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
+import { FirstOnes } from "./first-ones.tsx";
+import { RepositoryLinks } from "./repository-links.tsx";
 
 /** Milliseconds before the oldest entry that is known in which a batch may have begun: behind that nothing is looked through. */
 const longestBatch = 24 * 3_600_000;
-/** Repositories, and reasons why something stays, that are shown. */
+/** Different changes, lines of one, and reasons why something stays. */
 const mostShown = 20;
 /** Of those that are told behind the dialog. */
 const mostReasons = 3;
@@ -56,31 +58,30 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
       setBusy(false);
     }
   };
-  const count = preview?.repositories.length ?? 0;
+  const count = (preview?.parts ?? []).flatMap(part => part.repositories).length;
   return (
-    <Modal
-      title={`Revert what changed in ${new Set(shown.map(({ repo }) => repo)).size} repositories`}
-      onClose={onClose}
-    >
+    <Modal title="Revert this change in all its repositories" onClose={onClose}>
       <form className="review" onSubmit={event => void revert(event)}>
         {preview === undefined && problem === undefined && <p className="hint">Looking what it would change…</p>}
         {preview !== undefined && count === 0 && <p>There is nothing left to take back.</p>}
-        {preview?.repositories.slice(0, mostShown).map(({ repo, changes }) => (
-          <section key={repo} aria-label={nameOfRepository({ repositories }, repo)}>
-            <h3>{nameOfRepository({ repositories }, repo)}</h3>
-            <DiffTable changes={changes} most={mostShown} />
-          </section>
-        ))}
-        {count > mostShown && <p className="hint">And in {count - mostShown} more repositories.</p>}
+        <FirstOnes most={mostShown} what="different changes">
+          {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
+            <section key={some[0]}>
+              <h3>
+                <RepositoryLinks repositories={some} />
+              </h3>
+              <DiffTable changes={changes} most={mostShown} />
+            </section>
+          ))}
+        </FirstOnes>
         {preview !== undefined && preview.left.length > 0 && (
           <section aria-labelledby="batch-left">
             <h3 id="batch-left">Left as it is</h3>
-            <ul className="activity-left">
-              {preview.left.slice(0, mostShown).map(one => (
-                <li key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</li>
+            <FirstOnes most={mostShown} what="that stay">
+              {preview.left.map(one => (
+                <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
               ))}
-            </ul>
-            {preview.left.length > mostShown && <p className="hint">And {preview.left.length - mostShown} more.</p>}
+            </FirstOnes>
           </section>
         )}
         <ReasonField value={reason} onChange={setReason} />
@@ -116,5 +117,5 @@ function tell({ restored, left }: UndoneBatch): void {
   const reasons = left.slice(0, mostReasons).map(one => describeLeft(one, state));
   const more = left.length > reasons.length ? ` And ${left.length - reasons.length} more.` : "";
   const kept = left.length === 0 ? "" : ` Left as it is: ${reasons.join(" ")}${more}`;
-  notify(left.length === 0 ? "done" : "problem", `${done}${kept}`, "activity");
+  notify(left.length === 0 ? "done" : "problem", `${done}${kept}`, "revert");
 }

@@ -116,7 +116,7 @@ function Section({ title, action, children }: SectionProps) {
 
 function describeUndecided({ conflict, refusal }: PendingEdit): string {
   if (conflict === undefined) return `was refused: ${refusal}`;
-  return `was changed by ${conflict.actor} while you edited it. Choose which value is right.`;
+  return `changed meanwhile by ${conflict.actor}, where you changed it too. Choose which value is right.`;
 }
 
 function RepositoryLink({ repo, view = "fields" }: { readonly repo: string; readonly view?: "fields" | "json" }) {
