@@ -114,9 +114,9 @@ interface RevertDialogProps {
 }
 
 /** Of a batch all of it is taken back; of any other entry the fields that are shown. */
-function RevertDialog({ group: { first, rest }, repositories, onClose }: RevertDialogProps) {
+function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }: RevertDialogProps) {
   const { repo, revision, batch } = first;
-  if (rest.length > 0 && batch !== undefined)
+  if ((isOpen || rest.length > 0) && batch !== undefined)
     return <RevertBatchDialog batch={batch} shown={[first, ...rest]} onClose={onClose} />;
   return (
     <RestoreDialog

@@ -135,6 +135,8 @@ describeScreen("activity", () => {
     await reads(changes(one).first(), "42 seconds");
     await reads(changes(one).first(), "by owner (browser)");
     await reads(changes(one).first(), "revision 4");
+    // That of the provider was told before it.
+    expect(await changes(one).count()).toBe(2);
   });
 
   test("nothing moves where one reads: what is new waits until one asks for it", async () => {
