@@ -3,6 +3,7 @@ import { splitConfigPath } from "../shared/config-path.ts";
 import type { ScreenLink } from "../shared/shell-bridge.ts";
 import { isText } from "./actions/keys.ts";
 import { useShortcuts } from "./actions/use-shortcuts.ts";
+import { ActivityPage } from "./activity/activity-page.tsx";
 import { Dialogs } from "./dialogs/dialogs.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
@@ -64,6 +65,8 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
     case "matrix":
       return <MatrixPage query={place.query} />;
+    case "activity":
+      return <ActivityPage query={place.query} />;
     case "keys":
       return <KeysPage />;
     case "new-key":

@@ -22,6 +22,7 @@ import "./styles/diff.css";
 import "./styles/keys.css";
 import "./styles/palette.css";
 import "./styles/matrix.css";
+import "./styles/activity.css";
 
 const element = document.getElementById("root");
 if (element === null) throw new Error("the page has no root");

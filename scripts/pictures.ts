@@ -29,7 +29,7 @@ interface Picture {
 }
 
 const pictures: readonly Picture[] = [
-  { name: "start", address: "#/", ready: page => heading(page, 1, "Choose a repository") },
+  { name: "start", address: "#/", ready: page => heading(page, 1, "What needs you") },
   { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
@@ -40,6 +40,7 @@ const pictures: readonly Picture[] = [
     address: "#/matrix?q=field:proxy",
     ready: page => page.getByRole("gridcell", { name: /^on/ }).first().waitFor(),
   },
+  { name: "activity", address: "#/activity", ready: page => page.getByRole("list", { name: "Changes" }).waitFor() },
   { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
   { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
   { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },

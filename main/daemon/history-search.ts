@@ -1,14 +1,8 @@
-import { splitConfigPath } from "../../shared/config-path.ts";
 import type { RepoconfError } from "../../shared/errors.ts";
 import { problemsIn } from "../../shared/health.ts";
-import type { FoundHistoryEntry, HistoryEntry } from "../../shared/protocol.ts";
-import {
-  matchChange,
-  matchPast,
-  matchPastWithoutField,
-  matchRepository,
-  type RepositoryMatch,
-} from "../../shared/query/match-query.ts";
+import type { FoundHistoryEntry } from "../../shared/protocol.ts";
+import { foundPart } from "../../shared/query/found-part.ts";
+import { matchRepository, type RepositoryMatch } from "../../shared/query/match-query.ts";
 import type { Query } from "../../shared/query/parse-query.ts";
 import type { Caller } from "./caller.ts";
 import { viewRecord } from "./change-views.ts";
@@ -45,6 +39,7 @@ export async function* searchHistory(
     ...query.map(term => (term.kind === "since" && !term.isNot ? term.time : Number.NEGATIVE_INFINITY)),
   );
   const [log = ""] = store.position.split(".");
+  const schemaOf = (scope: string, field: string) => scopes.field(scope, field)?.schema;
   for await (const looked of store.mergedHistory(matches.keys(), { after, since, turn })) {
     const { repo } = looked;
     const match = matches.get(repo);
@@ -54,7 +49,7 @@ export async function* searchHistory(
       const position = number > 0 ? { position: sealPosition(formatPosition(log, number)) } : {};
       const entries = records.flatMap(record => {
         const seen = viewRecord(caller, repo, record, undefined, scopes.defaults);
-        const entry = seen && foundPart(query, match, seen, scopes);
+        const entry = seen && foundPart(query, match, seen, schemaOf);
         return entry === undefined ? [] : { repo, ...position, ...entry };
       });
       yield { place: { number, repo, revision }, entries };
@@ -82,29 +77,4 @@ async function matchingRepositories(
       look(one, false);
     }
   return matches;
-}
-
-/** The entry with those of its fields that the query asks for; undefined if there is none. */
-function foundPart(
-  query: Query,
-  match: RepositoryMatch,
-  entry: HistoryEntry,
-  scopes: Scopes,
-): HistoryEntry | undefined {
-  if (!matchChange(query, entry)) return undefined;
-  const note = entry.reason ?? "";
-  if (entry.source === "forget") {
-    const place = splitConfigPath(entry.field ?? "") ?? { scope: "", field: "" };
-    const forgotten = { ...place, schema: undefined, value: null, isStored: false };
-    return matchPast(query, match, forgotten, note) ? entry : undefined;
-  }
-  if (Object.keys(entry.changes).length === 0) return matchPastWithoutField(query, match, note) ? entry : undefined;
-  const changes = Object.entries(entry.changes).flatMap(([scope, fields]) => {
-    const left = Object.entries(fields).filter(([field, { value, stored }]) => {
-      const candidate = { scope, field, value, isStored: stored, schema: scopes.field(scope, field)?.schema };
-      return matchPast(query, match, candidate, note);
-    });
-    return left.length === 0 ? [] : [[scope, Object.fromEntries(left)] as const];
-  });
-  return changes.length === 0 ? undefined : { ...entry, changes: Object.fromEntries(changes) };
 }

@@ -2,7 +2,6 @@ import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
 import { Button } from "../button.tsx";
-import { ago } from "../page/ago.ts";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
@@ -10,6 +9,7 @@ import { useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
 import { CompareDialog } from "./compare-dialog.tsx";
 import { EntryChanges } from "./entry-changes.tsx";
+import { canBeReverted, EntryFacts } from "./entry-facts.tsx";
 import { RestoreDialog } from "./restore-dialog.tsx";
 
 const pageSize = 50;
@@ -88,12 +88,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
           <li className="timeline-entry" key={`${entry.revision} ${entry.source}`}>
             <header>
               <h2>Revision {entry.revision}</h2>
-              <p className="hint">
-                <time dateTime={entry.time} title={new Date(entry.time).toLocaleString()}>
-                  {ago(entry.time)}
-                </time>{" "}
-                {describeSource(entry)}
-              </p>
+              <EntryFacts entry={entry} />
               <span className="timeline-tools">
                 <button
                   type="button"
@@ -103,7 +98,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
                 >
                   Compare<span className="visually-hidden"> revision {entry.revision}</span>
                 </button>
-                {entry.revision > 1 && entry.source !== "forget" && (
+                {canBeReverted(entry) && (
                   <button type="button" className="button button-quiet" onClick={() => setRestoring(revertOf(entry))}>
                     Revert…<span className="visually-hidden"> revision {entry.revision}</span>
                   </button>
@@ -159,17 +154,4 @@ function restoreOf(revision: number, field: string | undefined): Restoring {
 function revertOf(entry: HistoryEntry): Restoring {
   const { revision } = entry;
   return { title: `Revert revision ${revision}`, to: revision - 1, fields: fieldsChanged(entry) };
-}
-
-const sources: Readonly<Record<HistoryEntry["source"], string>> = {
-  set: "",
-  unset: ", back to defaults",
-  file: "",
-  merge: ", merged with a set at the same time",
-  restore: ", restored",
-  forget: "",
-};
-
-function describeSource({ actor, source }: HistoryEntry): string {
-  return `${actor === "file" ? "by hand" : `by ${actor}`}${sources[source]}`;
 }

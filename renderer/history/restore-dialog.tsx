@@ -32,7 +32,9 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   useEffect(() => {
-    storedAt(repo, to).then(setPast, error => setProblem(messageOf(error)));
+    openRepository(repo)
+      .then(() => storedAt(repo, to))
+      .then(setPast, error => setProblem(messageOf(error)));
   }, [repo, to]);
   const stored = opened?.stored;
   const changes = useMemo(() => {

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { ListedKey } from "../../shared/protocol.ts";
 import { Failure } from "../fields/problems.tsx";
+import { When } from "../page/when.tsx";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { addressOf } from "../state/place.ts";
@@ -8,7 +9,6 @@ import { nameOfRepository, useScreen } from "../state/store.ts";
 import { EndDialog } from "./end-dialog.tsx";
 import { describeGrants } from "./grant-words.ts";
 import { useKeyList } from "./use-key-list.ts";
-import { When } from "./when.tsx";
 
 /** The keys of tools: what each may do, when it ends, when it was used; and the end of one. */
 export function KeysPage() {

@@ -3,12 +3,12 @@ import type { ListedKey } from "../../shared/protocol.ts";
 import { signOut } from "../dialogs/sign-out.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { ago } from "../page/ago.ts";
+import { When } from "../page/when.tsx";
 import { shell } from "../shell.ts";
 import { daemon } from "../state/connection.ts";
 import { notify } from "../state/notices.ts";
 import { EndDialog } from "./end-dialog.tsx";
 import { useKeyList } from "./use-key-list.ts";
-import { When } from "./when.tsx";
 
 /** The owner's windows: which there are, and the end of each. */
 export function SessionsPage() {

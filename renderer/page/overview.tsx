@@ -1,16 +1,15 @@
-import { problemsIn } from "../../shared/health.ts";
-import { addressOf } from "../state/place.ts";
+import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
+import { ToDo } from "./to-do.tsx";
 
-/** What there is to see before a repository is chosen. */
+/** The start page: what needs a person, and what changed since yesterday. */
 export function Overview({ onAdd }: { onAdd(): void }) {
   const repositories = useScreen(state => state.repositories);
   if (repositories === undefined) return <p className="waiting">Reading…</p>;
-  const broken = repositories.filter(({ health }) => problemsIn(health).length > 0);
   const modified = repositories.filter(entry => entry.modified > 0).length;
   return (
     <article className="page overview" aria-labelledby="page-title">
-      <h1 id="page-title">{repositories.length === 0 ? "No repository yet" : "Choose a repository"}</h1>
+      <h1 id="page-title">{repositories.length === 0 ? "No repository yet" : "What needs you"}</h1>
       {repositories.length === 0 ? (
         <p>
           A repository is a folder whose configuration is kept here. Tools on this machine read it, and you change it
@@ -27,20 +26,14 @@ export function Overview({ onAdd }: { onAdd(): void }) {
           Add a repository
         </button>
       </p>
-      {broken.length > 0 && (
-        <section aria-labelledby="overview-problems">
-          <h2 id="overview-problems">Files with problems</h2>
-          <ul className="overview-list">
-            {broken.map(({ id, name, health }) => (
-              <li key={id}>
-                <a className="link" href={addressOf({ page: "repo", view: "fields", repo: id })}>
-                  {name}
-                </a>
-                <span> {problemsIn(health)[0]?.message}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
+      {repositories.length > 0 && (
+        <>
+          <ToDo repositories={repositories} />
+          <section aria-labelledby="overview-recent">
+            <h2 id="overview-recent">Changed since yesterday</h2>
+            <RecentActivity />
+          </section>
+        </>
       )}
     </article>
   );

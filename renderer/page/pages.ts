@@ -3,6 +3,7 @@ import { addressOf, type Place } from "../state/place.ts";
 /** The pages beside the repositories, in the order of their links. */
 export const pages: readonly { readonly title: string; readonly place: Place }[] = [
   { title: "Matrix", place: { page: "matrix", query: "" } },
+  { title: "Activity", place: { page: "activity", query: "" } },
   { title: "Keys", place: { page: "keys" } },
   { title: "Sessions", place: { page: "sessions" } },
 ];

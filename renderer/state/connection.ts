@@ -16,11 +16,18 @@ const flashTime = 2_500;
 const countDelay = 300;
 
 let client: RepoconfClient | undefined;
+const listeners = new Set<(change: ConfigChanged) => void>();
 
 /** The connection of this window. Throws before `connect`. */
 export function daemon(): RepoconfClient {
   if (client === undefined) throw new Error("not connected yet");
   return client;
+}
+
+/** Calls `listener` with each change of a repository from now on, until what it returns is called. */
+export function onChange(listener: (change: ConfigChanged) => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /**
@@ -148,7 +155,9 @@ async function take(message: WatchMessage): Promise<void> {
   const { setState } = screenStore;
   switch (message[0]) {
     case "config":
-      return takeChange(message[2]);
+      takeChange(message[2]);
+      for (const listener of listeners) listener(message[2]);
+      return;
     case "repo": {
       const [, event, entry] = message;
       setState(state => ({

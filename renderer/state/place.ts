@@ -20,21 +20,21 @@ export interface Selection {
 export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
-  | { readonly page: "matrix"; readonly query: string }
+  | { readonly page: "matrix" | "activity"; readonly query: string }
   | { readonly page: "keys" | "new-key" | "sessions" }
   /** An address that leads nowhere. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
  * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/keys`, `#/keys/new`, `#/sessions`.
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/activity?q=...`, `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
   const { path, query } = splitAddress(address);
   const [page = "", repo, part, ...more] = path;
   if (page === "" && path.length === 1) return { page: "start" };
-  if (page === "matrix" && path.length === 1) return { page, query: query.get("q") ?? "" };
+  if ((page === "matrix" || page === "activity") && path.length === 1) return { page, query: query.get("q") ?? "" };
   if (page === "sessions" && path.length === 1) return { page };
   if (page === "keys" && path.length === 1) return { page };
   if (page === "keys" && path.length === 2 && repo === "new") return { page: "new-key" };
@@ -57,7 +57,8 @@ export function addressOf(place: Place): string {
     case "unknown":
       return place.address;
     case "matrix":
-      return place.query === "" ? "#/matrix" : `#/matrix?q=${encodeURIComponent(place.query)}`;
+    case "activity":
+      return `#/${place.page}${place.query === "" ? "" : `?q=${encodeURIComponent(place.query)}`}`;
     case "keys":
       return "#/keys";
     case "new-key":

@@ -1,8 +1,10 @@
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
 import { describeScreen, openPage, type PageOptions, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -79,6 +81,42 @@ describeScreen("axe", () => {
       await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
       await page.getByRole("button", { name: "Compare with the values in service" }).click();
       await page.getByRole("textbox", { name: "The values in service" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+    });
+
+    test(`finds nothing on the start page with all that it can tell, and on that of activity (${look})`, async () => {
+      await using folder = await temporaryFolder();
+      const text = JSON.stringify({ config: { svc: { services: { web: { ready: "true", image: "node:24" } } } } });
+      await writeFile(join(folder.path, ".repoconf.json"), text);
+      await using screen = await startScreen({ repositories: { ...repositories, store: {}, web: {} } });
+      const { owner } = screen.t;
+      await owner.call("repo/add", { id: "site", name: "site", path: folder.path, inTree: true });
+      await owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
+      await screen.set("web", { "svc.timeout": 61 });
+      await breakFile(screen.t, "broken");
+      await using window = await screen.open(options);
+      const { page } = window;
+      await window.choose("shop");
+      await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+      await screen.set("shop", { "svc.provider": "theirs" });
+      await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
+      await page.evaluate(`location.hash = "#/"`);
+      await page.getByRole("button", { name: "Review the edits" }).waitFor();
+      await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
+      await page.getByRole("figure", { name: "In the file" }).waitFor();
+      await page.getByRole("link", { name: "3 repositories" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.evaluate(`location.hash = "#/activity"`);
+      await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).focus();
+      await screen.set("shop", { "svc.provider": "another's" });
+      await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).click();
+      await page.getByRole("heading", { name: "Left as it is" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.getByRole("searchbox", { name: "Filter the changes" }).fill("since:x");
+      await page.getByRole("alert").waitFor();
       expect(await findings(window)).toEqual([]);
     });
 

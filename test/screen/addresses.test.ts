@@ -72,7 +72,7 @@ describeScreen("every place has an address", () => {
     await page.evaluate(`location.hash = "#/somewhere/%E0%A4%A"`);
     await reads(main, "leads nowhere");
     await main.getByRole("link", { name: "Go to the start page" }).click();
-    await page.getByRole("heading", { level: 1, name: "Choose a repository" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
   });
 
   test("a new link in an open tab keeps the place", async () => {
@@ -101,6 +101,8 @@ describe("addresses", () => {
     "#/repo/shop/json",
     "#/matrix",
     "#/matrix?q=field%3Asvc.proxy_https%3Doff%20%22a%26b%3F%2B%22",
+    "#/activity",
+    "#/activity?q=since%3A24h%20%22a%3Fb%22",
     "#/keys",
     "#/keys/new",
     "#/sessions",
@@ -108,6 +110,7 @@ describe("addresses", () => {
 
   test.each([
     "#/matrix/all",
+    "#/activity/all",
     "#/keys/old",
     "#/keys/new/more",
     "#/sessions/all",

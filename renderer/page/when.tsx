@@ -1,4 +1,4 @@
-import { ago } from "../page/ago.ts";
+import { ago } from "./ago.ts";
 
 /** How long ago a time was, or how soon it will be; the time itself on a look. */
 export function When({ time }: { readonly time: string }) {

@@ -1,0 +1,154 @@
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { Button } from "../button.tsx";
+import { RestoreDialog } from "../history/restore-dialog.tsx";
+import { focusPlace, go } from "../state/navigation.ts";
+import { fieldsChanged } from "../state/saving.ts";
+import { nameOfRepository, type ScreenState, useScreen } from "../state/store.ts";
+import { ActivityEntry } from "./activity-entry.tsx";
+import { type Group, grouped } from "./activity-list.ts";
+import { QueryBox } from "./query-box.tsx";
+import { RevertBatchDialog } from "./revert-batch-dialog.tsx";
+import { useActivity } from "./use-activity.ts";
+
+const pageSize = 50;
+
+const chips: readonly (readonly [condition: string, title: string])[] = [
+  ["since:24h", "last 24 hours"],
+  ["by:owner", "by me"],
+  ["by:file", "by hand"],
+];
+
+/** What changed in all repositories, the newest first, as it happens. */
+export function ActivityPage({ query }: { readonly query: string }) {
+  const { entries, fresh, next, errors, older, showFresh } = useActivity(query, pageSize);
+  const repositories = useScreen(state => state.repositories);
+  const [reading, setReading] = useState(false);
+  const [reverting, setReverting] = useState<Group>();
+  const article = useRef<HTMLElement>(null);
+  const list = useRef<HTMLOListElement>(null);
+  const groups = useMemo(() => grouped({ entries, next }), [entries, next]);
+  const [refusal] = errors.filter(({ repo }) => repo === undefined);
+  const change = useCallback((wanted: string) => focusPlace({ page: "activity", query: wanted }), []);
+  useLayoutEffect(() => {
+    if (fresh.length > 0 && entries !== undefined && !isBeingRead(list.current)) showFresh();
+  }, [fresh, entries, showFresh]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another query begins at its top.
+  useEffect(() => void article.current?.closest("main")?.scrollTo(0, 0), [query]);
+  return (
+    <article className="page activity" aria-labelledby="page-title" ref={article}>
+      <header className="page-head">
+        <h1 id="page-title">Activity</h1>
+        <p role="status">
+          {fresh.length > 0 && (
+            <button
+              type="button"
+              className="button button-main"
+              onClick={() => {
+                showFresh();
+                article.current?.closest("main")?.scrollTo(0, 0);
+              }}
+            >
+              Show {fresh.length === 1 ? "1 new change" : `${fresh.length} new changes`}
+            </button>
+          )}
+        </p>
+        <search className="activity-filter">
+          <QueryBox label="Filter the changes" query={query} error={refusal} onQuery={change} />
+          <span className="activity-chips">
+            {chips.map(([condition, title]) => (
+              <button
+                key={condition}
+                type="button"
+                className="chip"
+                aria-pressed={conditionsOf(query).includes(condition)}
+                onClick={() => go({ page: "activity", query: toggled(query, condition) })}
+              >
+                {title}
+              </button>
+            ))}
+          </span>
+        </search>
+      </header>
+      {errors.map(
+        ({ repo, message }) =>
+          repo !== undefined && (
+            <p key={`${repo} ${message}`} className="problem" role="alert">
+              {nameOfRepository({ repositories }, repo)}: {message}
+            </p>
+          ),
+      )}
+      {entries === undefined && <p className="waiting">Reading…</p>}
+      {entries?.length === 0 && refusal === undefined && (
+        <p className="waiting">{next === undefined ? nothing(query) : "Nothing is found among the newest changes."}</p>
+      )}
+      {groups.length > 0 && (
+        <ol className="timeline" ref={list} aria-label="Changes">
+          {groups.map(group => (
+            <ActivityEntry key={group.key} group={group} onRevert={() => setReverting(group)} />
+          ))}
+        </ol>
+      )}
+      {next !== undefined && (
+        <Button
+          className="button"
+          pending={reading && "Reading…"}
+          onClick={() => {
+            setReading(true);
+            void older().finally(() => setReading(false));
+          }}
+        >
+          Show older ones
+        </Button>
+      )}
+      {reverting !== undefined && (
+        <RevertDialog group={reverting} repositories={repositories} onClose={() => setReverting(undefined)} />
+      )}
+    </article>
+  );
+}
+
+interface RevertDialogProps {
+  readonly group: Group;
+  readonly repositories: ScreenState["repositories"];
+  onClose(): void;
+}
+
+/** Of a batch all of it is taken back; of any other entry the fields that are shown. */
+function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }: RevertDialogProps) {
+  const { repo, revision, batch } = first;
+  if ((isOpen || rest.length > 0) && batch !== undefined)
+    return <RevertBatchDialog batch={batch} shown={[first, ...rest]} onClose={onClose} />;
+  return (
+    <RestoreDialog
+      repo={repo}
+      title={`Revert revision ${revision} of ${nameOfRepository({ repositories }, repo)}`}
+      to={revision - 1}
+      fields={fieldsChanged(first)}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Whether somebody reads in the list, or is about to press something there: then nothing may move. */
+function isBeingRead(list: HTMLOListElement | null): boolean {
+  return list?.matches(":hover, :focus-within") === true || (list?.closest("main")?.scrollTop ?? 0) > 0;
+}
+
+function nothing(query: string): string {
+  return query.trim() === "" ? "Nothing has changed yet." : "No change is found.";
+}
+
+function conditionsOf(query: string): readonly string[] {
+  return query.split(/\s+/).filter(word => word !== "");
+}
+
+/** With the condition or without it; of who did something there is one alone, as all conditions have to hold. */
+function toggled(query: string, condition: string): string {
+  const others = chips.map(([other]) => other).filter(other => sameKind(other, condition));
+  const rest = conditionsOf(query).filter(word => !others.includes(word));
+  return (conditionsOf(query).includes(condition) ? rest : [...rest, condition]).join(" ");
+}
+
+function sameKind(one: string, other: string): boolean {
+  return one.split(":")[0] === other.split(":")[0];
+}

@@ -1,0 +1,23 @@
+import { type ReactNode, useState } from "react";
+
+interface FirstOnesProps {
+  readonly most: number;
+  /** What they are, in the plural. */
+  readonly what: string;
+  readonly children: readonly ReactNode[];
+}
+
+/** The first of many, and all of them for who asks. */
+export function FirstOnes({ most, what, children }: FirstOnesProps) {
+  const [isWhole, setIsWhole] = useState(false);
+  // A button in the place of a single one is no gain.
+  if (isWhole || children.length <= most + 1) return children;
+  return (
+    <>
+      {children.slice(0, most)}
+      <button type="button" className="link" onClick={() => setIsWhole(true)}>
+        Show {children.length - most} more {what}
+      </button>
+    </>
+  );
+}

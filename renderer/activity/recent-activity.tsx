@@ -1,0 +1,58 @@
+import { EntryFacts } from "../history/entry-facts.tsx";
+import { addressOf } from "../state/place.ts";
+import { fieldsChanged } from "../state/saving.ts";
+import { nameOfRepository, useScreen } from "../state/store.ts";
+import { countRepositories, type Group, grouped } from "./activity-list.ts";
+import { useActivity } from "./use-activity.ts";
+
+const query = "since:24h";
+/** Enough to know most batches whole. */
+const pageSize = 50;
+const mostShown = 5;
+/** Fields that are named of a change. */
+const mostNamed = 3;
+
+/** The newest changes of the last day, a line each. */
+export function RecentActivity() {
+  const { entries, fresh, next } = useActivity(query, pageSize);
+  if (entries === undefined) return <p className="hint">Reading…</p>;
+  const groups = grouped({ entries: [...fresh, ...entries], next }).slice(0, mostShown);
+  if (groups.length === 0) return <p className="hint">Nothing has changed since yesterday.</p>;
+  return (
+    <>
+      <ol className="recent">
+        {groups.map(group => (
+          <Recent key={group.key} group={group} />
+        ))}
+      </ol>
+      <p>
+        <a className="link" href={addressOf({ page: "activity", query })}>
+          All that changed in the last 24 hours
+        </a>
+      </p>
+    </>
+  );
+}
+
+function Recent({ group }: { readonly group: Group }) {
+  const { first, rest, isOpen } = group;
+  const name = useScreen(state => nameOfRepository(state, first.repo));
+  const isOfOne = !isOpen && rest.every(({ repo }) => repo === first.repo);
+  const fields = [...new Set([first, ...rest].flatMap(fieldsChanged))];
+  const named = fields.slice(0, mostNamed).join(", ");
+  return (
+    <li>
+      {isOfOne ? (
+        <a className="link" href={addressOf({ page: "repo", view: "history", repo: first.repo })}>
+          {name}
+        </a>
+      ) : (
+        <a className="link" href={addressOf({ page: "activity", query })}>
+          {countRepositories(group)}
+        </a>
+      )}
+      <code>{fields.length > mostNamed ? `${named} and ${fields.length - mostNamed} more` : named}</code>
+      <EntryFacts entry={first} />
+    </li>
+  );
+}

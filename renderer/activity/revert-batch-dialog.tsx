@@ -1,0 +1,121 @@
+import { type FormEvent, useEffect, useState } from "react";
+import type { UndoneBatch } from "../../shared/client/undo-batch.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { FoundHistoryEntry } from "../../shared/protocol.ts";
+import { Button } from "../button.tsx";
+import { Modal } from "../dialogs/modal.tsx";
+import { ReasonField } from "../dialogs/reason-field.tsx";
+import { DiffTable } from "../diff/diff-table.tsx";
+import { Failure } from "../fields/problems.tsx";
+import { daemon } from "../state/connection.ts";
+import { notify } from "../state/notices.ts";
+import { messageOf, rememberSaved } from "../state/saving.ts";
+import { screenStore, useScreen } from "../state/store.ts";
+import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
+import { FirstOnes } from "./first-ones.tsx";
+import { RepositoryLinks } from "./repository-links.tsx";
+
+/** Milliseconds before the oldest entry that is known in which a batch may have begun: behind that nothing is looked through. */
+const longestBatch = 24 * 3_600_000;
+/** Different changes, lines of one, and reasons why something stays. */
+const mostShown = 20;
+/** Of those that are told behind the dialog. */
+const mostReasons = 3;
+
+interface RevertBatchDialogProps {
+  readonly batch: string;
+  /** Entries of it, the newest first. */
+  readonly shown: readonly FoundHistoryEntry[];
+  onClose(): void;
+}
+
+/** Shows what taking a batch back would change, and what it would leave, and does it. */
+export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogProps) {
+  const scopes = useScreen(state => state.scopes);
+  const repositories = useScreen(state => state.repositories);
+  const oldest = shown.at(-1)?.time;
+  const since = oldest && new Date(Date.parse(oldest) - longestBatch).toISOString();
+  const [preview, setPreview] = useState<BatchPreview>();
+  const [reason, setReason] = useState("");
+  const [problem, setProblem] = useState<string>();
+  const [busy, setBusy] = useState(false);
+  useEffect(() => {
+    previewOf(daemon(), batch, since, scopes).then(setPreview, error => setProblem(messageOf(error)));
+  }, [batch, since, scopes]);
+  const revert = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const why = reason.trim();
+      const outcome = await daemon().undoBatch(batch, {
+        ...(since !== undefined && { since }),
+        ...(why !== "" && { reason: why }),
+      });
+      tell(outcome);
+      onClose();
+    } catch (error) {
+      setProblem(messageOf(error));
+      setBusy(false);
+    }
+  };
+  const count = (preview?.parts ?? []).flatMap(part => part.repositories).length;
+  return (
+    <Modal title="Revert this change in all its repositories" onClose={onClose}>
+      <form className="review" onSubmit={event => void revert(event)}>
+        {preview === undefined && problem === undefined && <p className="hint">Looking what it would change…</p>}
+        {preview !== undefined && count === 0 && <p>There is nothing left to take back.</p>}
+        <FirstOnes most={mostShown} what="different changes">
+          {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
+            <section key={some[0]}>
+              <h3>
+                <RepositoryLinks repositories={some} />
+              </h3>
+              <DiffTable changes={changes} most={mostShown} />
+            </section>
+          ))}
+        </FirstOnes>
+        {preview !== undefined && preview.left.length > 0 && (
+          <section aria-labelledby="batch-left">
+            <h3 id="batch-left">Left as it is</h3>
+            <FirstOnes most={mostShown} what="that stay">
+              {preview.left.map(one => (
+                <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
+              ))}
+            </FirstOnes>
+          </section>
+        )}
+        <ReasonField value={reason} onChange={setReason} />
+        <Failure text={problem} />
+        <p className="dialog-tools">
+          <button type="button" className="button button-quiet" onClick={onClose}>
+            Back
+          </button>
+          <Button type="submit" className="button button-main" unavailable={count === 0} pending={busy && "Reverting…"}>
+            Revert in {count === 1 ? "1 repository" : `${count} repositories`}
+          </Button>
+        </p>
+      </form>
+    </Modal>
+  );
+}
+
+/** What was done is a step of undo; what was left is told, with the first reasons. */
+function tell({ restored, left }: UndoneBatch): void {
+  // The newest first, as undo goes back through them.
+  rememberSaved(
+    restored.toReversed().map(({ repo, revision, config }) => ({
+      repo,
+      revision,
+      fields: Object.entries(config).flatMap(([scope, fields]) =>
+        Object.keys(fields).map(field => joinConfigPath(scope, field)),
+      ),
+    })),
+  );
+  const state = screenStore.getState();
+  const count = new Set(restored.map(({ repo }) => repo)).size;
+  const done = `Reverted in ${count === 1 ? "1 repository" : `${count} repositories`}.`;
+  const reasons = left.slice(0, mostReasons).map(one => describeLeft(one, state));
+  const more = left.length > reasons.length ? ` And ${left.length - reasons.length} more.` : "";
+  const kept = left.length === 0 ? "" : ` Left as it is: ${reasons.join(" ")}${more}`;
+  notify(left.length === 0 ? "done" : "problem", `${done}${kept}`, "revert");
+}

@@ -1,0 +1,29 @@
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { When } from "../page/when.tsx";
+
+/** When something changed, and by whom. */
+export function EntryFacts({ entry }: { readonly entry: HistoryEntry }) {
+  return (
+    <p className="hint">
+      <When time={entry.time} /> {describeSource(entry)}
+    </p>
+  );
+}
+
+/** Whether there was something before it to go back to. */
+export function canBeReverted({ revision, source }: HistoryEntry): boolean {
+  return revision > 1 && source !== "forget";
+}
+
+const sources: Readonly<Record<HistoryEntry["source"], string>> = {
+  set: "",
+  unset: ", back to defaults",
+  file: "",
+  merge: ", merged with a set at the same time",
+  restore: ", restored",
+  forget: "",
+};
+
+function describeSource({ actor, source }: HistoryEntry): string {
+  return `${actor === "file" ? "by hand" : `by ${actor}`}${sources[source]}`;
+}

@@ -1,0 +1,138 @@
+import { type ReactNode, useId, useState } from "react";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import { describeProblem, problemsIn } from "../../shared/health.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { ReviewDialog } from "../edits/review-dialog.tsx";
+import { addressOf } from "../state/place.ts";
+import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts";
+import { WaitingValue } from "./waiting-value.tsx";
+
+/** Of each kind. */
+const mostShown = 20;
+
+/** What waits for the person: each with where it is, and what can be done about it. */
+export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
+  const pending = useScreen(state => state.pending);
+  const drafts = useScreen(state => state.drafts);
+  const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
+  const problems = repositories.flatMap(entry => problemsIn(entry.health).map(problem => ({ entry, problem })));
+  const untrusted = problems.flatMap(({ entry, problem: { code, field } }) =>
+    code === 1114 && field !== undefined ? [{ entry, field }] : [],
+  );
+  const broken = [...Map.groupBy(problems, ({ entry }) => entry)].flatMap(([entry, some]) => {
+    const [first, ...more] = some.filter(({ problem }) => problem.code !== 1114);
+    return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
+  });
+  if (problems.length + pending.size + drafts.size === 0)
+    return <p>Nothing needs you: no file has a problem, no command waits for your trust, and every edit is saved.</p>;
+  return (
+    <>
+      <Section title="Edits that need a decision">
+        {undecided.map(([key, edit]) => (
+          <li key={key}>
+            <FieldLink repo={edit.repo} scope={edit.scope} field={edit.field} /> {describeUndecided(edit)}
+          </li>
+        ))}
+      </Section>
+      <Section title="Commands that wait for your trust">
+        {untrusted.map(({ entry, field }) => (
+          <li key={`${entry.id} ${field}`}>
+            <RepositoryLink repo={entry.id} /> <code>{field}</code> came with the file and runs as a command.
+            <WaitingValue repo={entry.id} field={field} />
+          </li>
+        ))}
+      </Section>
+      <Section title="Files with problems">
+        {broken.map(({ entry, problem, more }) => (
+          <li key={entry.id}>
+            <RepositoryLink repo={entry.id} /> {describeProblem(problem)}
+            {more > 0 && ` And ${more} more.`}{" "}
+            <a className="link" href={addressOf({ page: "repo", view: "json", repo: entry.id })}>
+              Open the text<span className="visually-hidden"> of {entry.name}</span>
+            </a>
+          </li>
+        ))}
+      </Section>
+      <Unsaved />
+    </>
+  );
+}
+
+/** Edits by repository, and texts of files. */
+function Unsaved() {
+  const pending = useScreen(state => state.pending);
+  const drafts = useScreen(state => state.drafts);
+  const [reviewing, setReviewing] = useState(false);
+  const edits = [...Map.groupBy(pending.values(), ({ repo }) => repo)];
+  return (
+    <>
+      <Section
+        title="Edits that are not saved"
+        action={
+          pending.size > 0 && (
+            <button type="button" className="button" onClick={() => setReviewing(true)}>
+              Review the edits
+            </button>
+          )
+        }
+      >
+        {[
+          ...edits.map(([repo, some]) => (
+            <li key={repo}>
+              <RepositoryLink repo={repo} /> {some.length === 1 ? "1 edit" : `${some.length} edits`}
+            </li>
+          )),
+          ...Array.from(drafts.keys(), repo => (
+            <li key={`${repo} text`}>
+              <RepositoryLink repo={repo} view="json" /> its file, edited as text
+            </li>
+          )),
+        ]}
+      </Section>
+      {reviewing && <ReviewDialog onClose={() => setReviewing(false)} />}
+    </>
+  );
+}
+
+interface SectionProps {
+  readonly title: string;
+  readonly action?: ReactNode;
+  readonly children: readonly ReactNode[];
+}
+
+/** One kind of what waits; nothing, if there is none of it. */
+function Section({ title, action, children }: SectionProps) {
+  const id = useId();
+  if (children.length === 0) return undefined;
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      <ul className="overview-list">{children.slice(0, mostShown)}</ul>
+      {children.length > mostShown && <p className="hint">And {children.length - mostShown} more.</p>}
+      {action}
+    </section>
+  );
+}
+
+function describeUndecided({ conflict, refusal }: PendingEdit): string {
+  if (conflict === undefined) return `was refused: ${refusal}`;
+  return `changed meanwhile by ${conflict.actor}, where you changed it too. Choose which value is right.`;
+}
+
+function RepositoryLink({ repo, view = "fields" }: { readonly repo: string; readonly view?: "fields" | "json" }) {
+  const name = useScreen(state => nameOfRepository(state, repo));
+  return (
+    <a className="link" href={addressOf({ page: "repo", view, repo })}>
+      {name}
+    </a>
+  );
+}
+
+function FieldLink({ repo, scope, field }: Pick<PendingEdit, "repo" | "scope" | "field">) {
+  const name = useScreen(state => nameOfRepository(state, repo));
+  return (
+    <a className="link" href={addressOf({ page: "repo", view: "fields", repo, scope, field })}>
+      {name}, {joinConfigPath(scope, field)}
+    </a>
+  );
+}

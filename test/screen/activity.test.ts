@@ -1,0 +1,236 @@
+import { expect, test } from "vitest";
+import { replaceFile } from "../helpers/broken-file.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+const changes = ({ page }: ScreenPage) => page.getByRole("list", { name: "Changes" }).locator("> li");
+const titles = (window: ScreenPage) => changes(window).getByRole("heading", { level: 2 }).allInnerTexts();
+const filter = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Filter the changes" });
+const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
+
+/** Shows the page at this address. */
+async function openActivity(window: ScreenPage, address = "#/activity"): Promise<void> {
+  await window.tree.waitFor();
+  await window.page.evaluate(`location.hash = ${JSON.stringify(address)}`);
+  await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
+}
+
+describeScreen("activity", () => {
+  test("tells what changed in all repositories, the newest first: where, by whom, why and what", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 30 } } });
+    const { key } = (
+      await screen.t.owner.call("key/create", {
+        name: "ci",
+        grants: [{ repos: "*", fields: ["*"], right: "write" }],
+      })
+    ).result;
+    const ci = await screen.t.connect(key);
+    await ci.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a new name" });
+    const file = screen.t.repositoryFile("store");
+    await replaceFile(file, (await screen.t.readRepository("store")).replace("30", "31"));
+    await poll(() => screen.stored("store", "svc.timeout")).toBe(31);
+    await using window = await screen.open();
+    const { page } = window;
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Activity" }).click();
+    expect(hash(window)).toBe("#/activity");
+    await poll(() => titles(window)).toEqual(["store", "shop", "store", "store", "shop"]);
+    await reads(changes(window).first(), "by hand");
+    await reads(
+      changes(window)
+        .first()
+        .getByRole("row", { name: /svc\.timeout/ }),
+      /from\s+30 seconds\s+to\s+31/,
+    );
+    await reads(changes(window).nth(1), "by ci");
+    await reads(changes(window).nth(1), "a new name");
+    await changes(window).nth(1).getByRole("link", { name: "shop", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
+    await page.goBack();
+    await changes(window).nth(1).getByRole("link", { name: "revision 2" }).click();
+    expect(hash(window)).toBe("#/repo/shop/history");
+  });
+
+  test("comes in pages, older ones when one asks for them", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    for (let timeout = 1; timeout <= 60; timeout += 1)
+      await screen.t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    await using window = await screen.open();
+    await openActivity(window);
+    await poll(() => changes(window).count()).toBe(50);
+    const older = window.page.getByRole("button", { name: "Show older ones" });
+    await older.press("Enter");
+    await poll(() => changes(window).count()).toBe(61);
+    await older.waitFor({ state: "detached" });
+    const revisions = await changes(window)
+      .getByRole("link", { name: /^revision/ })
+      .allInnerTexts();
+    expect(revisions).toEqual(Array.from({ length: 61 }, (_, at) => `revision ${61 - at}`));
+  });
+
+  test("a query filters by keys alone, stays in the address, and what cannot be read in it is told at its place", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await screen.set("shop", { "svc.timeout": 30, "svc.domain": "shop.test" });
+    await screen.set("store", { "svc.domain": "store.test" });
+    await using window = await screen.open();
+    const { page } = window;
+    await openActivity(window);
+    await poll(() => titles(window)).toEqual(["store", "shop", "store", "shop"]);
+    await filter(window).focus();
+    await page.keyboard.type("field:svc.timeout since:x");
+    const problem = page.getByRole("alert");
+    await reads(problem, "cannot be read at character 19 (since:x)");
+    await reads(problem, "Write since:7d");
+    expect(await problem.locator("mark").innerText()).toBe("since:x");
+    expect(await filter(window).getAttribute("aria-invalid")).toBe("true");
+    expect(await changes(window).count()).toBe(0);
+    await press(page, "Backspace", "7", "d");
+    await poll(() => titles(window)).toEqual(["shop"]);
+    await problem.waitFor({ state: "detached" });
+    // Of the change the fields are told that were asked for.
+    expect(
+      await changes(window)
+        .getByRole("row", { name: /svc\.domain/ })
+        .count(),
+    ).toBe(0);
+    expect(hash(window)).toBe("#/activity?q=field%3Asvc.timeout%20since%3A7d");
+    await page.reload();
+    await poll(() => titles(window)).toEqual(["shop"]);
+    expect(await filter(window).inputValue()).toBe("field:svc.timeout since:7d");
+    // What was typed on the way there are no places to go back to.
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+  });
+
+  test("chips set conditions; of who did it there is one", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await screen.set("shop", { "svc.timeout": 30 });
+    await using window = await screen.open();
+    await openActivity(window, "#/activity?q=svc.timeout");
+    const chip = (name: string) => window.page.getByRole("button", { name, exact: true });
+    await chip("by hand").press("Space");
+    await reads(window.page.getByRole("main"), "No change is found.");
+    expect(await filter(window).inputValue()).toBe("svc.timeout by:file");
+    await chip("by me").press("Space");
+    await chip("last 24 hours").press("Space");
+    await poll(() => titles(window)).toEqual(["shop"]);
+    expect(await filter(window).inputValue()).toBe("svc.timeout by:owner since:24h");
+    expect(await chip("by hand").getAttribute("aria-pressed")).toBe("false");
+    await chip("by me").press("Space");
+    await poll(() => filter(window).inputValue()).toBe("svc.timeout since:24h");
+    await window.page.goBack();
+    await poll(() => filter(window).inputValue()).toBe("svc.timeout by:owner since:24h");
+  });
+
+  test("what another window saves appears at the top at once, if the query finds it", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 1 } } });
+    await using one = await screen.open();
+    await using other = await screen.open();
+    await openActivity(one, "#/activity?q=svc.timeout");
+    await poll(() => changes(one).count()).toBe(1);
+    await other.choose("shop");
+    await other.page.getByRole("textbox", { name: "Provider" }).fill("here");
+    await other.save();
+    await other.page.getByRole("spinbutton", { name: "Timeout" }).fill("42");
+    await other.save();
+    await poll(() => changes(one).count()).toBe(2);
+    await reads(changes(one).first(), "42 seconds");
+    await reads(changes(one).first(), "by owner (browser)");
+    await reads(changes(one).first(), "revision 4");
+    // That of the provider was told before it.
+    expect(await changes(one).count()).toBe(2);
+  });
+
+  test("nothing moves where one reads: what is new waits until one asks for it", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await screen.set("shop", { "svc.timeout": 1 });
+    await using window = await screen.open();
+    const { page } = window;
+    await openActivity(window);
+    const revert = page.getByRole("button", { name: "Revert… revision 2 of shop" });
+    await revert.focus();
+    const { y: before } = (await revert.boundingBox()) ?? {};
+    await screen.set("shop", { "svc.timeout": 2 });
+    await screen.set("shop", { "svc.timeout": 3 });
+    const more = page.getByRole("status").getByRole("button", { name: "Show 2 new changes" });
+    await more.waitFor();
+    expect((await revert.boundingBox())?.y).toBe(before);
+    expect(await changes(window).count()).toBe(2);
+    await more.press("Enter");
+    await poll(() => changes(window).count()).toBe(4);
+    await reads(changes(window).first(), "3 seconds");
+    await more.waitFor({ state: "detached" });
+    expect(await window.focused()).not.toBe("body");
+  });
+
+  test("one change is reverted after a look, by keys, in a repository that was not open yet", async () => {
+    await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 1 } } });
+    await screen.set("shop", { "svc.timeout": 2, "svc.domain": "shop.test" });
+    await screen.set("shop", { "svc.provider": "here" });
+    await using window = await screen.open();
+    const { page } = window;
+    await openActivity(window, "#/activity?q=svc.timeout");
+    await page.getByRole("button", { name: "Revert… revision 3 of shop" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Revert revision 3 of shop" });
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+2 seconds\s+to\s+1 second/);
+    // What the query did not ask for is not shown, and stays.
+    expect(await dialog.getByRole("row", { name: /svc\.domain/ }).count()).toBe(0);
+    await dialog.getByRole("button", { name: "Restore 1 field" }).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(1);
+    expect(await screen.stored("shop", "svc.domain")).toBe("shop.test");
+    expect(await screen.stored("shop", "svc.provider")).toBe("here");
+  });
+
+  test("a batch is one entry, reverted whole after a look; what was changed since stays and is told", async () => {
+    await using screen = await startScreen({
+      repositories: { api: {}, shop: { "svc.timeout": 9 }, store: {}, web: {} },
+    });
+    const { owner } = screen.t;
+    await owner.call("config/set", {
+      repo: ["api", "shop", "store", "web"],
+      "svc.timeout": 45,
+      "svc.proxy_https": true,
+      reason: "all behind the proxy",
+    });
+    await screen.set("store", { "svc.timeout": 50 });
+    await using window = await screen.open();
+    const { page } = window;
+    await openActivity(window, "#/activity?q=since:24h");
+    await poll(async () => (await titles(window)).slice(0, 2)).toEqual(["store", "4 repositories"]);
+    const entry = changes(window).nth(1);
+    await reads(entry, "all behind the proxy");
+    // The same change is told once, with its repositories.
+    expect(await entry.getByRole("heading", { level: 3 }).allInnerTexts()).toEqual([
+      expect.stringMatching(/^web\s+store\s+api$/),
+      "shop",
+    ]);
+    await reads(entry.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+9 seconds\s+to\s+45 seconds/);
+
+    await page.getByRole("button", { name: "Revert… what changed in 4 repositories" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Revert this change in all its repositories" });
+    await reads(
+      dialog.getByRole("region", { name: "Left as it is" }),
+      "store, svc.timeout: It has been changed since.",
+    );
+    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+45 seconds\s+to\s+9 seconds/);
+    // A look changes nothing.
+    expect(await screen.stored("web", "svc.timeout")).toBe(45);
+    await dialog.getByRole("textbox", { name: /Reason/ }).fill("not yet");
+    await dialog.getByRole("button", { name: "Revert in 4 repositories" }).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    await reads(
+      page.getByRole("log", { name: "Messages" }),
+      "Reverted in 4 repositories. Left as it is: store, svc.timeout: It has been changed since.",
+    );
+    expect(await screen.stored("shop", "svc.timeout")).toBe(9);
+    expect(await screen.stored("web", "svc.timeout")).toBeUndefined();
+    expect(await screen.stored("store", "svc.timeout")).toBe(50);
+    expect(await screen.stored("store", "svc.proxy_https")).toBeUndefined();
+
+    // It is one step of undo.
+    await page.getByRole("button", { name: "Undo" }).click();
+    await poll(() => screen.stored("web", "svc.timeout")).toBe(45);
+    await poll(() => screen.stored("shop", "svc.timeout")).toBe(45);
+    await poll(() => screen.stored("store", "svc.proxy_https")).toBe(true);
+    expect(await screen.stored("store", "svc.timeout")).toBe(50);
+  });
+});

