@@ -2,6 +2,7 @@ import { Menu, Plus, Redo2, Undo2 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { splitConfigPath } from "../shared/config-path.ts";
 import type { ScreenLink } from "../shared/shell-bridge.ts";
+import { ComparePage } from "./compare/compare-page.tsx";
 import { AddRepository } from "./dialogs/add-repository.tsx";
 import { SignOut } from "./dialogs/sign-out.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
@@ -104,6 +105,8 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <Overview onAdd={onAdd} />;
     case "repo":
       return <RepositoryPage key={place.repo} view={place.view} selection={place} />;
+    case "compare":
+      return <ComparePage left={place.left} right={place.right} />;
     case "keys":
       return <KeysPage />;
     case "new-key":

@@ -43,6 +43,12 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
             revision {entry.revision}
           </p>
         </div>
+        <a
+          className="button button-quiet page-compare"
+          href={addressOf({ page: "compare", left: { kind: "now", repo } })}
+        >
+          Compare…
+        </a>
         <nav className="tabs" aria-label="Views of this repository">
           {views.map(([id, title]) => (
             <a

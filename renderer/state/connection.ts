@@ -1,6 +1,6 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { applyConfigEdits, configValue, countConfigFields } from "../../shared/config.ts";
+import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
@@ -217,6 +217,11 @@ function withEntry(
   update: (entry: RepositoryEntry) => RepositoryEntry,
 ): ScreenState["repositories"] {
   return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
+}
+
+/** What a repository stored at a revision. Throws RequestError. */
+export function storedAt(repo: string, revision: number): Promise<Config> {
+  return daemon().run("config/list", { repo, revision, stored: true });
 }
 
 /** The value of `<scope>.<field>` that is stored now. */

@@ -1,4 +1,5 @@
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { type ComparedSide, sideAt, textOfSide } from "./compared-side.ts";
 
 export type View = "fields" | "history" | "json";
 
@@ -13,19 +14,21 @@ export interface Selection {
 export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
+  | { readonly page: "compare"; readonly left?: ComparedSide | undefined; readonly right?: ComparedSide | undefined }
   | { readonly page: "keys" | "new-key" | "sessions" }
   /** An address that leads nowhere. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
  * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/keys`, `#/keys/new`, `#/sessions`.
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/compare/A/B` (see `sideAt`), `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
   const { path, query } = splitAddress(address);
   const [page = "", repo, part, ...more] = path;
   if (page === "" && path.length === 1) return { page: "start" };
+  if (page === "compare" && path.length <= 3) return compareAt(repo, part) ?? unknown;
   if (page === "sessions" && path.length === 1) return { page };
   if (page === "keys" && path.length === 1) return { page };
   if (page === "keys" && path.length === 2 && repo === "new") return { page: "new-key" };
@@ -47,6 +50,10 @@ export function addressOf(place: Place): string {
       return "#/";
     case "unknown":
       return place.address;
+    case "compare": {
+      const sides = [place.left, place.right].map(side => (side === undefined ? "" : `/${textOfSide(side)}`));
+      return `#/compare${sides[0] === "" && sides[1] !== "" ? "/" : sides[0]}${sides[1]}`;
+    }
     case "keys":
       return "#/keys";
     case "new-key":
@@ -62,6 +69,13 @@ export function addressOf(place: Place): string {
       return selected === undefined ? base : `${base}/${selected}`;
     }
   }
+}
+
+/** Undefined: one of the sides is none. One that is left out is still to be chosen. */
+function compareAt(left = "", right = ""): Place | undefined {
+  const [one, other] = [left, right].map(text => (text === "" ? undefined : (sideAt(text) ?? "none")));
+  if (one === "none" || other === "none") return undefined;
+  return { page: "compare", left: one, right: other };
 }
 
 function splitAddress(address: string): { readonly path: readonly string[]; readonly query: URLSearchParams } {
