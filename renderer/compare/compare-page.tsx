@@ -1,4 +1,4 @@
-import { ArrowLeftRight } from "lucide-react";
+import { ArrowLeft, ArrowLeftRight, ArrowRight } from "lucide-react";
 import { useMemo, useState } from "react";
 import { type DiffAction, DiffTable } from "../diff/diff-table.tsx";
 import type { ComparedSide } from "../state/compared-side.ts";
@@ -87,12 +87,14 @@ function Comparison({ left, right, found }: ComparisonProps) {
   const copy = (field: ComparedField, { key, to }: (typeof ways)[number]) => {
     if (to.kind === "now") edit(to.repo, field.scope, field.field, key === "left" ? field.after : field.before);
   };
-  const actionsOf = (field: ComparedField): DiffAction[] =>
-    ways.flatMap(way => {
+  const actionsOf = (field: ComparedField) =>
+    ways.flatMap((way): DiffAction[] => {
       const { key, from, to, edited } = way;
-      if (canCopy(field, from, to)) return [{ key, text: `Copy to the ${key}`, run: () => copy(field, way) }];
+      if (canCopy(field, from, to)) return [{ key, text: copyTexts[key], run: () => copy(field, way) }];
       if (field.differs || to.kind !== "now" || field.notes?.[edited] === undefined) return [];
-      return [{ key, text: `Drop the ${key} edit`, run: () => dropEdit(editKey(to.repo, field.scope, field.field)) }];
+      return [
+        { key, text: `Drop the edit on the ${key}`, run: () => dropEdit(editKey(to.repo, field.scope, field.field)) },
+      ];
     });
   const untrusted = [left, right].find(side => differing.some(field => isToBeTrusted(field, side)));
   return (
@@ -107,23 +109,25 @@ function Comparison({ left, right, found }: ComparisonProps) {
           <input type="checkbox" checked={all} onChange={event => setAll(event.target.checked)} />
           Show all fields
         </label>
-        {ways.map(way => {
-          const copied = differing.filter(field => canCopy(field, way.from, way.to));
-          return (
-            copied.length > 0 && (
-              <button
-                key={way.key}
-                type="button"
-                className="button button-quiet"
-                onClick={() => {
-                  for (const field of copied) copy(field, way);
-                }}
-              >
-                Copy all to the {way.key}
-              </button>
-            )
-          );
-        })}
+        <span>
+          {ways.map(way => {
+            const copied = differing.filter(field => canCopy(field, way.from, way.to));
+            return (
+              copied.length > 0 && (
+                <button
+                  key={way.key}
+                  type="button"
+                  className="button button-quiet"
+                  onClick={() => {
+                    for (const field of copied) copy(field, way);
+                  }}
+                >
+                  Copy all to the {way.key}
+                </button>
+              )
+            );
+          })}
+        </span>
       </div>
       {untrusted !== undefined && untrusted.kind !== "defaults" && (
         <p className="hint">
@@ -143,6 +147,21 @@ function Comparison({ left, right, found }: ComparisonProps) {
     </>
   );
 }
+
+const copyTexts = {
+  left: (
+    <>
+      <ArrowLeft aria-hidden="true" />
+      Copy<span className="visually-hidden"> to the left</span>
+    </>
+  ),
+  right: (
+    <>
+      Copy<span className="visually-hidden"> to the right</span>
+      <ArrowRight aria-hidden="true" />
+    </>
+  ),
+};
 
 function nameOfSide(side: ComparedSide, repositories: ScreenState["repositories"]): string {
   if (side.kind === "defaults") return "the defaults";

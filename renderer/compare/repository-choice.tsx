@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from "react-aria-components";
 import { useScreen } from "../state/store.ts";
 
@@ -25,39 +25,41 @@ interface RepositoryChoiceProps {
 /** One of the repositories, found by its name or its path as one types. */
 export function RepositoryChoice({ chosen, others, isNext, onChoose }: RepositoryChoiceProps) {
   const repositories = useScreen(state => state.repositories) ?? [];
-  const options: Option[] = [...others, ...repositories.map(({ id, name, path }) => ({ id, name, place: path ?? id }))];
-  const found = options.find(({ id }) => id === chosen);
-  const missing = chosen === undefined || found !== undefined ? [] : [{ id: chosen, name: `${chosen} (not there)` }];
-  const name = (found ?? missing[0])?.name ?? "";
-  const [text, setText] = useState(name);
-  /** What was typed since the list is open; of the name that stands there nothing is to be found. */
+  const options: Option[] = [
+    ...others,
+    ...repositories.map(({ id, name, path }) => ({ id, name, place: path ?? (id === name ? undefined : id) })),
+  ];
+  const current =
+    options.find(({ id }) => id === chosen) ??
+    (chosen === undefined ? undefined : { id: chosen, name: `${chosen} (not there)` });
+  /** What was typed since the list is open. */
   const [typed, setTyped] = useState("");
-  useEffect(() => setText(name), [name]);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isNext) input.current?.focus();
+  }, [isNext]);
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const matching = [...missing, ...options].filter(option => {
-    const searched = `${option.name}\n${"place" in option ? option.place : ""}`.toLowerCase();
+  const matching = options.filter(({ id, name, place = "" }) => {
+    const searched = `${name}\n${place}\n${id}`.toLowerCase();
     return words.every(word => searched.includes(word));
   });
   const listed = matching.slice(0, mostListed);
+  // The one that is chosen is always there: the text goes back to its name when nothing else is chosen.
+  if (current !== undefined && !listed.includes(current)) listed.push(current);
   return (
     <ComboBox
       className="compare-repository"
       items={listed}
       selectedKey={chosen ?? null}
-      inputValue={text}
-      menuTrigger={isNext ? "focus" : "input"}
       allowsEmptyCollection
-      autoFocus={isNext}
+      menuTrigger={isNext ? "focus" : "input"}
       onOpenChange={open => !open && setTyped("")}
-      onInputChange={next => {
-        setText(next);
-        setTyped(next === name ? "" : next);
-      }}
+      onInputChange={next => setTyped(next === current?.name ? "" : next)}
       onSelectionChange={id => id !== null && id !== chosen && onChoose(String(id))}
     >
       <Label>Repository</Label>
       <span className="compare-input">
-        <Input className="input" spellCheck={false} autoComplete="off" placeholder="Type to find one" />
+        <Input ref={input} className="input" spellCheck={false} autoComplete="off" placeholder="Type to find one" />
         <Button className="compare-open">
           <span aria-hidden="true" className="select-arrow" />
         </Button>
@@ -75,9 +77,9 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
             </ListBoxItem>
           )}
         </ListBox>
-        {matching.length > listed.length && (
+        {matching.length > mostListed && (
           <p className="option hint">
-            and {(matching.length - listed.length).toLocaleString("en")} more: type to find one
+            and {(matching.length - mostListed).toLocaleString("en")} more: type to find one
           </p>
         )}
       </Popover>

@@ -1,4 +1,4 @@
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { type DiffLine, diffLines, type FieldChange } from "./diff-lines.ts";
 import { DiffValue, type SideNames } from "./diff-value.tsx";
 
@@ -16,7 +16,7 @@ interface DiffTableProps<Change extends FieldChange> {
 export interface DiffAction {
   /** Differs from that of every other action of the field; one that stays keeps the focus when its text changes. */
   readonly key: string;
-  readonly text: string;
+  readonly text: ReactNode;
   run(): void;
 }
 
@@ -58,9 +58,10 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, sid
                   </th>
                 </tr>
               )}
+              {/* The buttons, one of which may have the focus, stay where the first line becomes another. */}
               {lines.map((line, index) => (
-                <tr key={line.key}>
-                  <LineCells line={line} sides={sides} />
+                <tr key={index === 0 ? "first" : line.key}>
+                  <LineCells key={line.key} line={line} sides={sides} />
                   {buttons !== undefined && index === 0 && (
                     <td className="diff-action" rowSpan={lines.length + (more === undefined ? 0 : 1)}>
                       {buttons.map(({ key, text, run }) => (
@@ -95,11 +96,11 @@ function LineCells({ line, sides }: { readonly line: DiffLine; readonly sides: S
         <code>{line.path}</code>
       </th>
       <td className="diff-before">
-        <span className="visually-hidden">{sides === undefined ? "from" : `${sides.before}:`} </span>
+        <span className="diff-side visually-hidden">{sides === undefined ? "from" : `${sides.before}:`} </span>
         <DiffValue line={line} side="before" sides={sides} />
       </td>
       <td className="diff-after">
-        <span className="visually-hidden">{sides === undefined ? "to" : `${sides.after}:`} </span>
+        <span className="diff-side visually-hidden">{sides === undefined ? "to" : `${sides.after}:`} </span>
         <DiffValue line={line} side="after" sides={sides} />
       </td>
     </>

@@ -43,14 +43,14 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
       )}
       {"place" in one && <span className="hint"> at [{one.place}]</span>}
       {one.isDefault && <span className="hint"> default</span>}
+      {isMasked && side === "after" && "value" in one && "value" in line.before && (
+        <span className="hint">{` ${isUnchanged(line) ? same : other}`}</span>
+      )}
       {one.note !== undefined && (
         <>
           {" "}
           <span className="badge badge-edited">{one.note}</span>
         </>
-      )}
-      {isMasked && side === "after" && "value" in one && "value" in line.before && (
-        <span className="hint">{` ${isUnchanged(line) ? same : other}`}</span>
       )}
     </>
   );

@@ -43,10 +43,7 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
             revision {entry.revision}
           </p>
         </div>
-        <a
-          className="button button-quiet page-compare"
-          href={addressOf({ page: "compare", left: { kind: "now", repo } })}
-        >
+        <a className="button page-compare" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
           Compare…
         </a>
         <nav className="tabs" aria-label="Views of this repository">

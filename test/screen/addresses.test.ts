@@ -99,6 +99,12 @@ describe("addresses", () => {
     "#/repo/shop/history",
     "#/repo/shop/history?field=svc.timeout",
     "#/repo/shop/json",
+    "#/compare",
+    "#/compare/shop",
+    "#/compare//shop",
+    "#/compare/shop/web_2",
+    "#/compare/shop@12/shop:file",
+    "#/compare/default/:default",
     "#/keys",
     "#/keys/new",
     "#/sessions",
@@ -113,5 +119,10 @@ describe("addresses", () => {
     "#/repo/shop/json/more",
     "#/rep",
     "#/repo/shop/history?field=x",
+    "#/compare/shop@/store",
+    "#/compare/shop@0/store",
+    "#/compare/shop:text/store",
+    "#/compare/:defaults",
+    "#/compare/shop/store/more",
   ])("%s leads nowhere", address => expect(placeAt(address).page).toBe("unknown"));
 });
