@@ -35,6 +35,7 @@ const pictures: readonly Picture[] = [
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
   { name: "json", address: "#/repo/webshop/json", ready: page => page.getByLabel("Text of the file").waitFor() },
   { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("What is wrong").waitFor() },
+  { name: "compare", address: "#/compare/webshop/:default", ready: page => page.getByRole("table").waitFor() },
   { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
   { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
   { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },

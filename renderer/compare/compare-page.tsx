@@ -93,7 +93,11 @@ function Comparison({ left, right, found }: ComparisonProps) {
       if (canCopy(field, from, to)) return [{ key, text: copyTexts[key], run: () => copy(field, way) }];
       if (field.differs || to.kind !== "now" || field.notes?.[edited] === undefined) return [];
       return [
-        { key, text: `Drop the edit on the ${key}`, run: () => dropEdit(editKey(to.repo, field.scope, field.field)) },
+        {
+          key,
+          text: `Discard the edit on the ${key}`,
+          run: () => dropEdit(editKey(to.repo, field.scope, field.field)),
+        },
       ];
     });
   const untrusted = [left, right].find(side => differing.some(field => isToBeTrusted(field, side)));

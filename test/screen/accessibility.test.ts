@@ -149,7 +149,7 @@ describeScreen("axe", () => {
       await look("Restore revision 2");
     });
 
-    test(`finds nothing on the page that compares (${colorScheme})`, async () => {
+    test(`finds nothing on the page that compares (${look})`, async () => {
       await using screen = await startScreen({ repositories });
       await using window = await screen.open(options);
       const { page } = window;

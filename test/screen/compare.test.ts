@@ -49,7 +49,7 @@ describeScreen("the page that compares", () => {
     await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
   });
 
-  test("by the keyboard alone: chosen, swapped, copied, dropped, saved", async () => {
+  test("by the keyboard alone: chosen, swapped, copied, discarded, saved", async () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page } = window;
@@ -68,7 +68,7 @@ describeScreen("the page that compares", () => {
     await button(window, "Copy to the left svc.services").focus();
     await press(page, "Enter");
     // The focus stays, and leads back.
-    await poll(window.focused).toBe("button Drop the edit on the left svc.services");
+    await poll(window.focused).toBe("button Discard the edit on the left svc.services");
     await press(page, "Enter");
     await poll(window.focused).toBe("button Copy to the left svc.services");
     await press(page, "Enter", "Tab", "Tab");
@@ -90,12 +90,12 @@ describeScreen("the page that compares", () => {
     await reads(count(window), "They have the same values.");
     await line(
       window,
-      "svc.domain shop: empty default store: empty default edited Drop the edit on the right svc.domain",
+      "svc.domain shop: empty default store: empty default edited Discard the edit on the right svc.domain",
     );
     await page.getByRole("button", { name: "Review" }).click();
     const review = page.getByRole("dialog", { name: "Review the edits" });
-    await review.getByRole("row", { name: "svc.domain from store.test to empty default Drop svc.domain" }).waitFor();
-    expect(await review.getByRole("button", { name: /^Drop/ }).count()).toBe(4);
+    await review.getByRole("row", { name: "svc.domain from store.test to empty default Discard svc.domain" }).waitFor();
+    expect(await review.getByRole("button", { name: /^Discard/ }).count()).toBe(4);
     await review.getByRole("button", { name: "Save these 4 edits" }).click();
     await review.waitFor({ state: "detached" });
     const stored = async (repo: string) => (await screen.t.owner.call("config/list", { repo, stored: true })).result;
