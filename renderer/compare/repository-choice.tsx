@@ -65,23 +65,25 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
         </Button>
       </span>
       <Popover className="popover">
-        <ListBox<Option> className="options" renderEmptyState={() => <p className="option hint">None is found.</p>}>
-          {option => (
-            <ListBoxItem id={option.id} className="option compare-option" textValue={option.name}>
-              <Text slot="label">{option.name}</Text>
-              {option.place !== undefined && (
-                <Text slot="description" className="hint">
-                  {option.place}
-                </Text>
-              )}
-            </ListBoxItem>
+        <section aria-label="Repositories to choose from">
+          <ListBox<Option> className="options" renderEmptyState={() => <p className="option hint">None is found.</p>}>
+            {option => (
+              <ListBoxItem id={option.id} className="option compare-option" textValue={option.name}>
+                <Text slot="label">{option.name}</Text>
+                {option.place !== undefined && (
+                  <Text slot="description" className="hint">
+                    {option.place}
+                  </Text>
+                )}
+              </ListBoxItem>
+            )}
+          </ListBox>
+          {matching.length > mostListed && (
+            <p className="option hint">
+              and {(matching.length - mostListed).toLocaleString("en")} more: type to find one
+            </p>
           )}
-        </ListBox>
-        {matching.length > mostListed && (
-          <p className="option hint">
-            and {(matching.length - mostListed).toLocaleString("en")} more: type to find one
-          </p>
-        )}
+        </section>
       </Popover>
     </ComboBox>
   );
