@@ -108,7 +108,10 @@ describe("addresses", () => {
     "#/keys",
     "#/keys/new",
     "#/sessions",
-  ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
+  ])("%s is that of its place", address => {
+    expect(placeAt(address).page).not.toBe("unknown");
+    expect(addressOf(placeAt(address))).toBe(address);
+  });
 
   test.each([
     "#/keys/old",
