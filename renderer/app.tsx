@@ -4,6 +4,7 @@ import type { ScreenLink } from "../shared/shell-bridge.ts";
 import { isText } from "./actions/keys.ts";
 import { useShortcuts } from "./actions/use-shortcuts.ts";
 import { ActivityPage } from "./activity/activity-page.tsx";
+import { ComparePage } from "./compare/compare-page.tsx";
 import { Dialogs } from "./dialogs/dialogs.tsx";
 import { SaveBar } from "./edits/save-bar.tsx";
 import { KeysPage } from "./keys/keys-page.tsx";
@@ -67,6 +68,8 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
       return <MatrixPage query={place.query} />;
     case "activity":
       return <ActivityPage query={place.query} />;
+    case "compare":
+      return <ComparePage left={place.left} right={place.right} />;
     case "keys":
       return <KeysPage />;
     case "new-key":

@@ -19,6 +19,7 @@ import "./styles/fields.css";
 import "./styles/views.css";
 import "./styles/forced-colors.css";
 import "./styles/diff.css";
+import "./styles/compare.css";
 import "./styles/keys.css";
 import "./styles/palette.css";
 import "./styles/matrix.css";

@@ -41,6 +41,7 @@ const pictures: readonly Picture[] = [
     ready: page => page.getByRole("gridcell", { name: /^on/ }).first().waitFor(),
   },
   { name: "activity", address: "#/activity", ready: page => page.getByRole("list", { name: "Changes" }).waitFor() },
+  { name: "compare", address: "#/compare/webshop/:default", ready: page => page.getByRole("table").waitFor() },
   { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
   { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
   { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },

@@ -22,10 +22,12 @@ export interface FieldChange {
   readonly after: FieldValue;
   /** Said above it, where it matters whose change this is. */
   readonly title?: string;
+  /** Said beside its values, such as that one is edited. */
+  readonly notes?: { readonly before?: string | undefined; readonly after?: string | undefined };
 }
 
 /** One side of a line: a value, with its place if that is what changed, or words instead of one. */
-type DiffSide = { readonly isDefault: boolean } & (
+type DiffSide = { readonly isDefault: boolean; readonly note?: string | undefined } & (
   | { readonly value: JsonValue; readonly place?: number }
   | { readonly words: string }
 );
@@ -131,20 +133,20 @@ function isFilled(value: JsonValue): value is Exclude<JsonValue, null | boolean 
 function lineOf(field: FieldChange, { steps, kind, before, after, places }: Leaf, first: boolean): DiffLine {
   const last = steps.at(-1);
   const isNamed = typeof last === "string" || last?.name !== undefined;
-  const side = (value: FieldValue, whole: FieldValue, absent: string, place: number | undefined): DiffSide => {
-    const isDefault = first && whole === undefined;
-    if (value === forgotten) return { words: "forgotten", isDefault };
-    if (value === undefined) return { words: absent, isDefault };
-    if (place === undefined) return { value, isDefault };
-    return isNamed ? { words: `at [${place}]`, isDefault } : { value, place, isDefault };
+  const side = (which: "before" | "after", value: FieldValue, absent: string, place: number | undefined): DiffSide => {
+    const about = { isDefault: first && field[which] === undefined, note: first ? field.notes?.[which] : undefined };
+    if (value === forgotten) return { words: "forgotten", ...about };
+    if (value === undefined) return { words: absent, ...about };
+    if (place === undefined) return { value, ...about };
+    return isNamed ? { words: `at [${place}]`, ...about } : { value, place, ...about };
   };
   const path = field.path + steps.map(stepText).join("");
   return {
     key: `${kind} ${path}`,
     path: kind === "moved" && !isNamed ? field.path + steps.slice(0, -1).map(stepText).join("") : path,
     schema: steps.reduce(schemaWithin, field.schema),
-    before: side(before, field.before, "not there", places?.[0]),
-    after: side(after, field.after, "removed", places?.[1]),
+    before: side("before", before, "not there", places?.[0]),
+    after: side("after", after, "removed", places?.[1]),
   };
 }
 

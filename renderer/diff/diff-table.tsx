@@ -1,18 +1,27 @@
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { type DiffLine, diffLines, type FieldChange } from "./diff-lines.ts";
-import { DiffValue } from "./diff-value.tsx";
+import { DiffValue, type SideNames } from "./diff-value.tsx";
 
 interface DiffTableProps<Change extends FieldChange> {
   /** Compared again when this is another array. */
   readonly changes: readonly Change[];
   /** So many lines at most, but one of each field at least. */
   readonly most?: number;
+  /** The names of two that stand beside each other; left out: what was before, and what is after. */
+  readonly sides?: SideNames | undefined;
   /** What can be done about a field. */
-  action?(change: Change): { readonly text: string; run(): void };
+  actions?(change: Change): readonly DiffAction[];
+}
+
+export interface DiffAction {
+  /** Differs from that of every other action of the field; one that stays keeps the focus when its text changes. */
+  readonly key: string;
+  readonly text: ReactNode;
+  run(): void;
 }
 
 /** What changes, path by path, as people read it: from what, and to what. */
-export function DiffTable<Change extends FieldChange>({ changes, most = 200, action }: DiffTableProps<Change>) {
+export function DiffTable<Change extends FieldChange>({ changes, most = 200, sides, actions }: DiffTableProps<Change>) {
   const fields = useMemo(() => {
     let left = most;
     return changes.map(change => {
@@ -23,15 +32,15 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, act
   }, [changes, most]);
   return (
     <div className="diff-place">
-      <table className="table diff">
+      <table className="table diff" data-beside={sides !== undefined}>
         <thead>
           <tr>
             <th scope="col">Field</th>
-            <th scope="col">Before</th>
+            <th scope="col">{sides?.before ?? "Before"}</th>
             <th scope="col" className="diff-after">
-              After
+              {sides?.after ?? "After"}
             </th>
-            {action !== undefined && (
+            {actions !== undefined && (
               <th scope="col">
                 <span className="visually-hidden">Action</span>
               </th>
@@ -39,7 +48,7 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, act
           </tr>
         </thead>
         {fields.map(({ change, lines, more }) => {
-          const button = action?.(change);
+          const buttons = actions?.(change);
           return (
             <tbody key={`${change.title} ${change.path}`}>
               {change.title !== undefined && (
@@ -49,15 +58,18 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, act
                   </th>
                 </tr>
               )}
+              {/* The buttons, one of which may have the focus, stay where the first line becomes another. */}
               {lines.map((line, index) => (
-                <tr key={line.key}>
-                  <LineCells line={line} />
-                  {button !== undefined && index === 0 && (
+                <tr key={index === 0 ? "first" : line.key}>
+                  <LineCells key={line.key} line={line} sides={sides} />
+                  {buttons !== undefined && index === 0 && (
                     <td className="diff-action" rowSpan={lines.length + (more === undefined ? 0 : 1)}>
-                      <button type="button" className="button button-quiet" onClick={button.run}>
-                        {button.text}
-                        <span className="visually-hidden"> {change.path}</span>
-                      </button>
+                      {buttons.map(({ key, text, run }) => (
+                        <button key={key} type="button" className="button button-quiet" onClick={run}>
+                          {text}
+                          <span className="visually-hidden"> {change.path}</span>
+                        </button>
+                      ))}
                     </td>
                   )}
                 </tr>
@@ -77,19 +89,19 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, act
   );
 }
 
-function LineCells({ line }: { readonly line: DiffLine }) {
+function LineCells({ line, sides }: { readonly line: DiffLine; readonly sides: SideNames | undefined }) {
   return (
     <>
       <th scope="row">
         <code>{line.path}</code>
       </th>
       <td className="diff-before">
-        <span className="visually-hidden">from </span>
-        <DiffValue line={line} side="before" />
+        <span className="diff-side visually-hidden">{sides === undefined ? "from" : `${sides.before}:`} </span>
+        <DiffValue line={line} side="before" sides={sides} />
       </td>
       <td className="diff-after">
-        <span className="visually-hidden">to </span>
-        <DiffValue line={line} side="after" />
+        <span className="diff-side visually-hidden">{sides === undefined ? "to" : `${sides.after}:`} </span>
+        <DiffValue line={line} side="after" sides={sides} />
       </td>
     </>
   );

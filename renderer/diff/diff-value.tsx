@@ -8,31 +8,49 @@ import { type DiffLine, isUnchanged } from "./diff-lines.ts";
 /** Characters of a value that are shown. */
 const mostCharacters = 2_000;
 
+/** What two things are called that stand beside each other, where neither was before the other. */
+export interface SideNames {
+  readonly before: string;
+  readonly after: string;
+}
+
 interface DiffValueProps {
   readonly line: DiffLine;
-  readonly side: "before" | "after";
+  readonly side: keyof SideNames;
+  readonly sides: SideNames | undefined;
 }
 
 /** One side of a line: the value as people read it, or words where there is none. */
-export function DiffValue({ line, side }: DiffValueProps) {
+export function DiffValue({ line, side, sides }: DiffValueProps) {
   const one = line[side];
+  const [same, other] = sides === undefined ? ["not changed", "changed"] : ["the same", "different"];
   const isMasked = line.schema["x-masked"] === true;
   return (
     <>
       {"words" in one ? (
         <span className="hint">
-          {one.words}
+          {sides !== undefined && one.words === "removed" ? "not there" : one.words}
           {one.isDefault && ","}
         </span>
       ) : isMasked && !isEmpty(one.value) ? (
-        <MaskedValue value={one.value} schema={line.schema} name={`${line.path} ${side}`} />
+        <MaskedValue
+          value={one.value}
+          schema={line.schema}
+          name={`${line.path} ${sides === undefined ? side : `in ${sides[side]}`}`}
+        />
       ) : (
         <code>{textOf(one.value, line.schema)}</code>
       )}
       {"place" in one && <span className="hint"> at [{one.place}]</span>}
       {one.isDefault && <span className="hint"> default</span>}
       {isMasked && side === "after" && "value" in one && "value" in line.before && (
-        <span className="hint">{isUnchanged(line) ? " not changed" : " changed"}</span>
+        <span className="hint">{` ${isUnchanged(line) ? same : other}`}</span>
+      )}
+      {one.note !== undefined && (
+        <>
+          {" "}
+          <span className="badge badge-edited">{one.note}</span>
+        </>
       )}
     </>
   );

@@ -21,7 +21,10 @@ export function EditsDiff() {
   return groups.map(({ repo, changes }) => (
     <section key={repo} aria-label={nameOfRepository({ repositories }, repo)}>
       <h3>{nameOfRepository({ repositories }, repo)}</h3>
-      <DiffTable changes={changes} action={change => ({ text: "Discard", run: () => dropEdit(change.key) })} />
+      <DiffTable
+        changes={changes}
+        actions={change => [{ key: "discard", text: "Discard", run: () => dropEdit(change.key) }]}
+      />
     </section>
   ));
 }

@@ -7,7 +7,6 @@ import { go } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
-import { CompareDialog } from "./compare-dialog.tsx";
 import { EntryChanges } from "./entry-changes.tsx";
 import { canBeReverted, EntryFacts } from "./entry-facts.tsx";
 import { RestoreDialog } from "./restore-dialog.tsx";
@@ -28,7 +27,8 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   const [next, setNext] = useState<string>();
   const [reading, setReading] = useState(false);
   const [damage, setDamage] = useState<string>();
-  const [chosen, setChosen] = useState<readonly number[]>([]);
+  /** The first of two revisions to be compared. */
+  const [chosen, setChosen] = useState<number>();
   const [restoring, setRestoring] = useState<Restoring>();
   const load = useCallback(
     async (after?: string) => {
@@ -51,9 +51,15 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   );
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new revision is a new entry.
   useEffect(() => void load(), [load, revision]);
-  const choose = (one: number) =>
-    setChosen(before => (before.includes(one) ? before.filter(other => other !== one) : [...before, one].slice(-2)));
-  const [from, to] = chosen.toSorted((one, other) => one - other);
+  const choose = (one: number) => {
+    if (chosen === undefined) return setChosen(one);
+    setChosen(undefined);
+    if (chosen === one) return;
+    const [left, right] = [chosen, one]
+      .toSorted((first, second) => first - second)
+      .map(at => ({ kind: "revision", repo, revision: at }) as const);
+    go({ page: "compare", left, right });
+  };
   return (
     <section aria-label="History">
       <div className="history-tools">
@@ -73,8 +79,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
           </select>
         </label>
         <p className="hint" role="status">
-          {from !== undefined && to === undefined && "Choose a second revision to compare."}
-          {from !== undefined && to !== undefined && `Revisions ${from} and ${to} are compared.`}
+          {chosen !== undefined && "Choose a second revision to compare."}
         </p>
       </div>
       {damage !== undefined && (
@@ -93,7 +98,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
                 <button
                   type="button"
                   className="button button-quiet"
-                  aria-pressed={chosen.includes(entry.revision)}
+                  aria-pressed={chosen === entry.revision}
                   onClick={() => choose(entry.revision)}
                 >
                   Compare<span className="visually-hidden"> revision {entry.revision}</span>
@@ -130,9 +135,6 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
         >
           Show older ones
         </Button>
-      )}
-      {from !== undefined && to !== undefined && (
-        <CompareDialog repo={repo} from={from} to={to} onClose={() => setChosen([])} />
       )}
       {restoring !== undefined && <RestoreDialog repo={repo} {...restoring} onClose={() => setRestoring(undefined)} />}
     </section>

@@ -6,11 +6,10 @@ import { ReasonField } from "../dialogs/reason-field.tsx";
 import { changesBetween } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { Failure } from "../fields/problems.tsx";
-import { daemon, openRepository } from "../state/connection.ts";
+import { daemon, openRepository, storedAt } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
-import { storedAt } from "./compare-dialog.tsx";
 
 interface RestoreDialogProps {
   readonly repo: string;
@@ -77,15 +76,18 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
         {changes !== undefined && changes.length > 0 && (
           <DiffTable
             changes={changes}
-            action={({ path }) => ({
-              text: left.has(path) ? "Include" : "Leave out",
-              run: () =>
-                setLeft(before => {
-                  const next = new Set(before);
-                  if (!next.delete(path)) next.add(path);
-                  return next;
-                }),
-            })}
+            actions={({ path }) => [
+              {
+                key: "leave-out",
+                text: left.has(path) ? "Include" : "Leave out",
+                run: () =>
+                  setLeft(before => {
+                    const next = new Set(before);
+                    if (!next.delete(path)) next.add(path);
+                    return next;
+                  }),
+              },
+            ]}
           />
         )}
         <ReasonField value={reason} onChange={setReason} />

@@ -37,6 +37,9 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
             revision {entry.revision}
           </p>
         </div>
+        <a className="button page-compare" href={addressOf({ page: "compare", left: { kind: "now", repo } })}>
+          Compare…
+        </a>
         <nav className="tabs" aria-label="Views of this repository">
           {views.map(([id, title]) => (
             <a

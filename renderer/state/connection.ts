@@ -1,6 +1,6 @@
 import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
-import { applyConfigEdits, countConfigFields } from "../../shared/config.ts";
+import { applyConfigEdits, type Config, countConfigFields } from "../../shared/config.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
 import { loadPatterns } from "../fields/patterns.ts";
@@ -249,4 +249,9 @@ function withEntry(
   update: (entry: RepositoryEntry) => RepositoryEntry,
 ): ScreenState["repositories"] {
   return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
+}
+
+/** What a repository stored at a revision. Throws RequestError. */
+export function storedAt(repo: string, revision: number): Promise<Config> {
+  return daemon().run("config/list", { repo, revision, stored: true });
 }

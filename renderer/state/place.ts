@@ -1,4 +1,5 @@
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { type ComparedSide, sideAt, textOfSide } from "./compared-side.ts";
 
 /** The views of a repository with their titles, in the order of their links. */
 export const views = [
@@ -21,13 +22,15 @@ export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
   | { readonly page: "matrix" | "activity"; readonly query: string }
+  | { readonly page: "compare"; readonly left?: ComparedSide | undefined; readonly right?: ComparedSide | undefined }
   | { readonly page: "keys" | "new-key" | "sessions" }
   /** An address that leads nowhere. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
  * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/activity?q=...`, `#/keys`, `#/keys/new`, `#/sessions`.
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/activity?q=...`,
+ * `#/compare/A/B` (see `sideAt`), `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
@@ -35,6 +38,7 @@ export function placeAt(address: string): Place {
   const [page = "", repo, part, ...more] = path;
   if (page === "" && path.length === 1) return { page: "start" };
   if ((page === "matrix" || page === "activity") && path.length === 1) return { page, query: query.get("q") ?? "" };
+  if (page === "compare" && path.length <= 3) return compareAt(repo, part) ?? unknown;
   if (page === "sessions" && path.length === 1) return { page };
   if (page === "keys" && path.length === 1) return { page };
   if (page === "keys" && path.length === 2 && repo === "new") return { page: "new-key" };
@@ -59,6 +63,10 @@ export function addressOf(place: Place): string {
     case "matrix":
     case "activity":
       return `#/${place.page}${place.query === "" ? "" : `?q=${encodeURIComponent(place.query)}`}`;
+    case "compare": {
+      const sides = [place.left, place.right].map(side => (side === undefined ? "" : `/${textOfSide(side)}`));
+      return `#/compare${sides[0] === "" && sides[1] !== "" ? "/" : sides[0]}${sides[1]}`;
+    }
     case "keys":
       return "#/keys";
     case "new-key":
@@ -79,6 +87,13 @@ export function addressOf(place: Place): string {
 /** Places of the same key are one page in several states. */
 export function pageKeyOf(place: Place): string {
   return place.page === "repo" ? `repo ${place.repo}` : place.page;
+}
+
+/** Undefined: one of the sides is none. One that is left out is still to be chosen. */
+function compareAt(left = "", right = ""): Place | undefined {
+  const [one, other] = [left, right].map(text => (text === "" ? undefined : (sideAt(text) ?? "none")));
+  if (one === "none" || other === "none") return undefined;
+  return { page: "compare", left: one, right: other };
 }
 
 function splitAddress(address: string): { readonly path: readonly string[]; readonly query: URLSearchParams } {

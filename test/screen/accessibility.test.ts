@@ -218,9 +218,23 @@ describeScreen("axe", () => {
         .last()
         .waitFor();
       await look("Restore revision 2");
-      await page.getByRole("button", { name: "Compare revision 2" }).click();
-      await page.getByRole("button", { name: "Compare revision 3" }).click();
-      await look("Revision 2 and revision 3");
+    });
+
+    test(`finds nothing on the page that compares (${look})`, async () => {
+      await using screen = await startScreen({ repositories });
+      await using window = await screen.open(options);
+      const { page } = window;
+      await window.choose("shop");
+      await page.getByRole("link", { name: "Compare…" }).click();
+      await page.getByRole("option", { name: "broken" }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.getByRole("option", { name: "broken" }).click();
+      await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
+      await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
+      expect(await findings(window)).toEqual([]);
+      await page.evaluate(`location.hash = "#/compare/shop@99/:default"`);
+      await page.getByRole("alert").waitFor();
+      expect(await findings(window)).toEqual([]);
     });
   }
 });

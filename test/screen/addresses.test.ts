@@ -103,10 +103,19 @@ describe("addresses", () => {
     "#/matrix?q=field%3Asvc.proxy_https%3Doff%20%22a%26b%3F%2B%22",
     "#/activity",
     "#/activity?q=since%3A24h%20%22a%3Fb%22",
+    "#/compare",
+    "#/compare/shop",
+    "#/compare//shop",
+    "#/compare/shop/web_2",
+    "#/compare/shop@12/shop:file",
+    "#/compare/default/:default",
     "#/keys",
     "#/keys/new",
     "#/sessions",
-  ])("%s is that of its place", address => expect(addressOf(placeAt(address))).toBe(address));
+  ])("%s is that of its place", address => {
+    expect(placeAt(address).page).not.toBe("unknown");
+    expect(addressOf(placeAt(address))).toBe(address);
+  });
 
   test.each([
     "#/matrix/all",
@@ -119,5 +128,10 @@ describe("addresses", () => {
     "#/repo/shop/json/more",
     "#/rep",
     "#/repo/shop/history?field=x",
+    "#/compare/shop@/store",
+    "#/compare/shop@0/store",
+    "#/compare/shop:text/store",
+    "#/compare/:defaults",
+    "#/compare/shop/store/more",
   ])("%s leads nowhere", address => expect(placeAt(address).page).toBe("unknown"));
 });

@@ -46,9 +46,9 @@ describeScreen("a diff", () => {
 
     await page.getByRole("button", { name: "Compare revision 3" }).click();
     await page.getByRole("button", { name: "Compare revision 2" }).click();
-    const comparison = page.getByRole("dialog", { name: "Revision 2 and revision 3" });
-    await poll(async () => (await paths(comparison)).toSorted()).toEqual(changed.toSorted());
-    await press(page, "Escape");
+    await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
+    await poll(async () => (await paths(page.getByRole("main"))).toSorted()).toEqual(changed.toSorted());
+    await page.goBack();
 
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
     const restore = page.getByRole("dialog", { name: "Restore revision 2" });

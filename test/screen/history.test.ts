@@ -59,13 +59,13 @@ describeScreen("history", () => {
     await page.getByRole("button", { name: "Compare revision 4" }).click();
     await reads(page.getByRole("region", { name: "History" }).getByRole("status"), "Choose a second revision");
     await page.getByRole("button", { name: "Compare revision 2" }).click();
-    const dialog = page.getByRole("dialog", { name: "Revision 2 and revision 4" });
-    await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+10 seconds\s+to\s+30 seconds/);
-    await reads(dialog.getByRole("row", { name: /svc\.provider/ }), /from\s+empty default\s+to\s+here/);
-    expect(await dialog.getByRole("row").count()).toBe(4);
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "detached" });
-    await poll(window.focused).not.toBe("body");
+    await page.getByRole("heading", { level: 1, name: "Compare" }).waitFor();
+    expect(new URL(page.url()).hash).toBe("#/compare/shop@2/shop@4");
+    await page.getByRole("row", { name: /svc\.timeout .*revision 2: 10 seconds .*revision 4: 30 seconds/ }).waitFor();
+    await page.getByRole("row", { name: /svc\.provider .*: empty default .*: here/ }).waitFor();
+    expect(await page.getByRole("row").count()).toBe(4);
+    await page.goBack();
+    await page.getByRole("button", { name: "Compare revision 4", pressed: false }).waitFor();
   });
 
   test("a restore shows first what it would change, leaves out what one does not want, and can be undone", async () => {

@@ -10,14 +10,10 @@ import {
 import { describeGrants } from "../../renderer/keys/grant-words.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
+import { countDeeds } from "../helpers/deeds.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const services = { web: { ready: "true", image: "node:24" } };
-
-/** Counts what a person does: presses of the mouse, and keys. */
-const countDeeds = `window.deeds = { clicks: 0, keys: 0 };
-addEventListener("pointerdown", () => { window.deeds.clicks += 1; }, true);
-addEventListener("keydown", () => { window.deeds.keys += 1; }, true);`;
 
 /** What the text of a key looks like. */
 const keyForm = /repoconf_[0-9a-f]{12}_[A-Za-z0-9_-]{43}/;

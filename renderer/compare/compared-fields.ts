@@ -1,0 +1,56 @@
+import { type Config, configEntries, configValue } from "../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../shared/config-path.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { FieldChange } from "../diff/diff-lines.ts";
+import { unknownSchema } from "../page/show-json.ts";
+import type { ComparedSide } from "../state/compared-side.ts";
+import { findField, type PendingEdit, type ScopeEntry } from "../state/store.ts";
+
+/** What one of two sides that are compared has. */
+export interface SideValues {
+  /** Those that are stored, with what is edited. */
+  readonly config: Config;
+  /** By `<scope>.<field>`: what of it is edited and not saved. */
+  readonly edits: ReadonlyMap<string, PendingEdit>;
+}
+
+/** One field on two sides. `before` is the left one, `after` the right one. */
+export interface ComparedField extends FieldChange, ConfigPath {
+  readonly before: JsonValue | undefined;
+  readonly after: JsonValue | undefined;
+  /** Whether the effective values are not the same; what is stored may well be the default. */
+  readonly differs: boolean;
+}
+
+/** Every field in the order of the schemas, then those stored on either side that no schema describes. */
+export function comparedFields(left: SideValues, right: SideValues, scopes: readonly ScopeEntry[]): ComparedField[] {
+  const paths = new Map<string, ConfigPath>();
+  const add = (scope: string, field: string) => paths.set(joinConfigPath(scope, field), { scope, field });
+  for (const { scope, schema } of scopes) for (const field of Object.keys(schema.properties)) add(scope, field);
+  for (const { config } of [left, right])
+    for (const { scope, field } of configEntries(config))
+      if (findField(scopes, scope, field) === undefined) add(scope, field);
+  return Array.from(paths, ([path, { scope, field }]) => {
+    const schema = findField(scopes, scope, field) ?? unknownSchema;
+    const [before, after] = [configValue(left.config, scope, field), configValue(right.config, scope, field)];
+    const differs = !sameJson(before ?? schema.default, after ?? schema.default);
+    const notes = { before: noteOf(left.edits.get(path)), after: noteOf(right.edits.get(path)) };
+    return { path, scope, field, schema, before, after, differs, notes };
+  });
+}
+
+function noteOf(edit: PendingEdit | undefined): string | undefined {
+  if (edit === undefined) return undefined;
+  return edit.conflict === undefined ? "edited" : "edited, and changed elsewhere";
+}
+
+/** Whether its value comes out of a file and runs as a command: who trusts one is to see it whole first, at its field. */
+export function isToBeTrusted({ schema, differs }: ComparedField, from: ComparedSide): boolean {
+  return differs && from.kind === "file" && schema["x-command"] === true;
+}
+
+/** Whether the value on one side can become an edit of the other. */
+export function canCopy(field: ComparedField, from: ComparedSide, to: ComparedSide): boolean {
+  const isWritable = to.kind === "now" && field.schema !== unknownSchema;
+  return isWritable && field.differs && !isToBeTrusted(field, from);
+}

@@ -1,0 +1,90 @@
+import { useEffect, useRef, useState } from "react";
+import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from "react-aria-components";
+import { useScreen } from "../state/store.ts";
+
+/** Repositories that are listed at once; more are found by what is typed. */
+const mostListed = 200;
+
+interface Option {
+  readonly id: string;
+  readonly name: string;
+  /** Where it is; found by it too. */
+  readonly place?: string | undefined;
+}
+
+interface RepositoryChoiceProps {
+  /** The id of the one that is chosen. */
+  readonly chosen: string | undefined;
+  /** What can be chosen besides the repositories. */
+  readonly others: readonly Option[];
+  /** Whether it is what one comes here for: it is open at once. */
+  readonly isNext: boolean;
+  onChoose(id: string): void;
+}
+
+/** One of the repositories, found by its name or its path as one types. */
+export function RepositoryChoice({ chosen, others, isNext, onChoose }: RepositoryChoiceProps) {
+  const repositories = useScreen(state => state.repositories) ?? [];
+  const options: Option[] = [
+    ...others,
+    ...repositories.map(({ id, name, path }) => ({ id, name, place: path ?? (id === name ? undefined : id) })),
+  ];
+  const current =
+    options.find(({ id }) => id === chosen) ??
+    (chosen === undefined ? undefined : { id: chosen, name: `${chosen} (not there)` });
+  /** What was typed since the list is open. */
+  const [typed, setTyped] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isNext) input.current?.focus();
+  }, [isNext]);
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const matching = options.filter(({ id, name, place = "" }) => {
+    const searched = `${name}\n${place}\n${id}`.toLowerCase();
+    return words.every(word => searched.includes(word));
+  });
+  const listed = matching.slice(0, mostListed);
+  // The one that is chosen is always there: the text goes back to its name when nothing else is chosen.
+  if (current !== undefined && !listed.includes(current)) listed.push(current);
+  return (
+    <ComboBox
+      className="compare-repository"
+      items={listed}
+      selectedKey={chosen ?? null}
+      allowsEmptyCollection
+      menuTrigger={isNext ? "focus" : "input"}
+      onOpenChange={open => !open && setTyped("")}
+      onInputChange={next => setTyped(next === current?.name ? "" : next)}
+      onSelectionChange={id => id !== null && id !== chosen && onChoose(String(id))}
+    >
+      <Label>Repository</Label>
+      <span className="compare-input">
+        <Input ref={input} className="input" spellCheck={false} autoComplete="off" placeholder="Type to find one" />
+        <Button className="compare-open">
+          <span aria-hidden="true" className="select-arrow" />
+        </Button>
+      </span>
+      <Popover className="popover">
+        <section aria-label="Repositories to choose from">
+          <ListBox<Option> className="options" renderEmptyState={() => <p className="option hint">None is found.</p>}>
+            {option => (
+              <ListBoxItem id={option.id} className="option compare-option" textValue={option.name}>
+                <Text slot="label">{option.name}</Text>
+                {option.place !== undefined && (
+                  <Text slot="description" className="hint">
+                    {option.place}
+                  </Text>
+                )}
+              </ListBoxItem>
+            )}
+          </ListBox>
+          {matching.length > mostListed && (
+            <p className="option hint">
+              and {(matching.length - mostListed).toLocaleString("en")} more: type to find one
+            </p>
+          )}
+        </section>
+      </Popover>
+    </ComboBox>
+  );
+}

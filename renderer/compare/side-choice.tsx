@@ -1,0 +1,108 @@
+import { useEffect, useState } from "react";
+import type { HistoryEntry } from "../../shared/protocol.ts";
+import { Failure } from "../fields/problems.tsx";
+import { ago } from "../page/ago.ts";
+import { type ComparedSide, sideAt, textOfSide } from "../state/compared-side.ts";
+import { daemon } from "../state/connection.ts";
+import { addressOf } from "../state/place.ts";
+import { findRepository, useScreen } from "../state/store.ts";
+import { RepositoryChoice } from "./repository-choice.tsx";
+
+/** Revisions that can be chosen here, the newest first; older ones can be in the history. */
+const mostRevisions = 100;
+
+const defaults = textOfSide({ kind: "defaults" });
+const others = [{ id: defaults, name: "The defaults" }];
+
+interface SideChoiceProps {
+  readonly title: "Left" | "Right";
+  readonly side: ComparedSide | undefined;
+  readonly problem: string | undefined;
+  /** Whether it is the one thing left to choose. */
+  readonly isNext: boolean;
+  onChoose(side: ComparedSide): void;
+}
+
+/** What stands on one side: a repository or the defaults, and of a repository which of its values. */
+export function SideChoice({ title, side, problem, isNext, onChoose }: SideChoiceProps) {
+  const repo = side === undefined || side.kind === "defaults" ? undefined : side.repo;
+  const choose = (text: string) => {
+    const chosen = sideAt(text);
+    if (chosen !== undefined) onChoose(chosen);
+  };
+  return (
+    <fieldset className="compare-side">
+      <legend>{title}</legend>
+      <RepositoryChoice
+        chosen={side?.kind === "defaults" ? defaults : repo}
+        others={others}
+        isNext={isNext}
+        onChoose={choose}
+      />
+      {side !== undefined && repo !== undefined && (
+        <ValuesChoice repo={repo} chosen={textOfSide(side)} onChoose={choose} />
+      )}
+      <Failure text={problem} />
+      {problem !== undefined && side?.kind === "file" && (
+        <a className="link" href={addressOf({ page: "repo", view: "json", repo: side.repo })}>
+          Open its JSON view
+        </a>
+      )}
+    </fieldset>
+  );
+}
+
+interface ValuesChoiceProps {
+  readonly repo: string;
+  /** As `sideAt` takes it. */
+  readonly chosen: string;
+  onChoose(text: string): void;
+}
+
+/** Which values of a repository: those of now, of its file where that says something else, or of a revision. */
+function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
+  const entry = useScreen(state => findRepository(state, repo));
+  const revisions = useRevisions(repo, entry?.revision);
+  const file = textOfSide({ kind: "file", repo });
+  const options = new Map([[repo, "What it has now"]]);
+  if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "What its file says");
+  for (const { revision, time, actor } of revisions) {
+    const text = `Revision ${revision}, ${ago(time)} by ${actor === "file" ? "hand" : actor}`;
+    options.set(textOfSide({ kind: "revision", repo, revision }), text);
+  }
+  // An older one, or none that there is.
+  if (!options.has(chosen)) options.set(chosen, `Revision ${chosen.slice(repo.length + 1)}`);
+  return (
+    <label className="compare-values">
+      Values
+      <select className="input" value={chosen} onChange={event => onChoose(event.target.value)}>
+        {Array.from(options, ([text, words]) => (
+          <option key={text} value={text}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The newest revisions of a repository whose newest is this one; none while they are not known. */
+function useRevisions(repo: string, newest: number | undefined): readonly HistoryEntry[] {
+  const connected = useScreen(state => state.connection === "connected");
+  const [found, setFound] = useState<{ readonly repo: string; readonly entries: readonly HistoryEntry[] }>();
+  useEffect(() => {
+    if (newest === undefined || !connected) return;
+    let isWanted = true;
+    daemon()
+      .run("history/list", { repo, limit: mostRevisions })
+      .then(
+        entries => isWanted && setFound({ repo, entries }),
+        // Without them the values of now can still be compared, and the history itself tells what is wrong.
+        () => {},
+      );
+    return () => {
+      isWanted = false;
+    };
+  }, [repo, newest, connected]);
+  return found?.repo === repo ? found.entries : [];
+}

@@ -1,0 +1,232 @@
+import { expect, test } from "vitest";
+import { untilHealth } from "../helpers/broken-file.ts";
+import { countDeeds } from "../helpers/deeds.ts";
+import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+
+const services = (image: string) => ({ web: { ready: "true", image } });
+const repositories = {
+  shop: { "svc.timeout": 30, "svc.services": services("node:24"), "svc.refresh_day": 5 },
+  store: { "svc.timeout": 60, "svc.services": services("node:25"), "svc.domain": "store.test" },
+};
+/** The default, stored. */
+const sameAsDefault = { "svc.timeout": 900 };
+
+const compare = async (window: ScreenPage, address: string) => {
+  await window.tree.getByRole("treeitem").first().waitFor();
+  await window.page.evaluate(`location.hash = ${JSON.stringify(`#/compare/${address}`)}`);
+  await window.page.getByRole("article", { name: "Compare" }).waitFor();
+};
+const side = ({ page }: ScreenPage, name: "Left" | "Right") => page.getByRole("group", { name });
+const repository = (window: ScreenPage, name: "Left" | "Right") =>
+  side(window, name).getByRole("combobox", { name: "Repository" });
+const values = (window: ScreenPage, name: "Left" | "Right") =>
+  side(window, name).getByRole("combobox", { name: "Values" });
+/** Waits for a line, as a screen reader says it. */
+const line = ({ page }: ScreenPage, said: string) => page.getByRole("row", { name: said, exact: true }).waitFor();
+const count = ({ page }: ScreenPage) => page.getByRole("main").getByRole("status");
+const button = ({ page }: ScreenPage, name: string) =>
+  page.getByRole("main").getByRole("button", { name, exact: true });
+const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
+
+describeScreen("the page that compares", () => {
+  test("two repositories, from the start page: 3 clicks", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open({ initialScript: countDeeds });
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("link", { name: "Compare…" }).click();
+    await page.getByRole("option", { name: "store" }).click();
+    await reads(count(window), "4 of 20 fields differ.");
+    expect(await page.evaluate("window.deeds")).toEqual({ clicks: 3, keys: 0 });
+    expect(hash(window)).toBe("#/compare/shop/store");
+    const copies = (field: string) => `Copy to the left ${field} Copy to the right ${field}`;
+    await line(window, `svc.timeout shop: 30 seconds store: 60 seconds ${copies("svc.timeout")}`);
+    await line(window, `svc.services.web.image shop: node:24 store: node:25 ${copies("svc.services")}`);
+    await line(window, `svc.domain shop: empty default store: store.test ${copies("svc.domain")}`);
+    await line(window, `svc.refresh_day shop: Friday store: Sunday default ${copies("svc.refresh_day")}`);
+    await page.goBack();
+    await page.goBack();
+    await page.getByRole("heading", { level: 1, name: "shop" }).waitFor();
+  });
+
+  test("by the keyboard alone: chosen, swapped, copied, discarded, saved", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("link", { name: "Compare…" }).focus();
+    await press(page, "Enter");
+    await repository(window, "Right").and(page.locator(":focus")).waitFor();
+    await page.keyboard.type("sto");
+    await poll(() => page.getByRole("option").allInnerTexts()).toEqual(["store"]);
+    await press(page, "ArrowDown", "Enter");
+    await reads(count(window), "4 of 20");
+    await page.getByRole("listbox").waitFor({ state: "detached" });
+    await button(window, "Swap sides").focus();
+    await press(page, "Enter");
+    await poll(() => hash(window)).toBe("#/compare/store/shop");
+    await button(window, "Copy to the left svc.services").focus();
+    await press(page, "Enter");
+    // The focus stays, and leads back.
+    await poll(window.focused).toBe("button Discard the edit on the left svc.services");
+    await press(page, "Enter");
+    await poll(window.focused).toBe("button Copy to the left svc.services");
+    await press(page, "Enter", "Tab", "Tab");
+    expect(await window.focused()).toBe("button Copy to the right svc.domain");
+    await press(page, "Enter");
+    await reads(page.getByRole("region", { name: "Edits" }), "2 edits in 2 repositories");
+    await press(page, "Control+s");
+    await poll(() => screen.stored("store", "svc.services")).toEqual(services("node:24"));
+    await poll(() => screen.stored("shop", "svc.domain")).toBe("store.test");
+    await reads(count(window), "2 of 20");
+  });
+
+  test("copies all that differs as edits, also back to a default, to be reviewed and saved", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page } = window;
+    await compare(window, "shop/store");
+    await button(window, "Copy all to the right").click();
+    await reads(count(window), "They have the same values.");
+    await line(
+      window,
+      "svc.domain shop: empty default store: empty default edited Discard the edit on the right svc.domain",
+    );
+    await page.getByRole("button", { name: "Review" }).click();
+    const review = page.getByRole("dialog", { name: "Review the edits" });
+    await review.getByRole("row", { name: "svc.domain from store.test to empty default Discard svc.domain" }).waitFor();
+    expect(await review.getByRole("button", { name: /^Discard/ }).count()).toBe(4);
+    await review.getByRole("button", { name: "Save these 4 edits" }).click();
+    await review.waitFor({ state: "detached" });
+    const stored = async (repo: string) => (await screen.t.owner.call("config/list", { repo, stored: true })).result;
+    await poll(() => stored("store")).toEqual(await stored("shop"));
+    await poll(() => page.getByRole("main").getByRole("row").count()).toBe(0);
+  });
+
+  test("a revision, the defaults and all fields: by effective value, and nothing is written where nothing can be", async () => {
+    await using screen = await startScreen({ repositories: { shop: sameAsDefault } });
+    await screen.set("shop", { "svc.domain": "shop.test" });
+    await using window = await screen.open();
+    const { page } = window;
+    await compare(window, "shop@2/:default");
+    await reads(count(window), "They have the same values.");
+    await page.getByRole("checkbox", { name: "Show all fields" }).check();
+    await line(window, "svc.timeout shop, revision 2: 900 seconds the defaults: 900 seconds default");
+    expect(await page.getByRole("main").getByRole("row").count()).toBe(21);
+    await page.getByRole("checkbox", { name: "Show all fields" }).uncheck();
+    await values(window, "Left").selectOption({ label: "What it has now" });
+    await poll(() => hash(window)).toBe("#/compare/shop/:default");
+    await line(window, "svc.domain shop: shop.test the defaults: empty default Copy to the left svc.domain");
+    await values(window, "Left").selectOption("shop@3");
+    await line(window, "svc.domain shop, revision 3: shop.test the defaults: empty default");
+    expect(await page.getByRole("main").getByRole("button", { name: /Copy/ }).count()).toBe(0);
+    await repository(window, "Right").fill("shop");
+    await page.getByRole("option", { name: "shop" }).click();
+    await poll(() => hash(window)).toBe("#/compare/shop@3/shop");
+  });
+
+  test("what a file says, where it is not what serves; a command in it is not copied unseen", async () => {
+    await using screen = await startScreen({ repositories: { shop: {}, store: {} } });
+    await using window = await screen.open();
+    const { page } = window;
+    await compare(window, "store/shop");
+    await values(window, "Right").waitFor();
+    expect(await values(window, "Right").getByRole("option").allInnerTexts()).not.toContain("What its file says");
+    const config = { svc: { timeout: "soon", domain: "shop.test", services: { web: 5 } } };
+    const text = (inFile: object) => JSON.stringify({ name: "shop", config: inFile });
+    await screen.t.writeRepository("shop", text(config));
+    await untilHealth(screen.t, "shop", health => health.length > 0);
+    await values(window, "Right").selectOption({ label: "What its file says" });
+    await poll(() => hash(window)).toBe("#/compare/store/shop:file");
+    await line(window, "svc.timeout store: 900 seconds default shop, its file: soon Copy to the left svc.timeout");
+    await line(window, "svc.services.web store: not there, default shop, its file: 5");
+    await reads(page.getByRole("main"), "What runs as a command is not copied out of a file.");
+    await button(window, "Copy all to the left").click();
+    await reads(page.getByRole("region", { name: "Edits" }), "2 edits");
+    await poll(() => page.getByRole("row", { name: /^svc\.services.*edited/ }).count()).toBe(0);
+    await screen.t.writeRepository("shop", text({ svc: { domain: "other.test" } }));
+    await page.getByRole("row", { name: /svc\.domain .* shop, its file: other\.test/ }).waitFor();
+    await screen.t.writeRepository("shop", "{ half");
+    await reads(side(window, "Right").getByRole("alert"), "is no JSON");
+    await side(window, "Right").getByRole("link", { name: "Open its JSON view" }).click();
+    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    await page.getByRole("button", { name: "Discard all" }).click();
+  });
+
+  test("masked values are told apart and copied without being shown", async () => {
+    const variables = (token: string) => ({ "svc.envvars": [{ name: "TOKEN", value: token }] });
+    await using screen = await startScreen({
+      repositories: { shop: variables("secret-shop"), store: variables("secret-store") },
+    });
+    await using window = await screen.open();
+    const { page } = window;
+    const token = "svc.envvars.TOKEN.value";
+    await compare(window, "shop/store");
+    await line(
+      window,
+      `${token} shop: •••• Show ${token} in shop store: •••• Show ${token} in store different Copy to the left svc.envvars Copy to the right svc.envvars`,
+    );
+    await button(window, "Copy to the right svc.envvars").click();
+    await page.getByRole("row", { name: /Show svc\.envvars in store the same edited/ }).waitFor();
+    expect(await page.locator("body").innerText()).not.toContain("secret");
+    await window.save();
+    expect(await screen.stored("store", "svc.envvars")).toEqual([{ name: "TOKEN", value: "secret-shop" }]);
+    await screen.set("store", variables("secret-store"));
+    await button(window, `Show ${token} in store`).click();
+    await reads(page.getByRole("table"), "secret-store");
+    expect(await page.locator("body").innerText()).not.toContain("secret-shop");
+  });
+
+  test("is live on both sides, and says what is not there", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page } = window;
+    await compare(window, "shop/store");
+    await screen.set("shop", { "svc.timeout": 45 });
+    await page.getByRole("row", { name: /^svc\.timeout shop: 45 seconds store: 60 seconds/ }).waitFor();
+    await screen.set("store", { "svc.timeout": 45 });
+    await page.getByRole("row", { name: /^svc\.timeout/ }).waitFor({ state: "detached" });
+    await screen.t.owner.call("repo/update", { repo: "store", name: "warehouse" });
+    await page.getByRole("columnheader", { name: "warehouse" }).waitFor();
+    await poll(() => repository(window, "Right").inputValue()).toBe("warehouse");
+    await compare(window, "shop@99/store");
+    await reads(side(window, "Left").getByRole("alert"), "There is no revision 99 yet; the newest is 3.");
+    await values(window, "Left").selectOption({ label: "What it has now" });
+    await reads(count(window), "differ");
+    await screen.t.owner.call("repo/remove", { repo: "store" });
+    await reads(side(window, "Right").getByRole("alert"), "There is no repository store");
+    expect(await page.getByRole("table").count()).toBe(0);
+    await repository(window, "Right").press("Control+a");
+    await page.keyboard.type("defaults");
+    await page.getByRole("option", { name: "The defaults" }).waitFor();
+    await press(page, "ArrowDown", "Enter");
+    await poll(() => hash(window)).toBe("#/compare/shop/:default");
+    await page.getByRole("row", { name: /^svc\.timeout shop: 45 seconds the defaults: 900 seconds/ }).waitFor();
+  });
+
+  test("of many repositories finds one by name or path, tells those of one name apart, and goes back on Escape", async () => {
+    await using screen = await startScreen({ repositories: { shop: {} } });
+    for (let at = 0; at < 205; at++) await screen.t.owner.call("repo/add", { id: `r${at}`, name: `web ${at}` });
+    for (const id of ["one", "two"])
+      await screen.t.owner.call("repo/add", { id, name: "twin", path: screen.t.homeFolder });
+    await screen.set("two", { "svc.timeout": 30 });
+    await using window = await screen.open();
+    const { page } = window;
+    await compare(window, "shop");
+    const options = page.getByRole("listbox").getByRole("option");
+    await page.getByText("and 9 more: type to find one").waitFor();
+    await page.keyboard.type("nothing at all");
+    await page.getByText("None is found.").waitFor();
+    await repository(window, "Right").fill("web 204");
+    await poll(() => options.allInnerTexts()).toEqual(["web 204\nr204"]);
+    await press(page, "Escape");
+    await poll(() => repository(window, "Right").inputValue()).toBe("");
+    await page.getByRole("listbox").waitFor({ state: "detached" });
+    await compare(window, "one/two");
+    await page
+      .getByRole("columnheader", { name: /^twin \(/ })
+      .first()
+      .waitFor();
+    expect(await repository(window, "Left").inputValue()).toBe("twin");
+  });
+});
