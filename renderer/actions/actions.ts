@@ -11,8 +11,22 @@ import { type Place, views } from "../state/place.ts";
 import { saveEdits } from "../state/saving.ts";
 import { type ScreenState, screenStore } from "../state/store.ts";
 import { redo, undo } from "../state/undo.ts";
-import type { Action } from "./action.ts";
+import type { Keys } from "./keys.ts";
 import { goRound } from "./regions.ts";
+
+/** Something a person can do from anywhere on the screen. */
+export interface Action {
+  readonly id: string;
+  readonly title: string;
+  readonly group: "Edits" | "Repositories" | "Go to" | "Find" | "This window";
+  /** The first are shown. */
+  readonly keys?: readonly Keys[];
+  /** Its keys work in a text too, where they mean nothing else. */
+  readonly inText?: true;
+  /** Whether there is anything to do it with; without, there always is. */
+  applies?(state: ScreenState): boolean;
+  run(): void;
+}
 
 /** All there is to be done: the keys, the commands and the list of keys go by it. */
 export const actions: readonly Action[] = [

@@ -1,4 +1,5 @@
-import type { Keys } from "./action.ts";
+/** Keys pressed at once, as `Mod+Shift+Z`, `F6`, `?`: Mod is Ctrl, and Command on a Mac. Letters are capital. */
+export type Keys = string;
 
 const isMac = /Mac/.test(navigator.userAgent);
 const names: Readonly<Record<string, string>> = {

@@ -6,8 +6,7 @@ import { foundPart } from "../../shared/query/found-part.ts";
 import { matchRepository } from "../../shared/query/match-query.ts";
 import { parseQuery } from "../../shared/query/parse-query.ts";
 import { daemon, onChange } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { findField, findRepository, screenStore } from "../state/store.ts";
 
 /** Pages that are asked for one after the other while nothing is found: of 2,000 revisions each at most. */

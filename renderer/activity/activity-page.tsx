@@ -2,8 +2,8 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { Button } from "../button.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
 import { focusPlace, go } from "../state/navigation.ts";
-import { fieldsChanged } from "../state/saving.ts";
 import { nameOfRepository, type ScreenState, useScreen } from "../state/store.ts";
+import { fieldsChanged } from "../state/undo.ts";
 import { ActivityEntry } from "./activity-entry.tsx";
 import { type Group, grouped } from "./activity-list.ts";
 import { QueryBox } from "./query-box.tsx";

@@ -1,7 +1,7 @@
 import { EntryFacts } from "../history/entry-facts.tsx";
 import { addressOf } from "../state/place.ts";
-import { fieldsChanged } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
+import { fieldsChanged } from "../state/undo.ts";
 import { countRepositories, type Group, grouped } from "./activity-list.ts";
 import { useActivity } from "./use-activity.ts";
 

@@ -8,9 +8,9 @@ import { ReasonField } from "../dialogs/reason-field.tsx";
 import { DiffTable } from "../diff/diff-table.tsx";
 import { Failure } from "../fields/problems.tsx";
 import { daemon } from "../state/connection.ts";
-import { notify } from "../state/notices.ts";
-import { messageOf, rememberSaved } from "../state/saving.ts";
+import { messageOf, notify } from "../state/notices.ts";
 import { screenStore, useScreen } from "../state/store.ts";
+import { rememberSaved, stepTime } from "../state/undo.ts";
 import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
@@ -47,11 +47,12 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
     setBusy(true);
     try {
       const why = reason.trim();
+      const begun = stepTime();
       const outcome = await daemon().undoBatch(batch, {
         ...(since !== undefined && { since }),
         ...(why !== "" && { reason: why }),
       });
-      tell(outcome);
+      tell(outcome, begun);
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
@@ -88,7 +89,7 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
         <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
-            Back
+            Cancel
           </button>
           <Button type="submit" className="button button-main" unavailable={count === 0} pending={busy && "Reverting…"}>
             Revert in {count === 1 ? "1 repository" : `${count} repositories`}
@@ -99,18 +100,18 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   );
 }
 
-/** What was done is a step of undo; what was left is told, with the first reasons. */
-function tell({ restored, left }: UndoneBatch): void {
+/** What was done since `begun` is a step of undo; what was left is told, with the first reasons. */
+function tell({ restored, left }: UndoneBatch, begun: string): void {
   // The newest first, as undo goes back through them.
-  rememberSaved(
-    restored.toReversed().map(({ repo, revision, config }) => ({
-      repo,
-      revision,
-      fields: Object.entries(config).flatMap(([scope, fields]) =>
-        Object.keys(fields).map(field => joinConfigPath(scope, field)),
-      ),
-    })),
-  );
+  const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
+    repo,
+    revision,
+    fields: Object.entries(config).flatMap(([scope, fields]) =>
+      Object.keys(fields).map(field => joinConfigPath(scope, field)),
+    ),
+    ...(batch !== undefined && { batch }),
+  }));
+  rememberSaved({ since: begun, saved });
   const state = screenStore.getState();
   const count = new Set(restored.map(({ repo }) => repo)).size;
   const done = `Reverted in ${count === 1 ? "1 repository" : `${count} repositories`}.`;

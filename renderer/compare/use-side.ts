@@ -7,7 +7,7 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
 import { daemon, storedAt } from "../state/connection.ts";
 import { open } from "../state/navigation.ts";
-import { messageOf } from "../state/saving.ts";
+import { messageOf } from "../state/notices.ts";
 import { findRepository, type ScreenState, useScreen } from "../state/store.ts";
 import type { SideValues } from "./compared-fields.ts";
 

@@ -114,7 +114,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
         <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
-            Back
+            Cancel
           </button>
           {shell !== undefined && (
             <button type="button" className="button" onClick={() => void chooseFolder()}>

@@ -29,7 +29,7 @@ export function SignOutDialog({ onClose }: { onClose(): void }) {
       <p>The daemon does not keep all that is edited here, and the rest goes with the session.</p>
       <p className="dialog-tools">
         <button type="button" className="button button-quiet" onClick={onClose}>
-          Back
+          Cancel
         </button>
         <button type="button" className="button" onClick={() => void end()}>
           Sign out and drop the edits

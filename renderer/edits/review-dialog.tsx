@@ -42,7 +42,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
         <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
-            Back
+            Cancel
           </button>
           <Button type="submit" className="button button-main" unavailable={unavailable} pending={saving && "Saving…"}>
             Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}

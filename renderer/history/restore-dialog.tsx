@@ -94,7 +94,7 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
         <Failure text={problem} />
         <p className="dialog-tools">
           <button type="button" className="button button-quiet" onClick={onClose}>
-            Back
+            Cancel
           </button>
           <Button
             type="submit"

@@ -2,8 +2,7 @@ import { Ellipsis, LogOut, Menu, Plus, Redo2, TextSearch, Undo2 } from "lucide-r
 import type { ReactNode } from "react";
 import { useSyncExternalStore } from "react";
 import { Button, MenuItem, MenuTrigger, Popover, Menu as PopupMenu } from "react-aria-components";
-import type { Action } from "../actions/action.ts";
-import { actionOf } from "../actions/actions.ts";
+import { type Action, actionOf } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
 import { shell } from "../shell.ts";
 import { addressOf } from "../state/place.ts";

@@ -1,37 +1,56 @@
 import fuzzysort from "fuzzysort";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
-import type { Action } from "../actions/action.ts";
+import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { addressOf, type Place, views } from "../state/place.ts";
-import { findRepository, nameOfRepository, type ScreenState } from "../state/store.ts";
+
+/** What the palette needs to know of something that can be done. */
+interface Command {
+  readonly id: string;
+  readonly title: string;
+  readonly group: string;
+}
 
 /** What the palette offers. */
-export interface Entry {
+export interface Entry<Action extends Command> {
   /** Unique among those shown. */
   readonly id: string;
   readonly title: string;
   /** What tells it from others of the same title. */
   readonly detail: string;
-  readonly kind: "Recent" | "Repository" | "View" | "Field" | "Search" | Action["group"];
+  /** What it is in a word; of an action its group. */
+  readonly kind: string;
   readonly target: { readonly place: Place } | { readonly action: Action } | { readonly query: string };
 }
+
+/** One that leads to a place, or searches. */
+type PlaceEntry = Entry<never>;
 
 export const mostEntries = 50;
 /** Repositories whose fields a first word opens to the words after it. */
 const mostNamed = 8;
 
-type EntriesState = Pick<ScreenState, "repositories" | "scopes" | "place" | "recent">;
+/** As the screen has them. */
+interface EntriesState {
+  readonly repositories: readonly RepositoryEntry[] | undefined;
+  readonly scopes: readonly { readonly scope: string; readonly schema: ScopeSchema }[];
+  readonly place: Place;
+  readonly recent: readonly Place[];
+}
 
 /**
  * Prepares what does not change from one key to the next: of many repositories their names.
  * @param actions Those that apply.
  * @returns What there is for a query, the best first, at most `mostEntries`. Without one, where one was last, and what can be done.
  */
-export function entriesIn(state: EntriesState, actions: readonly Action[]): (query: string) => readonly Entry[] {
+export function entriesIn<Action extends Command>(
+  state: EntriesState,
+  actions: readonly Action[],
+): (query: string) => readonly Entry<Action>[] {
   const repositories = state.repositories ?? [];
   const names = fuzzysort.snapshot(repositories, { keys: [({ name }) => name, ({ path, id }) => path ?? id] });
   const { place } = state;
-  const shown = place.page === "repo" ? findRepository(state, place.repo) : undefined;
+  const shown = place.page === "repo" ? repositories.find(({ id }) => id === place.repo) : undefined;
   const always = [...actions.map(entryOfAction), ...(shown === undefined ? [] : viewsOf(shown))];
   return typed => {
     const query = typed.trim();
@@ -51,23 +70,23 @@ export function entriesIn(state: EntriesState, actions: readonly Action[]): (que
   };
 }
 
-function entryOfAction(action: Action): Entry {
+function entryOfAction<Action extends Command>(action: Action): Entry<Action> {
   return { id: `action ${action.id}`, title: action.title, detail: "", kind: action.group, target: { action } };
 }
 
-function entryOfRepository({ id, name, path }: RepositoryEntry): Entry {
+function entryOfRepository({ id, name, path }: RepositoryEntry): PlaceEntry {
   const place = { page: "repo", view: "fields", repo: id } as const;
   return { id: `repo ${id}`, title: name, detail: path ?? id, kind: "Repository", target: { place } };
 }
 
-function viewsOf({ id, name }: RepositoryEntry): readonly Entry[] {
+function viewsOf({ id, name }: RepositoryEntry): readonly PlaceEntry[] {
   return views.map(([view, title]) => {
     const place = { page: "repo", view, repo: id } as const;
     return { id: `view ${view}`, title: `${title} of ${name}`, detail: "", kind: "View", target: { place } };
   });
 }
 
-function fieldsOf({ id, name }: RepositoryEntry, scopes: EntriesState["scopes"]): readonly Entry[] {
+function fieldsOf({ id, name }: RepositoryEntry, scopes: EntriesState["scopes"]): readonly PlaceEntry[] {
   return scopes.flatMap(({ scope, schema }) =>
     Object.entries(schema.properties).map(([field, { title = field }]) => {
       const place = { page: "repo", view: "fields", repo: id, scope, field } as const;
@@ -78,21 +97,25 @@ function fieldsOf({ id, name }: RepositoryEntry, scopes: EntriesState["scopes"])
 }
 
 /** Where one was last, but not where one is. */
-function recentEntries(state: EntriesState, always: readonly Entry[]): readonly Entry[] {
-  return state.recent.slice(1).flatMap((place): readonly Entry[] => {
+function recentEntries<Action extends Command>(
+  state: EntriesState,
+  always: readonly Entry<Action>[],
+): readonly Entry<Action>[] {
+  return state.recent.slice(1).flatMap((place): readonly Entry<Action>[] => {
     const address = addressOf(place);
     const common = { id: `recent ${address}`, kind: "Recent", target: { place } } as const;
     if (place.page !== "repo")
       return [always.find(({ id }) => id === `action go-${place.page}`) ?? { ...common, title: address, detail: "" }];
-    if (findRepository(state, place.repo) === undefined) return [];
+    const entry = state.repositories?.find(({ id }) => id === place.repo);
+    if (entry === undefined) return [];
     const { scope, field, view } = place;
     const path = scope === undefined ? undefined : joinConfigPath(scope, field ?? "*");
     const viewTitle = views.find(([id]) => id === view)?.[1];
-    return [{ ...common, title: nameOfRepository(state, place.repo), detail: path ?? viewTitle ?? "" }];
+    return [{ ...common, title: entry.name, detail: path ?? viewTitle ?? "" }];
   });
 }
 
-function searchFor(query: string): Entry {
+function searchFor(query: string): PlaceEntry {
   return {
     id: "search",
     title: `Search for “${query}”`,

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { flushSync } from "react-dom";
-import { actions, focusSearch, goWithFocus } from "../actions/actions.ts";
+import { type Action, actions, focusSearch, goWithFocus } from "../actions/actions.ts";
 import { shownKeys } from "../actions/keys.ts";
 import { Modal } from "../dialogs/modal.tsx";
 import { screenStore, useScreen } from "../state/store.ts";
@@ -25,7 +25,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   useLayoutEffect(() => {
     list.current?.children[index]?.scrollIntoView({ block: "nearest" });
   }, [index]);
-  const choose = (entry: Entry | undefined) => {
+  const choose = (entry: Entry<Action> | undefined) => {
     if (entry === undefined) return;
     flushSync(onClose);
     // The dialog gives the focus back in the next frame; what is chosen may take it on from there.
@@ -93,7 +93,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   );
 }
 
-function follow({ target }: Entry): void {
+function follow({ target }: Entry<Action>): void {
   if ("action" in target) target.action.run();
   else if ("query" in target) focusSearch(target.query);
   else goWithFocus(target.place);

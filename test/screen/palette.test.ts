@@ -16,12 +16,12 @@ function paletteOf({ page }: ScreenPage) {
     selected: page.getByRole("listbox", { name: "Places and commands" }).getByRole("option", { selected: true }),
     open: async () => {
       await press(page, "Control+k");
-      await poll(() => input.evaluate(element => element === document.activeElement)).toBe(true);
+      await poll(() => input.and(page.locator(":focus")).count()).toBe(1);
     },
     /** Goes to what is first for a text. */
     choose: async (text: string) => {
       await press(page, "Control+k");
-      await poll(() => input.evaluate(element => element === document.activeElement)).toBe(true);
+      await poll(() => input.and(page.locator(":focus")).count()).toBe(1);
       await page.keyboard.type(text);
       await poll(() => options.first().locator(".palette-title").innerText()).toBe(text);
       await press(page, "Enter");
