@@ -177,7 +177,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
       await views.getByRole("link", { name: new RegExp(`^${title}`) }).click();
     },
     save: async () => {
-      const bar = page.getByRole("region", { name: "Edits" });
+      const bar = page.getByRole("region", { name: "Edits", exact: true });
       await bar.getByRole("button", { name: "Save", exact: true }).click();
       await bar.waitFor({ state: "detached" });
     },

@@ -74,7 +74,7 @@ describeScreen("the page that compares", () => {
     await press(page, "Enter", "Tab", "Tab");
     expect(await window.focused()).toBe("button Copy to the right svc.domain");
     await press(page, "Enter");
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits in 2 repositories");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits in 2 repositories");
     await press(page, "Control+s");
     await poll(() => screen.stored("store", "svc.services")).toEqual(services("node:24"));
     await poll(() => screen.stored("shop", "svc.domain")).toBe("store.test");
@@ -142,7 +142,7 @@ describeScreen("the page that compares", () => {
     await line(window, "svc.services.web store: not there, default shop, its file: 5");
     await reads(page.getByRole("main"), "What runs as a command is not copied out of a file.");
     await button(window, "Copy all to the left").click();
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits");
     await poll(() => page.getByRole("row", { name: /^svc\.services.*edited/ }).count()).toBe(0);
     await screen.t.writeRepository("shop", text({ svc: { domain: "other.test" } }));
     await page.getByRole("row", { name: /svc\.domain .* shop, its file: other\.test/ }).waitFor();

@@ -230,6 +230,6 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     expect(await mine.getByRole("row", { name: /db/ }).count()).toBe(0);
     await choice.getByRole("button", { name: "Take theirs" }).click();
     await poll(() => page.getByRole("textbox", { name: "Services: web: Image" }).inputValue()).toBe("node:26");
-    await page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
   });
 });

@@ -17,7 +17,7 @@ const lost = /WebSocket|ERR_CONNECTION|Failed to load/;
 const token = { type: "string", default: "", "x-masked": true, title: "Token" };
 const scopes = { deploy: { type: "object", properties: { token } } };
 
-const editsOf = ({ page }: ScreenPage) => page.getByRole("region", { name: "Edits" });
+const editsOf = ({ page }: ScreenPage) => page.getByRole("region", { name: "Edits", exact: true });
 const timeoutOf = ({ page }: ScreenPage) => page.getByRole("spinbutton", { name: "Timeout" });
 const providerOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Provider" });
 const textOf = ({ page }: ScreenPage) => page.getByRole("textbox", { name: "Text of the file" });
@@ -113,7 +113,7 @@ describeScreen("edits that are not saved", () => {
     await using window = await screen.open();
     await reads(editsOf(window), "2 edits, not saved");
     // Also before anybody has looked at the repository.
-    await window.page.getByRole("button", { name: "Review" }).click();
+    await window.page.getByRole("button", { name: "Review", exact: true }).click();
     await reads(window.page.getByRole("dialog"), /45/);
     await press(window.page, "Escape");
     await window.choose("shop");

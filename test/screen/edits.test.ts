@@ -12,7 +12,7 @@ describeScreen("edits", () => {
     await page.getByRole("textbox", { name: "Domain", exact: true }).fill("shop.test");
     await window.choose("store");
     await page.getByRole("switch", { name: "Map subpaths" }).press("Space");
-    const bar = page.getByRole("region", { name: "Edits" });
+    const bar = page.getByRole("region", { name: "Edits", exact: true });
     await reads(bar, "4 edits in 2 repositories, not saved");
     // Nothing is written before that is asked for.
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
@@ -67,7 +67,7 @@ describeScreen("edits", () => {
     await page.getByRole("textbox", { name: "Default port" }).fill("99999");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
     expect(await screen.revision("shop")).toBe(1);
     // From the review it is told in the review, for nobody reads what is behind it.
     await page.getByRole("button", { name: "Review" }).click();
@@ -86,7 +86,7 @@ describeScreen("edits", () => {
     const { page } = window;
     await window.choose("shop");
     const timeout = page.getByRole("spinbutton", { name: "Timeout" });
-    const bar = page.getByRole("region", { name: "Edits" });
+    const bar = page.getByRole("region", { name: "Edits", exact: true });
     await timeout.fill("31");
     await bar.waitFor();
     await timeout.fill("30");

@@ -70,7 +70,7 @@ describeScreen("fields of the scope svc", () => {
     await page.getByRole("textbox", { name: "Provider" }).fill("häuschen ✓");
     await takeOption(window, "Refresh day", "Friday");
     await takeOption(window, "Default service", "database");
-    await reads(page.getByRole("region", { name: "Edits" }), "7 edits, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "7 edits, not saved");
     await window.save();
     expect((await screen.t.owner.call("config/list", { repo: "shop", stored: true })).result["svc"]).toEqual({
       services,
@@ -254,7 +254,7 @@ describeScreen("fields of the scope svc", () => {
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
     await reads(page.getByRole("article").getByRole("alert"), /default/);
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
     await takeOption(window, "Default service", "none");
     await window.save();

@@ -53,7 +53,7 @@ describeScreen("the matrix", () => {
     await poll(() => bar(window).getByRole("switch").isChecked()).toBe(false);
     await bar(window).locator(".switch").click();
     await bar(window).getByRole("button", { name: "Apply" }).click();
-    await reads(page.getByRole("region", { name: "Edits" }), "3 edits in 3 repositories, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "3 edits in 3 repositories, not saved");
     expect(await stored()).toEqual([undefined, undefined, undefined]);
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await poll(stored).toEqual([true, true, true]);
@@ -131,7 +131,7 @@ describeScreen("the matrix", () => {
     // Back in the grid: both to the default.
     await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+Home", "Shift+ArrowDown", "Enter", "Tab", "Tab", "Enter");
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits in 2 repositories, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits in 2 repositories, not saved");
     await poll(focused).toMatch(/^grid Matrix/);
     await press(page, "Control+s");
     await poll(stored).toEqual([undefined, undefined, undefined, undefined, undefined]);
@@ -149,7 +149,7 @@ describeScreen("the matrix", () => {
     await header(window, "svc.default").click();
     await bar(window).getByRole("textbox", { name: "Default service" }).fill("web");
     await press(page, "Enter");
-    await reads(page.getByRole("region", { name: "Edits" }), "3 edits in 3 repositories");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "3 edits in 3 repositories");
     // The edits are like any other: the review is the preview.
     await page.getByRole("button", { name: "Review" }).click();
     await reads(page.getByRole("dialog").getByRole("region", { name: "store" }), /svc\.default.*web/s);
@@ -183,7 +183,7 @@ describeScreen("the matrix", () => {
     await page.reload();
     await reads(main, "2 repositories, 1 field");
     await page.goBack();
-    await page.getByRole("heading", { name: "Choose a repository" }).waitFor();
+    await page.getByRole("heading", { name: "What needs you" }).waitFor();
   });
 
   test("follows changes and edits of others, with the value that most have", async () => {
@@ -291,7 +291,7 @@ describeScreen("the matrix", () => {
     await press(page, "Enter", "Control+a");
     await page.keyboard.type("45");
     await press(page, "Enter");
-    expect(await page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+    expect(await page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
     await press(page, "Escape", "Escape", "Shift+PageDown");
     await reads(bar(window), /Set \d\d cells/);
     expect(await bar(window).getByRole("button", { name: "Apply" }).getAttribute("aria-disabled")).toBe("false");

@@ -111,6 +111,8 @@ describeScreen("the palette", () => {
       "Search repositories, fields and values",
       "Add a repository",
       "Start page",
+      "Matrix",
+      "Activity",
       "Keys",
       "Sessions",
       "Create a key",
@@ -265,12 +267,12 @@ describeScreen("the keys", () => {
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("77");
     const add = page.getByRole("dialog", { name: "Add a repository" });
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-    await add.getByRole("button", { name: "Back" }).focus();
+    await add.getByRole("button", { name: "Cancel" }).focus();
     const before = await page.getByRole("main").innerText();
     for (const key of ["Control+k", "?", "/", "F6", "Shift+F6", "Control+s", "Control+z", "Alt+PageDown"]) {
       await press(page, key);
       expect(await page.getByRole("dialog").count()).toBe(1);
-      await poll(focused).toBe("button Back");
+      await poll(focused).toBe("button Cancel");
     }
     // It may press the button, as Enter does.
     await press(page, "Control+Enter");

@@ -68,7 +68,7 @@ describeScreen("while the daemon has not answered yet", () => {
     const requests = await holdRequests(page, "config/set");
     await window.choose("shop");
     await page.getByRole("textbox", { name: "Provider" }).fill("here");
-    const bar = page.getByRole("region", { name: "Edits" });
+    const bar = page.getByRole("region", { name: "Edits", exact: true });
     await bar.getByRole("button", { name: "Save", exact: true }).press("Enter");
     expect(await window.focused()).toBe("button Saving…");
     await requests.untilHeld();
@@ -213,6 +213,6 @@ describeScreen("what has the focus is taken away", () => {
     expect(await down.isDisabled()).toBe(true);
     await press(page, "Enter");
     expect(await window.focused()).toBe("button Move entry 1 of Proxy aliases down");
-    expect(await page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+    expect(await page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
   });
 });

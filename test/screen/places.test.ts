@@ -39,12 +39,12 @@ describeScreen("what one comes back to", () => {
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("60");
     await page.getByRole("textbox", { name: "Provider" }).fill("here");
     await page.getByRole("button", { name: "Discard all" }).click();
-    await page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
     await page.getByRole("textbox", { name: "Provider" }).fill("there");
     const messages = page.getByRole("log", { name: "Messages" });
     await reads(messages, "2 edits were discarded.");
     await messages.getByRole("button", { name: "Bring back" }).click();
-    await reads(page.getByRole("region", { name: "Edits" }), "2 edits, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
     expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("60");
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
   });

@@ -15,7 +15,7 @@ describeScreen("a save", () => {
     }
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(messages, /Saved in shop and web\. Not saved in store: /);
-    await reads(page.getByRole("region", { name: "Edits" }), "1 edit, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.timeout")));
     expect(await stored()).toEqual([60, 30, 60]);
     await page.getByRole("button", { name: "Undo" }).click();
@@ -83,9 +83,9 @@ describeScreen("an edit", () => {
     await window.choose("shop");
     const map = window.page.getByRole("switch", { name: "Map subpaths" });
     await map.press("Space");
-    await reads(window.page.getByRole("region", { name: "Edits" }), "1 edit, not saved");
+    await reads(window.page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
     await map.press("Space");
-    await window.page.getByRole("region", { name: "Edits" }).waitFor({ state: "detached" });
+    await window.page.getByRole("region", { name: "Edits", exact: true }).waitFor({ state: "detached" });
   });
 
   test("is reviewed beside what is stored now, not beside what was stored when it began", async () => {
@@ -134,7 +134,7 @@ describeScreen("an edit", () => {
     await press(page, "Control+s", "Control+z");
     await press(page, "Escape");
     await dialog.waitFor({ state: "detached" });
-    await reads(page.getByRole("region", { name: "Edits" }), "1 edit, not saved");
+    await reads(page.getByRole("region", { name: "Edits", exact: true }), "1 edit, not saved");
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
     expect(await screen.stored("shop", "svc.timeout")).toBeUndefined();
   });

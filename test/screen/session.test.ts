@@ -56,7 +56,7 @@ describeScreen("session and frame", () => {
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
     await poll(sessions).toBe(0);
-    expect(await window.page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+    expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
     expect(await window.page.evaluate<number>("sessionStorage.length")).toBe(0);
     await window.page.reload();
     await window.page.getByText("repoconf ui", { exact: true }).waitFor();
@@ -71,12 +71,12 @@ describeScreen("session and frame", () => {
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
     const question = window.page.getByRole("dialog", { name: "Sign out?" });
-    await question.getByRole("button", { name: "Back" }).click();
+    await question.getByRole("button", { name: "Cancel" }).click();
     expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
     await question.getByRole("button", { name: "Sign out and drop the edits" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
-    expect(await window.page.getByRole("region", { name: "Edits" }).count()).toBe(0);
+    expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
   });
 
   test("a new link in a tab whose session has ended goes on there, with its edits", async () => {
@@ -87,7 +87,7 @@ describeScreen("session and frame", () => {
     const { result } = await screen.t.owner.call("key/list");
     for (const { id, kind } of result) if (kind === "session") await screen.t.owner.call("key/revoke", { id });
     await reads(window.page.getByRole("alert"), "This session has ended.");
-    await window.page.getByRole("region", { name: "Edits" }).getByText("svc.timeout").first().waitFor();
+    await window.page.getByRole("region", { name: "Edits", exact: true }).getByText("svc.timeout").first().waitFor();
     const { hash } = new URL(screen.t.daemon.createLink(60_000));
     await window.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
     await reads(window.page.getByRole("banner").getByRole("status"), "Connected");
@@ -142,7 +142,7 @@ describeScreen("session and frame", () => {
     await window.choose("shop");
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
     await window.page.getByRole("textbox", { name: "Provider" }).fill("it's $HOME");
-    const bar = window.page.getByRole("region", { name: "Edits" });
+    const bar = window.page.getByRole("region", { name: "Edits", exact: true });
     expect(await bar.getByRole("button", { name: "Copy the edits" }).count()).toBe(0);
     await first.end("SIGKILL");
     await reads(

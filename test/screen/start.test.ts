@@ -45,7 +45,10 @@ describeScreen("the start page", () => {
     await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
     await window.choose("store");
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("-5");
-    await page.getByRole("region", { name: "Edits" }).getByRole("button", { name: "Save", exact: true }).click();
+    await page
+      .getByRole("region", { name: "Edits", exact: true })
+      .getByRole("button", { name: "Save", exact: true })
+      .click();
     await page.getByRole("log", { name: "Messages" }).getByText("Nothing was saved").waitFor();
     await openStart(window);
     await reads(waiting, "store, svc.timeout was refused");
