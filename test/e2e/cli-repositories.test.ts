@@ -138,7 +138,9 @@ describe("repositories on the command line", () => {
     await home.succeed(["set", "svc.timeout=3", "--repo", "shop"], { environment });
     expect(await home.run(["set", "svc.domain=x", "--repo", "shop"], { environment })).toMatchObject({ code: 3 });
     expect(await home.run(["key", "list"], { environment })).toMatchObject({ code: 5 });
-    expect(await home.succeed(["key", "list"])).toMatch(/^[0-9a-f]{12}\tci\twrite svc\.timeout in shop\tnever\n$/);
+    expect(await home.succeed(["key", "list"])).toMatch(
+      /^[0-9a-f]{12}\tci\twrite svc\.timeout in shop\tnever\t\d{4}-\d\d-\d\dT[\d:.]+Z\n$/,
+    );
     await home.succeed(["key", "revoke", "ci"]);
     const revoked = await home.run(["get", "svc.timeout", "--repo", "shop"], { environment });
     expect(revoked).toMatchObject({ code: 5, errorOutput: expect.stringContaining("API key") });
