@@ -54,7 +54,11 @@ const daemon = await createDaemon({
 {
   // A daemon in service knows its home; only the first to see files without an index reads each of them.
   using client = await connect({ home: home.path });
-  await client.run("repo/list", { limit: 1 });
+  for (let answered = false; !answered; )
+    answered = await client.run("repo/list", { limit: 1 }).then(
+      () => true,
+      () => false,
+    );
 }
 const browser = await launchBrowser();
 if (browser === undefined) throw new Error("there is no browser");
