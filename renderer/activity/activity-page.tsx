@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { Button } from "../button.tsx";
+import { OlderButton } from "../history/older-button.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
 import { focusPlace, go } from "../state/navigation.ts";
 import { nameOfRepository, type ScreenState, useScreen } from "../state/store.ts";
@@ -22,7 +22,6 @@ const chips: readonly (readonly [condition: string, title: string])[] = [
 export function ActivityPage({ query }: { readonly query: string }) {
   const { entries, fresh, next, errors, older, showFresh } = useActivity(query, pageSize);
   const repositories = useScreen(state => state.repositories);
-  const [reading, setReading] = useState(false);
   const [reverting, setReverting] = useState<Group>();
   const article = useRef<HTMLElement>(null);
   const list = useRef<HTMLOListElement>(null);
@@ -88,18 +87,7 @@ export function ActivityPage({ query }: { readonly query: string }) {
           ))}
         </ol>
       )}
-      {next !== undefined && (
-        <Button
-          className="button"
-          pending={reading && "Reading…"}
-          onClick={() => {
-            setReading(true);
-            void older().finally(() => setReading(false));
-          }}
-        >
-          Show older ones
-        </Button>
-      )}
+      {next !== undefined && <OlderButton load={older} />}
       {reverting !== undefined && (
         <RevertDialog group={reverting} repositories={repositories} onClose={() => setReverting(undefined)} />
       )}

@@ -1,16 +1,13 @@
 import { type FormEvent, useEffect, useState } from "react";
 import type { UndoneBatch } from "../../shared/client/undo-batch.ts";
-import { joinConfigPath } from "../../shared/config-path.ts";
 import type { FoundHistoryEntry } from "../../shared/protocol.ts";
-import { Button } from "../button.tsx";
+import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
-import { ReasonField } from "../dialogs/reason-field.tsx";
 import { DiffTable } from "../diff/diff-table.tsx";
-import { Failure } from "../fields/problems.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { screenStore, useScreen } from "../state/store.ts";
-import { rememberSaved, stepTime } from "../state/undo.ts";
+import { fieldsChanged, rememberSaved, stepTime } from "../state/undo.ts";
 import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
@@ -85,16 +82,16 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
             </FirstOnes>
           </section>
         )}
-        <ReasonField value={reason} onChange={setReason} />
-        <Failure text={problem} />
-        <p className="dialog-tools">
-          <button type="button" className="button button-quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <Button type="submit" className="button button-main" unavailable={count === 0} pending={busy && "Reverting…"}>
-            Revert in {count === 1 ? "1 repository" : `${count} repositories`}
-          </Button>
-        </p>
+        <ChangeFoot
+          reason={reason}
+          onReason={setReason}
+          problem={problem}
+          unavailable={count === 0}
+          pending={busy && "Reverting…"}
+          onClose={onClose}
+        >
+          Revert in {count === 1 ? "1 repository" : `${count} repositories`}
+        </ChangeFoot>
       </form>
     </Modal>
   );
@@ -106,9 +103,7 @@ function tell({ restored, left }: UndoneBatch, begun: string): void {
   const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
     repo,
     revision,
-    fields: Object.entries(config).flatMap(([scope, fields]) =>
-      Object.keys(fields).map(field => joinConfigPath(scope, field)),
-    ),
+    fields: fieldsChanged({ changes: config }),
     ...(batch !== undefined && { batch }),
   }));
   rememberSaved({ since: begun, saved });

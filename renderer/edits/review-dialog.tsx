@@ -1,8 +1,6 @@
 import { type FormEvent, useState } from "react";
-import { Button } from "../button.tsx";
+import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
-import { ReasonField } from "../dialogs/reason-field.tsx";
-import { Failure } from "../fields/problems.tsx";
 import { saveEdits } from "../state/saving.ts";
 import { screenStore, useScreen } from "../state/store.ts";
 import { EditsDiff } from "./edits-diff.tsx";
@@ -38,16 +36,16 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
       >
         <EditsDiff />
         {pending.size === 0 && <p>There is nothing to save.</p>}
-        <ReasonField value={reason} onChange={setReason} />
-        <Failure text={problem} />
-        <p className="dialog-tools">
-          <button type="button" className="button button-quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <Button type="submit" className="button button-main" unavailable={unavailable} pending={saving && "Saving…"}>
-            Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}
-          </Button>
-        </p>
+        <ChangeFoot
+          reason={reason}
+          onReason={setReason}
+          problem={problem}
+          unavailable={unavailable}
+          pending={saving && "Saving…"}
+          onClose={onClose}
+        >
+          Save {pending.size === 1 ? "this edit" : `these ${pending.size} edits`}
+        </ChangeFoot>
       </form>
     </Modal>
   );

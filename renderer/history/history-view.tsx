@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import type { HistoryEntry } from "../../shared/protocol.ts";
-import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { go } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
@@ -9,6 +8,7 @@ import { useScreen } from "../state/store.ts";
 import { fieldsChanged } from "../state/undo.ts";
 import { EntryChanges } from "./entry-changes.tsx";
 import { canBeReverted, EntryFacts } from "./entry-facts.tsx";
+import { OlderButton } from "./older-button.tsx";
 import { RestoreDialog } from "./restore-dialog.tsx";
 
 const pageSize = 50;
@@ -25,7 +25,6 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
   const revision = useScreen(state => state.opened.get(repo)?.revision ?? 0);
   const [entries, setEntries] = useState<readonly HistoryEntry[]>();
   const [next, setNext] = useState<string>();
-  const [reading, setReading] = useState(false);
   const [damage, setDamage] = useState<string>();
   /** The first of two revisions to be compared. */
   const [chosen, setChosen] = useState<number>();
@@ -124,18 +123,7 @@ export function HistoryView({ repo, field }: HistoryViewProps) {
           </li>
         ))}
       </ol>
-      {next !== undefined && (
-        <Button
-          className="button"
-          pending={reading && "Reading…"}
-          onClick={() => {
-            setReading(true);
-            void load(next).finally(() => setReading(false));
-          }}
-        >
-          Show older ones
-        </Button>
-      )}
+      {next !== undefined && <OlderButton load={() => load(next)} />}
       {restoring !== undefined && <RestoreDialog repo={repo} {...restoring} onClose={() => setRestoring(undefined)} />}
     </section>
   );

@@ -1,11 +1,9 @@
 import { type FormEvent, useEffect, useMemo, useState } from "react";
 import type { Config } from "../../shared/config.ts";
-import { Button } from "../button.tsx";
+import { ChangeFoot } from "../dialogs/change-foot.tsx";
 import { Modal } from "../dialogs/modal.tsx";
-import { ReasonField } from "../dialogs/reason-field.tsx";
 import { changesBetween } from "../diff/diff-lines.ts";
 import { DiffTable } from "../diff/diff-table.tsx";
-import { Failure } from "../fields/problems.tsx";
 import { daemon, openRepository, storedAt } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
@@ -90,21 +88,16 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
             ]}
           />
         )}
-        <ReasonField value={reason} onChange={setReason} />
-        <Failure text={problem} />
-        <p className="dialog-tools">
-          <button type="button" className="button button-quiet" onClick={onClose}>
-            Cancel
-          </button>
-          <Button
-            type="submit"
-            className="button button-main"
-            unavailable={wanted.length === 0}
-            pending={busy && "Restoring…"}
-          >
-            Restore {wanted.length === 1 ? "1 field" : `${wanted.length} fields`}
-          </Button>
-        </p>
+        <ChangeFoot
+          reason={reason}
+          onReason={setReason}
+          problem={problem}
+          unavailable={wanted.length === 0}
+          pending={busy && "Restoring…"}
+          onClose={onClose}
+        >
+          Restore {wanted.length === 1 ? "1 field" : `${wanted.length} fields`}
+        </ChangeFoot>
       </form>
     </Modal>
   );

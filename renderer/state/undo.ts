@@ -1,6 +1,5 @@
 import { changedSince, type LeftField, type UndoneBatch, undoEntries } from "../../shared/client/undo-batch.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import type { HistoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "./connection.ts";
 import { messageOf, notify } from "./notices.ts";
 import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
@@ -31,8 +30,12 @@ export async function rememberFileSave(repo: string, revision: number): Promise<
   rememberSaved({ since: saved.time, saved: [{ repo, revision: saved.revision, fields: fieldsChanged(saved) }] });
 }
 
-/** What a revision changed, as `<scope>.<field>`. */
-export function fieldsChanged({ changes }: HistoryEntry): readonly string[] {
+/** What was changed, as `<scope>.<field>`; of a revision, or of a request. */
+export function fieldsChanged({
+  changes,
+}: {
+  readonly changes: { readonly [scope: string]: object };
+}): readonly string[] {
   return Object.entries(changes).flatMap(([scope, fields]) =>
     Object.keys(fields).map(field => joinConfigPath(scope, field)),
   );

@@ -1,27 +1,8 @@
 import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { launchBrowser } from "../helpers/browser.ts";
-import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
-
-/** What a person does, counted: clicks of the mouse and keys. */
-function person({ page }: ScreenPage) {
-  const done = { clicks: 0, keys: 0 };
-  return {
-    done,
-    click: async (target: ReturnType<ScreenPage["row"]>) => {
-      done.clicks++;
-      await target.click();
-    },
-    type: async (text: string) => {
-      done.keys += text.length;
-      await page.keyboard.type(text);
-    },
-    press: async (key: string) => {
-      done.keys++;
-      await press(page, key);
-    },
-  };
-}
+import { countDeeds } from "../helpers/deeds.ts";
+import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the page of a repository", () => {
   test("has 26 fields in 1,400 pixels at 1440 x 900", async () => {
@@ -143,35 +124,36 @@ describeScreen("the clicks and keys that it takes", () => {
   test("to find out who changed svc.timeout, and take it back: 4 clicks", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await screen.set("shop", { "svc.timeout": 60 });
-    await using window = await screen.open({ width: 1440, height: 900 });
+    await using window = await screen.open({ width: 1440, height: 900, initialScript: countDeeds });
     const { page } = window;
-    const { done, click } = person(window);
-    await click(window.row("shop"));
-    await click(window.field("Timeout"));
+    await window.row("shop").click();
+    await window.field("Timeout").click();
     await reads(window.inspector, /60 seconds\s+just now by owner/);
-    await click(window.inspector.getByRole("button", { name: "Revert revision 3" }));
-    await click(page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }));
+    await window.inspector.getByRole("button", { name: "Revert revision 3" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
-    expect(done).toEqual({ clicks: 4, keys: 0 });
+    expect(await page.evaluate("window.deeds")).toEqual({ clicks: 4, keys: 0 });
   });
 
   test("to add a service: 3 clicks and at most 30 keys", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open({ width: 1440, height: 900 });
+    await using window = await screen.open({ width: 1440, height: 900, initialScript: countDeeds });
     const { page } = window;
-    const { done, click, type, press: key } = person(window);
-    await click(window.row("shop"));
-    await click(window.field("Services").getByRole("button", { name: /^Services:/ }));
-    await click(page.getByRole("textbox", { name: "Name of a new entry in Services" }));
-    await type("web");
-    await key("Enter");
+    await window.row("shop").click();
+    await window
+      .field("Services")
+      .getByRole("button", { name: /^Services:/ })
+      .click();
+    await page.getByRole("textbox", { name: "Name of a new entry in Services" }).click();
+    await page.keyboard.type("web");
+    await press(page, "Enter");
     await poll(window.focused).toBe("input Services: web: Ready");
-    await type("true");
-    await key("Tab");
-    await type("node:24");
-    await key("Control+s");
+    await page.keyboard.type("true");
+    await press(page, "Tab");
+    await page.keyboard.type("node:24");
+    await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.services")).toEqual({ web: { ready: "true", image: "node:24" } });
-    expect(done.clicks).toBe(3);
-    expect(done.keys).toBeLessThanOrEqual(30);
+    expect(await page.evaluate("window.deeds.clicks")).toBe(3);
+    expect(await page.evaluate<number>("window.deeds.keys")).toBeLessThanOrEqual(30);
   });
 });

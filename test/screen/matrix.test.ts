@@ -1,11 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
+import { countDeeds } from "../helpers/deeds.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
-
-/** Counts what a person does: presses of the mouse, and keys. */
-const countDeeds = `window.deeds = { clicks: 0, keys: 0 };
-addEventListener("pointerdown", () => { window.deeds.clicks += 1; }, true);
-addEventListener("keydown", () => { window.deeds.keys += 1; }, true);`;
 
 /** Keeps what the page sends. */
 const keepSent = `window.sent = [];

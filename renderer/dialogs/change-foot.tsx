@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import { Button } from "../button.tsx";
+import { Failure } from "../fields/problems.tsx";
+
+interface ChangeFootProps {
+  readonly reason: string;
+  onReason(reason: string): void;
+  /** What went wrong with the request. */
+  readonly problem: string | undefined;
+  /** There is nothing to be done now. */
+  readonly unavailable: boolean;
+  /** What is being done; false: nothing is. */
+  readonly pending: string | false;
+  onClose(): void;
+  /** What the button that does it says. */
+  readonly children: ReactNode;
+}
+
+/** The end of a dialog that changes values: why, as the history will tell it, what went wrong, and the two ways out. */
+export function ChangeFoot({ reason, onReason, problem, unavailable, pending, onClose, children }: ChangeFootProps) {
+  return (
+    <>
+      <label className="labelled">
+        Reason <span className="hint">(optional; it stays in the history)</span>
+        <input className="input" maxLength={1000} value={reason} onChange={event => onReason(event.target.value)} />
+      </label>
+      <Failure text={problem} />
+      <p className="dialog-tools">
+        <button type="button" className="button button-quiet" onClick={onClose}>
+          Cancel
+        </button>
+        <Button type="submit" className="button button-main" unavailable={unavailable} pending={pending}>
+          {children}
+        </Button>
+      </p>
+    </>
+  );
+}

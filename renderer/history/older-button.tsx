@@ -1,0 +1,19 @@
+import { useState } from "react";
+import { Button } from "../button.tsx";
+
+/** Fetches the next page of a list that begins with the newest. */
+export function OlderButton({ load }: { load(): Promise<void> }) {
+  const [reading, setReading] = useState(false);
+  return (
+    <Button
+      className="button"
+      pending={reading && "Reading…"}
+      onClick={() => {
+        setReading(true);
+        void load().finally(() => setReading(false));
+      }}
+    >
+      Show older ones
+    </Button>
+  );
+}
