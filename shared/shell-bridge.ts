@@ -28,4 +28,6 @@ export interface ShellBridge {
   onNavigate(listener: (link: ScreenLink) => void): void;
   /** A menu item asks for something that the screen does. */
   onCommand(listener: (command: "add" | "save") => void): void;
+  /** The app is about to quit: it waits for what the listener sends, though not for long. */
+  onLeave(listener: () => Promise<void>): void;
 }

@@ -20,6 +20,8 @@ interface Place {
 
 const firstSize = { width: 1280, height: 860 };
 const leastSize = { minWidth: 720, minHeight: 480 };
+/** Milliseconds that a page may take to send its edits: one that hangs, or has no connection, is asked about them. */
+const sendCeiling = 2_000;
 
 /** The one window: it remembers its place, and closing hides it, for the daemon goes on. */
 export class AppWindow {
@@ -30,6 +32,8 @@ export class AppWindow {
   #quitting = false;
   /** Called when the person stays for edits that are not saved. */
   #onStay = () => {};
+  /** Called when the page has sent its edits. */
+  #onSent = () => {};
 
   constructor(options: AppWindowOptions) {
     this.#options = options;
@@ -114,6 +118,7 @@ export class AppWindow {
   async leave(): Promise<boolean> {
     const window = this.#window;
     if (window === undefined) return true;
+    await this.#sendEdits(window);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     window.once("closed", () => resolve(true));
     this.#onStay = () => resolve(false);
@@ -121,6 +126,21 @@ export class AppWindow {
     window.close();
     this.#quitting = await promise;
     return this.#quitting;
+  }
+
+  /** The page has sent its edits to the daemon. */
+  readyToLeave(): void {
+    this.#onSent();
+  }
+
+  /** Waits until the daemon has the page's edits, that nobody is asked about them. */
+  async #sendEdits(window: BrowserWindow): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onSent = resolve;
+    window.webContents.send("leave");
+    const ceiling = setTimeout(resolve, sendCeiling);
+    await promise;
+    clearTimeout(ceiling);
   }
 
   #navigate(link: ScreenLink): void {

@@ -60,6 +60,7 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   serveNativeCalls({
     session: daemon.session,
     firstLink: () => window.takeFirstLink(),
+    readyToLeave: () => window.readyToLeave(),
     owns: frame => window.owns(frame),
   });
   createMenu(window);

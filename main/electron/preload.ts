@@ -8,6 +8,8 @@ const bridge: ShellBridge = {
   firstLink: () => ipcRenderer.invoke("first-link"),
   onNavigate: listener => void ipcRenderer.on("navigate", (_event, link) => listener(link)),
   onCommand: listener => void ipcRenderer.on("command", (_event, command) => listener(command)),
+  onLeave: listener =>
+    void ipcRenderer.on("leave", () => void listener().finally(() => ipcRenderer.invoke("ready-to-leave"))),
 };
 
 contextBridge.exposeInMainWorld("repoconf", bridge);

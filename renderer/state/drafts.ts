@@ -44,6 +44,7 @@ export function keepDrafts(): void {
   screenStore.subscribe((state, before) => {
     if (state.pending !== before.pending || state.drafts !== before.drafts) timer ??= setTimeout(sendNow, sendDelay);
   });
+  shell?.onLeave(sendDrafts);
   document.addEventListener("visibilitychange", sendNow);
   window.addEventListener("pagehide", sendNow);
   window.addEventListener("beforeunload", event => {

@@ -35,7 +35,7 @@ export function desktopScenarios(driver: DesktopDriver): void {
       stored: JSON.stringify(sessionStorage) + document.documentElement.outerHTML,
     })`);
     expect(seen.node).toBe("undefined undefined");
-    expect(seen.bridge).toEqual(["session", "chooseFolder", "firstLink", "onNavigate", "onCommand"]);
+    expect(seen.bridge).toEqual(["session", "chooseFolder", "firstLink", "onNavigate", "onCommand", "onLeave"]);
     expect(seen.stored).not.toContain(ownerKey);
     // Nor can it leave.
     await page.evaluate(

@@ -267,7 +267,7 @@ test("quitting asks nothing about edits that the next start has again", async ()
   {
     await using app = await startApp(folder.path, { args: [link] });
     await (await pageOf(app)).getByRole("textbox", { name: "Provider" }).fill("here");
-    await untilDraft(folder.path, "here");
+    // Sooner than the page sends an edit by itself.
     app.app.quit();
     expect(await app.app.exited).toBe(0);
     expect(app.dialogs).toEqual([]);

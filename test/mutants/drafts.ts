@@ -190,4 +190,13 @@ export const mutants: readonly Mutant[] = [
     test: "test/desktop/shell.test.ts",
     name: "quitting asks about edits that would be lost",
   },
+  {
+    promise: "drafts",
+    takenOut: "that the app waits for edits to be sent before it quits",
+    file: "main/electron/app-window.ts",
+    find: "    await this.#sendEdits(window);\n",
+    replace: "",
+    test: "test/desktop/shell.test.ts",
+    name: "quitting asks nothing about edits that the next start has again",
+  },
 ];
