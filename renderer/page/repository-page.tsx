@@ -1,6 +1,5 @@
-import { useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { joinConfigPath } from "../../shared/config-path.ts";
-import { FileView } from "../file/file-view.tsx";
 import { HistoryView } from "../history/history-view.tsx";
 import { open } from "../state/navigation.ts";
 import { addressOf, type Selection, type View, views } from "../state/place.ts";
@@ -9,6 +8,12 @@ import { FieldsView } from "./fields-view.tsx";
 import { HealthNote } from "./health-note.tsx";
 import { Nothing } from "./nothing.tsx";
 import { useScrollPlace } from "./scroll-place.ts";
+
+const loadFileView = () => import("../file/file-view.tsx");
+/** With its editor it is a third of the screen's code, so the screen starts without it. */
+const FileView = lazy(() => loadFileView().then(({ FileView: view }) => ({ default: view })));
+// It is there before it is wanted, and also when the daemon is gone.
+window.addEventListener("load", () => setTimeout(() => void loadFileView().catch(() => {}), 1_000));
 
 /** One repository: its fields, its history, or its file. */
 export function RepositoryPage({ view, selection }: { readonly view: View; readonly selection: Selection }) {
@@ -65,7 +70,9 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
           field={scope === undefined || field === undefined ? undefined : joinConfigPath(scope, field)}
         />
       ) : (
-        <FileView key={repo} repo={repo} />
+        <Suspense fallback={<p className="waiting">Reading…</p>}>
+          <FileView key={repo} repo={repo} />
+        </Suspense>
       )}
     </article>
   );

@@ -85,8 +85,7 @@ async function openEdited(): Promise<void> {
 }
 
 async function loadAll(): Promise<void> {
-  await loadScopes();
-  await loadRepositories();
+  await Promise.all([loadScopes(), loadRepositories()]);
 }
 
 async function loadScopes(): Promise<void> {
@@ -96,7 +95,12 @@ async function loadScopes(): Promise<void> {
 }
 
 async function loadRepositories(): Promise<void> {
-  screenStore.setState({ repositories: inOrder(await daemon().repositories()) });
+  const entries: RepositoryEntry[] = [];
+  for await (const page of daemon().repositoryPages()) {
+    if (entries.length === 0) screenStore.setState({ firstRepositories: inOrder(page) });
+    entries.push(...page);
+  }
+  screenStore.setState({ repositories: inOrder(entries), firstRepositories: [] });
 }
 
 function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {

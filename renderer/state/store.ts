@@ -75,6 +75,8 @@ export interface ScreenState {
   readonly connection: "connecting" | "connected" | "lost" | "ended";
   /** By name, then id; undefined until they are known. */
   readonly repositories: readonly RepositoryEntry[] | undefined;
+  /** Some of them, for the tree, until all are known. */
+  readonly firstRepositories: readonly RepositoryEntry[];
   readonly scopes: readonly ScopeEntry[];
   readonly opened: ReadonlyMap<string, OpenRepository>;
   /** By `editKey`, in the order in which they were made. */
@@ -105,6 +107,7 @@ export interface ScreenState {
 export const screenStore = createStore<ScreenState>(() => ({
   connection: "connecting",
   repositories: undefined,
+  firstRepositories: [],
   scopes: [],
   opened: new Map(),
   pending: new Map(),

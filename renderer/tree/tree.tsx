@@ -13,7 +13,8 @@ const [tallRow, lowRow] = [2.75, 1.75];
 
 /** Repositories, scopes and fields as flat rows, of which only those in sight are in the page. */
 export function Tree() {
-  const repositories = useScreen(state => state.repositories);
+  const isKnown = useScreen(state => state.repositories !== undefined);
+  const repositories = useScreen(state => state.repositories ?? state.firstRepositories);
   const scopes = useScreen(state => state.scopes);
   const opened = useScreen(state => state.opened);
   const pending = useScreen(state => state.pending);
@@ -126,16 +127,14 @@ export function Tree() {
       // Without a row it is none, and only says so.
       role={rows.length > 0 ? "tree" : "group"}
       aria-label="Repositories"
-      aria-busy={repositories === undefined}
+      aria-busy={!isKnown}
       tabIndex={-1}
       onKeyDown={onKeyDown}
       onBlur={() => {
         focusedRow.current = null;
       }}
     >
-      {repositories !== undefined && rows.length === 0 && (
-        <p className="tree-empty">{emptyText(query, found?.query === query)}</p>
-      )}
+      {isKnown && rows.length === 0 && <p className="tree-empty">{emptyText(query, found?.query === query)}</p>}
       <div className="tree-rows" role="presentation" style={{ height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];

@@ -72,6 +72,8 @@ export interface ChangeOptions {
   readonly flush?: boolean;
 }
 
+type AskForPage<Entry> = (page: { limit?: number; after?: string }) => Promise<Reply<readonly Entry[]>>;
+
 export interface RestoreOptions extends ChangeOptions {
   /** Only these; left out: every field that the key may write and that differs. */
   readonly fields?: readonly FieldPath[];
@@ -192,10 +194,14 @@ export class RepoconfClient {
 
   /** Every repository that the key may read. Throws RequestError. */
   async repositories(): Promise<RepositoryEntry[]> {
-    const pages = this.#pages<RepositoryEntry>(page => this.request("repo/list", page), limits.pageLength);
     const entries: RepositoryEntry[] = [];
-    for await (const entry of pages) entries.push(entry);
+    for await (const page of this.repositoryPages()) entries.push(...page);
     return entries;
+  }
+
+  /** As `repositories`, page by page as they come. Throws RequestError. */
+  async *repositoryPages(): AsyncGenerator<readonly RepositoryEntry[], void> {
+    yield* this.#pages<RepositoryEntry>(page => this.request("repo/list", page), limits.pageLength);
   }
 
   /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */
@@ -228,12 +234,12 @@ export class RepoconfClient {
   /** What changed in the past, the newest first; of one field if `field` is given. Asks the daemon for more as it is read. Throws RequestError. */
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
     const args = { repo, ...(field !== undefined && { field }) };
-    yield* this.#pages<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
+    yield* this.#entries<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
   }
 
   /** What a query finds in all repositories, by their ids (docs/protocol.md, "Queries"). Asks the daemon for more as it is read. Throws RequestError. */
   async *search(query: string): AsyncGenerator<SearchHit, void> {
-    yield* this.#pages<SearchHit>(page => this.request("config/search", { query, ...page }));
+    yield* this.#entries<SearchHit>(page => this.request("config/search", { query, ...page }));
   }
 
   /** The repositories and fields that a query spans, and the value of each field that most have (docs/protocol.md, "config/matrix"). Throws RequestError. */
@@ -268,13 +274,13 @@ export class RepoconfClient {
    * daemon for more as it is read. Throws RequestError.
    */
   async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
-    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
+    yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
   }
 
   /** What belongs to a batch, the newest first; `since` (RFC 3339): it was not made before. Throws RequestError. */
   async *batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void> {
     const query = since === undefined ? "" : `since:${since}`;
-    yield* this.#pages<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
+    yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
   }
 
   /** Takes a batch back, as far as nobody changed its fields since. Throws RequestError. */
@@ -282,16 +288,18 @@ export class RepoconfClient {
     return undoBatch(this, batch, options);
   }
 
-  /** The entries of a long list, page by page as they are read. Throws RequestError. */
-  async *#pages<Entry>(
-    ask: (page: { limit?: number; after?: string }) => Promise<Reply<readonly Entry[]>>,
-    limit?: number,
-  ): AsyncGenerator<Entry, void> {
+  /** The entries of a long list, asked for page by page as they are read. Throws RequestError. */
+  async *#entries<Entry>(ask: AskForPage<Entry>): AsyncGenerator<Entry, void> {
+    for await (const page of this.#pages(ask)) yield* page;
+  }
+
+  /** The pages of a long list. Throws RequestError. */
+  async *#pages<Entry>(ask: AskForPage<Entry>, limit?: number): AsyncGenerator<readonly Entry[], void> {
     let after: string | undefined;
     do {
       const page = { ...(limit !== undefined && { limit }), ...(after !== undefined && { after }) };
       const { result, errors, next } = await ask(page);
-      yield* result ?? [];
+      yield result ?? [];
       const [first] = errors;
       if (first !== undefined) throw new RequestError(first, { result, errors });
       after = next;

@@ -3,7 +3,7 @@
  *
  *   npm run build && node test/bench/screen.ts [REPOSITORIES]
  *
- * The goal: rows within 1 s of the script's start, no task over 50 ms while one types in the search and scrolls.
+ * The goal: rows within 300 ms of the script's start, no task over 50 ms while one types in the search and scrolls.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -120,6 +120,18 @@ try {
   await measure(page, "typing in a field", async () => {
     await page.getByRole("textbox", { name: "Provider" }).pressSequentially("somebody", { delay: 60 });
     await delay(300);
+  });
+  await measure(page, "opening the matrix of all", async () => {
+    await page.evaluate("location.hash = '#/matrix'");
+    await page.getByRole("gridcell").first().waitFor({ timeout: 60_000 });
+    await delay(1_000);
+  });
+  await measure(page, "scrolling the matrix", async () => {
+    await page.getByRole("grid").hover();
+    for (let step = 0; step < 100; step += 1) {
+      await page.mouse.wheel(step % 10 === 0 ? 300 : 0, 1_500);
+      await delay(16);
+    }
   });
 } finally {
   await browser.close();

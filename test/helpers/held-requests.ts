@@ -7,14 +7,14 @@ export interface HeldRequests {
   asked(operation: string): number;
   /** Waits until one is held. */
   untilHeld(): Promise<void>;
-  /** Lets through what is held, and holds what follows. */
-  release(): void;
+  /** Lets through what is held, as `change` makes it, and holds what follows. */
+  release(change?: (message: string) => string): void;
 }
 
 /** Holds the requests for these operations from now on. The page is loaded anew: its connection goes through here. */
 export async function holdRequests(page: Page, ...operations: readonly string[]): Promise<HeldRequests> {
   const asked: string[] = [];
-  const held: (() => void)[] = [];
+  const held: ((change: (message: string) => string) => void)[] = [];
   // The link's code is good for one page only; from now on it has a session.
   await page.getByText("Connected", { exact: true }).waitFor();
   await page.routeWebSocket(/socket\.io/, socket => {
@@ -24,15 +24,15 @@ export async function holdRequests(page: Page, ...operations: readonly string[])
       const name = `${resource}/${operation}`;
       if (!operations.includes(name)) return server.send(message);
       asked.push(name);
-      held.push(() => server.send(message));
+      held.push(change => server.send(change(String(message))));
     });
   });
   await page.reload();
   return {
     asked: operation => asked.filter(name => name === operation).length,
     untilHeld: () => until(() => held.length > 0, `a request for ${operations.join(" or ")}`),
-    release: () => {
-      for (const send of held.splice(0)) send();
+    release: (change = message => message) => {
+      for (const send of held.splice(0)) send(change);
     },
   };
 }

@@ -12,6 +12,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
+    takenOut: "that the first of very many repositories show before the others have come",
+    file: "renderer/state/connection.ts",
+    find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: inOrder(page) });\n",
+    replace: "",
+    test: "test/screen/tree.test.ts",
+    name: "the first ones show before the others have come",
+  },
+  {
+    promise: "screen",
     takenOut: "the bound of the palette's list",
     file: "renderer/palette/entries.ts",
     find: "ranked.slice(0, mostEntries - 1)",

@@ -192,6 +192,24 @@ describeScreen("the tree", () => {
     await window.row("Services").waitFor();
   });
 
+  test("of very many repositories the first ones show before the others have come", async () => {
+    await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
+    await using window = await screen.open();
+    const requests = await holdRequests(window.page, "repo/list");
+    await requests.untilHeld();
+    expect(await window.tree.count()).toBe(0);
+    // As if a page held no more than one.
+    requests.release(message => message.replace('"limit":1000', '"limit":1'));
+    await requests.untilHeld();
+    expect(requests.asked("repo/list")).toBe(2);
+    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("1");
+    // Nobody may take it for all there is.
+    expect(await window.tree.getAttribute("aria-busy")).toBe("true");
+    requests.release();
+    await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("3");
+    expect(await window.tree.getAttribute("aria-busy")).toBe("false");
+  });
+
   test("@modified and @broken are words of the search, and buttons", async () => {
     await using screen = await startScreen({ repositories: { quiet: {}, shop, store } });
     await breakFile(screen.t, "store");
