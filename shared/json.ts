@@ -8,6 +8,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The type of a value as JSON Schema names it, but for integers. */
+export function jsonType(value: unknown): string {
+  if (value === null) return "null";
+  return Array.isArray(value) ? "array" : typeof value;
+}
+
 /**
  * Whether two JSON values are the same, whatever the order of members. The well-known libraries ask a value for its
  * `constructor` or `valueOf` on the way, and stumble over objects that have members of these names.

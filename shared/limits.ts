@@ -7,6 +7,8 @@ export const limits = {
   /** Levels of objects and arrays in a message's arguments, the arguments themselves being the first. */
   messageNesting: 32,
   fieldsPerSet: 256,
+  /** Changes inside values. */
+  editsPerSet: 32,
   repositoriesPerSet: 1_000,
   /** Repositories of a set times its message's bytes. */
   setWorkBytes: 16_000_000,

@@ -3,6 +3,7 @@ import type { ErrorEntry } from "./errors.ts";
 import type { Grants } from "./grants.ts";
 import type { JsonValue } from "./json.ts";
 import type { ScopeSchema } from "./scopes/scope-schema.ts";
+import type { ValueEdit } from "./value-edit.ts";
 
 /**
  * The one typed map of everything that crosses the socket: operations with their arguments and results, and events.
@@ -44,6 +45,8 @@ export interface OperationArgumentsByName {
   "config/set": ChangeArguments & {
     /** Fields whose stored values go, in the same revision. */
     readonly unset?: readonly string[] | null;
+    /** Changes of places inside values, decided from what each value is when the set's turn comes. */
+    readonly edits?: readonly ValueEdit[] | null;
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
   "config/explain": { readonly repo?: string | null; readonly field?: string | null };

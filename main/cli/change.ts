@@ -17,16 +17,24 @@ import { listFields, showValue, withSuggestion } from "./fields.ts";
 import { describeError } from "./messages.ts";
 import { print, printJson, printNote, visible } from "./terminal.ts";
 
-export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions {
+/** How a change is made. */
+export interface HowOptions {
   readonly ifRevision?: number;
   readonly atomic?: boolean;
   readonly dryRun?: boolean;
   readonly reason?: string;
 }
 
+export interface ChangeCommandOptions extends SessionOptions, OutputOptions, RepositoryOptions, HowOptions {}
+
 /** What every command takes that changes values of a repository. */
 export function addChangeOptions(command: Command): Command {
-  return addJsonOption(addRepositoryOption(addSessionOptions(command)))
+  return addHowOptions(addJsonOption(addRepositoryOption(addSessionOptions(command))));
+}
+
+/** What every command takes that changes values. */
+export function addHowOptions(command: Command): Command {
+  return command
     .addOption(
       new Option(
         "--if-revision <n>",
@@ -39,7 +47,7 @@ export function addChangeOptions(command: Command): Command {
 }
 
 /** The options as the operations take them. */
-export function changeArguments({ ifRevision, atomic, dryRun, reason }: ChangeCommandOptions) {
+export function changeArguments({ ifRevision, atomic, dryRun, reason }: HowOptions) {
   return {
     // Who looks into the file after the command finds what it did.
     flush: true,
@@ -74,11 +82,12 @@ export function printChangeJson({ result: [changed], errors }: Reply<readonly Ch
 
 async function printChange(
   client: RepoconfClient,
-  { repo, config, mirrorProblem }: ChangedRepository,
+  changed: ChangedRepository,
   { dryRun }: ChangeCommandOptions,
   done: string,
   from: number | undefined,
 ): Promise<void> {
+  const { repo, config } = changed;
   const fields = await listFields(client);
   // What was not stored then is not stored now.
   const stored =
@@ -91,6 +100,11 @@ async function printChange(
       print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}${mark}`);
     }
   }
+  warnOfMirror(changed);
+}
+
+/** Says that the file does not have a change yet. */
+export function warnOfMirror({ mirrorProblem }: ChangedRepository): void {
   if (mirrorProblem !== undefined)
     printNote(`This is in service, and the file does not have it yet: ${mirrorProblem}. It is tried again.`);
 }

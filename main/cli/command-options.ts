@@ -45,6 +45,24 @@ export function addRepositoryOption(command: Command): Command {
   return command.addOption(option.argParser(onlyOnce));
 }
 
+export interface RepositoriesOptions {
+  /** Ids or names; else the repository whose folder holds the current one. */
+  readonly repo?: readonly string[];
+  /** A query that finds repositories, in their place. */
+  readonly where?: string;
+}
+
+/** What a command takes that changes several repositories at once. */
+export function addRepositoriesOptions(command: Command): Command {
+  const option = new Option(
+    "--repo <repository>",
+    "id or name of the repository, and again for each further one (default: the one whose folder holds this one)",
+  );
+  return command
+    .addOption(option.argParser((value, previous: readonly string[] = []) => [...previous, value]))
+    .option("--where <query>", "every repository that a search for this finds, such as 'field:svc.proxy_https=off'");
+}
+
 /** Options that most commands take: they may stand before the command too. */
 export function leadingOptions(): readonly Option[] {
   return addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
@@ -59,8 +77,9 @@ export function takeLeadingOptions(program: Command, command: Command): void {
     if (taken === undefined) command.error(`error: unknown option '${option.long}'`);
     if (command.getOptionValueSource(name) === "cli" && option.required)
       command.error(`error: ${option.long} is given twice, before and after the command`);
-    const value: unknown = program.getOptionValue(name);
-    command.setOptionValueWithSource(name, taken?.variadic ? [value] : value, "cli");
+    const value = program.getOptionValue(name);
+    const one: unknown = taken?.variadic ? [value] : value;
+    command.setOptionValueWithSource(name, taken?.parseArg?.(value, undefined) ?? one, "cli");
   }
 }
 

@@ -9,6 +9,9 @@ import { nearest } from "./suggestion.ts";
 /** Every field that the key may read, by `<scope>.<field>`. */
 export type Fields = ReadonlyMap<string, FieldSchema>;
 
+/** A field's schema, or one inside it. */
+export type PlainSchema = { readonly [keyword: string]: unknown };
+
 export async function listFields(client: RepoconfClient): Promise<Fields> {
   const fields = new Map<string, FieldSchema>();
   for (const { scope, schema } of await client.run("scope/list", {})) {
@@ -40,7 +43,7 @@ export function rawValue(value: JsonValue): string {
  * A value as it was typed, read by its field's schema: text where the field takes text, else JSON. What cannot be read
  * goes to the daemon as it is, which says best what is wrong with it.
  */
-export function readValue(text: string, schema: FieldSchema | undefined): JsonValue {
+export function readValue(text: string, schema: PlainSchema | undefined): JsonValue {
   if (schema !== undefined && [schema["type"]].flat().includes("string")) return text;
   try {
     // Made by JSON.parse.

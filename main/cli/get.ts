@@ -1,5 +1,8 @@
 import type { Command } from "commander";
-import { configEntries } from "../../shared/config.ts";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import { configEntries, configValue } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import {
   addJsonOption,
   addRepositoryOption,
@@ -13,30 +16,72 @@ interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
 }
 
-/** `repoconf get FIELD`: one value, for scripts. */
+/** `repoconf get FIELD...`: values, for scripts. */
 export function addGetCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("get"))))
-    .argument("<field>", "such as svc.timeout")
-    .summary("print one value: a text as it is, anything else as JSON")
+    .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
+    .summary("print values: a text as it is, anything else as JSON")
     .description(
-      "print one value: a text as it is, anything else as JSON\n\nA script that changes a value because of what it was reads it with --with-revision and sets it with --if-revision: then no change that came between is lost.",
+      "print values: a text as it is, anything else as JSON\n\nSeveral are of one moment, a line each, so none may have line ends; with --json they are one object. A script that changes a value because of what it was reads it with --with-revision and sets it with --if-revision: then no change that came between is lost.",
     )
-    .option("--with-revision", 'print the revision, a blank and the value; with --json {"revision": ..., "value": ...}')
+    .option(
+      "--with-revision",
+      'print the revision first: before the value and a blank, or on a line of its own before several; with --json {"revision": ..., "value": ...}, or "values"',
+    )
     .action(get);
 }
 
-async function get(field: string, options: GetOptions): Promise<void> {
+async function get(names: readonly string[], options: GetOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { rawValue } = await import("./fields.ts");
-  const { readConfig } = await import("./read-config.ts");
   const { printJson, printValue } = await import("./terminal.ts");
+  const { CommandError } = await import("./exit-codes.ts");
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, options.repo);
-    const { config, revision } = await readConfig(client, { repo: id, field });
-    for (const { value } of configEntries(config)) {
-      if (options.json) printJson(options.withRevision ? { revision, value } : value);
-      else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
-    }
+    const { values, revision } = await readValues(client, id, names);
+    const [[, value] = ["", null], ...more] = values;
+    if (more.length > 0) {
+      const all = Object.fromEntries(values);
+      if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
+      if (options.withRevision) printValue(String(revision));
+      for (const [name, one] of values) {
+        const text = rawValue(one);
+        if (/[\r\n]/.test(text))
+          throw new CommandError(`The value of ${name} has several lines. Read it alone, or with --json.`);
+        printValue(text);
+      }
+    } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
+    else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
   });
+}
+
+interface ReadValues {
+  /** By what was asked for, in that order. */
+  readonly values: readonly (readonly [name: string, value: JsonValue])[];
+  readonly revision: number;
+}
+
+/** All of one revision. Throws RequestError, or CommandError with what may have been meant. */
+async function readValues(client: RepoconfClient, repo: string, names: readonly string[]): Promise<ReadValues> {
+  const { readConfig } = await import("./read-config.ts");
+  const [only = "", ...more] = names;
+  if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
+    const { config, revision } = await readConfig(client, { repo, field: only });
+    return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
+  }
+  const { listFields } = await import("./fields.ts");
+  const { readPlace } = await import("./value-place.ts");
+  const { valueAt } = await import("../../shared/value-edit.ts");
+  const { CommandError, exitCodes } = await import("./exit-codes.ts");
+  const fields = await listFields(client);
+  const { config, revision } = await readConfig(client, { repo });
+  const values = names.map(name => {
+    const { field, path } = readPlace(name, fields);
+    const split = splitConfigPath(field);
+    const value = split && valueAt(configValue(config, split.scope, split.field), path);
+    if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
+    return [name, value] as const;
+  });
+  return { values, revision };
 }

@@ -2,71 +2,91 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import type { Command } from "commander";
 import type { JsonValue } from "../../shared/json.ts";
-import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportChange } from "./change.ts";
+import type { ValueEdit } from "../../shared/value-edit.ts";
+import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { listFields, readValue, unknownField } from "./fields.ts";
-import { chooseRepository } from "./repositories.ts";
+import { type Fields, type PlainSchema, readValue } from "./fields.ts";
+import { readPlace, schemaAt, showPlace } from "./value-place.ts";
 
 /** `repoconf set FIELD=VALUE...`: all of them in one revision. */
 export function addSetCommand(program: Command): void {
-  addChangeOptions(program.command("set"))
+  addChangeValuesOptions(program.command("set"))
     .argument(
       "<field=value...>",
-      "the value as the field's type has it; @FILE reads a file, - standard input, @@ is an @",
+      "the value as the field's type has it; @FILE reads a file, - standard input, @@ is an @; += adds to a list, -= removes from it",
     )
     .description(
-      "set fields of a repository\n\nWhat is refused is left out, and the rest is set, unless with --atomic. With --json it is one object: repo, revision and config if anything was set, and errors, each with its code, if anything was refused.",
+      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless it is there, and -= removes it: from the value of that moment, so that two such changes at once both count. A name with a dot stands in double quotes.\n\nWhat is refused is left out, and the rest is set, unless with --atomic. With --json it is one object: repo, revision and config if anything was set, and errors, each with its code, if anything was refused; of several repositories repositories and errors.",
     )
-    .summary("set fields of a repository")
+    .summary("set fields of a repository, or places inside their values")
     .action(set);
 }
 
-async function set(assignments: readonly string[], options: ChangeCommandOptions): Promise<void> {
+/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` as it is typed. */
+interface Assignment {
+  readonly name: string;
+  readonly op: "set" | "add" | "remove";
+  readonly text: string;
+}
+
+async function set(typed: readonly string[], options: ChangeValuesOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
-  const texts = await readAssignments(assignments);
+  const { changeValues } = await import("./change-values.ts");
+  const { listFields } = await import("./fields.ts");
+  const assignments = await readAssignments(typed);
   await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     const values: { [field: string]: JsonValue } = {};
-    for (const [field, value] of texts) {
-      // Without a dot it would be taken for an option of the operation.
-      if (!field.includes(".")) throw unknownField(field, fields);
-      values[field] = readTyped(field, value, fields.get(field));
+    const edits: ValueEdit[] = [];
+    const seen = new Set<string>();
+    for (const assignment of assignments) {
+      const { name, op, text } = asFieldHasIt(assignment, fields);
+      const isWhole = op === "set" && /^[^."]+\.[^."]+$/.test(name);
+      // A field that is not there is left to the daemon, which says so beside what it does.
+      const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
+      const shown = showPlace(place);
+      if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);
+      seen.add(shown);
+      const schema = schemaAt(fields.get(place.field), place.path);
+      const value = readTyped(shown, text, op === "set" ? schema : schemaAt(schema, "/0"));
+      if (op === "set" && place.path === "") values[place.field] = value;
+      else edits.push({ ...place, op, value });
     }
-    const reply = await client.request("config/set", { ...values, ...changeArguments(options), repo: id });
-    await reportChange(client, reply, options, "Set");
+    await changeValues(client, fields, { values, unset: [], edits }, options);
   });
 }
 
+/** The name of a field may end with a minus. */
+function asFieldHasIt(assignment: Assignment, fields: Fields): Assignment {
+  const name = `${assignment.name}-`;
+  return assignment.op === "remove" && fields.has(name) ? { ...assignment, name, op: "set" } : assignment;
+}
+
 /** As `readValue`; what is meant as JSON and is none is said to be just that. */
-function readTyped(field: string, value: string, schema: FieldSchema | undefined): JsonValue {
-  const read = readValue(value, schema);
-  if (schema === undefined || read !== value || !/^\s*[[{"]/.test(value)) return read;
+function readTyped(place: string, given: string, schema: PlainSchema | undefined): JsonValue {
+  const read = readValue(given, schema);
+  if (schema === undefined || read !== given || !/^\s*[[{"]/.test(given)) return read;
   if ([schema["type"]].flat().includes("string")) return read;
   try {
-    JSON.parse(value);
+    JSON.parse(given);
     return read;
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The value of ${field} is no JSON: ${cause}`, exitCodes.usage);
+    throw new CommandError(`The value of ${place} is no JSON: ${cause}`, exitCodes.usage);
   }
 }
 
-async function readAssignments(assignments: readonly string[]): Promise<Map<string, string>> {
-  const texts = new Map<string, string>();
-  for (const assignment of assignments) {
-    const end = assignment.indexOf("=");
-    if (end < 1) throw notAssigned(assignment, assignments);
-    const field = assignment.slice(0, end);
-    if (texts.has(field)) throw new CommandError(`${field} is given twice.`, exitCodes.usage);
-    const given = assignment.slice(end + 1);
-    if (given === "-" && assignments.filter(other => other.endsWith("=-")).length > 1) {
+async function readAssignments(typed: readonly string[]): Promise<readonly Assignment[]> {
+  const assignments: Assignment[] = [];
+  for (const one of typed) {
+    const [, name, sign = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)=(.*)$/s.exec(one) ?? [];
+    if (name === undefined || given === undefined) throw notAssigned(one, typed);
+    if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
       throw new CommandError("Standard input can be read for one field only.", exitCodes.usage);
-    }
-    texts.set(field, await readText(given));
+    const op = sign === "" ? "set" : sign === "+" ? "add" : "remove";
+    assignments.push({ name, op, text: await readText(given) });
   }
-  return texts;
+  return assignments;
 }
 
 /** `set svc.timeout 30` and `set svc.timeout = 30` are what other tools take. */

@@ -1,20 +1,27 @@
 import type { Command } from "commander";
-import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportChange } from "./change.ts";
-import { chooseRepository } from "./repositories.ts";
+import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 
 /** `repoconf unset FIELD...`: takes stored values away, so that the defaults hold. */
 export function addUnsetCommand(program: Command): void {
-  addChangeOptions(program.command("unset"))
-    .argument("<field...>", "such as svc.timeout")
-    .description("take stored values away, so that the defaults hold")
+  addChangeValuesOptions(program.command("unset"))
+    .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web")
+    .description("take stored values away, so that the defaults hold; or a member or item out of a value")
     .action(unset);
 }
 
-async function unset(names: readonly string[], options: ChangeCommandOptions): Promise<void> {
+async function unset(names: readonly string[], options: ChangeValuesOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
+  const { changeValues } = await import("./change-values.ts");
+  const { listFields } = await import("./fields.ts");
+  const { readPlace } = await import("./value-place.ts");
   await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
-    const reply = await client.request("config/unset", { repo: id, fields: names, ...changeArguments(options) });
-    await reportChange(client, reply, options, "Unset; now");
+    const fields = await listFields(client);
+    // What is no field is left to the daemon: it says so beside what it does.
+    const places = names.map(name =>
+      fields.has(name) || !name.includes(".") ? { field: name, path: "" } : readPlace(name, fields),
+    );
+    const whole = places.filter(({ path }) => path === "").map(({ field }) => field);
+    const edits = places.filter(({ path }) => path !== "").map(place => ({ ...place, op: "unset" }) as const);
+    await changeValues(client, fields, { values: {}, unset: whole, edits }, options);
   });
 }

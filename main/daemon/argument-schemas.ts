@@ -76,6 +76,27 @@ const grant = {
 /** What a key's grants must be. */
 export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
 
+const valueEdit = {
+  description: "a change of a place inside a field's value",
+  type: "object",
+  properties: {
+    field: { description: "a field such as svc.services", type: "string" },
+    path: {
+      description: "a JSON pointer into the value, such as /web/image; left out: the value itself",
+      type: ["string", "null"],
+      pattern: "^(/([^~]|~[01])*)?$",
+    },
+    op: { enum: ["set", "unset", "add", "remove"] },
+    value: {},
+  },
+  required: ["field", "op"],
+  additionalProperties: false,
+  if: { properties: { op: { const: "unset" } } },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
+  then: { properties: { value: false } },
+  else: { required: ["value"] },
+} as const;
+
 const draftName = {
   type: "object",
   properties: {
@@ -119,6 +140,7 @@ export const argumentSchemas = {
     properties: {
       repo: repositories,
       unset: { type: ["array", "null"], items: { type: "string" } },
+      edits: { type: ["array", "null"], items: valueEdit },
       ...changeOptions,
     },
   },

@@ -1,13 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { type ConfigEdit, configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
-import { RepoconfError, toRepoconfError } from "../../shared/errors.ts";
+import { limitExceeded, RepoconfError, toRepoconfError } from "../../shared/errors.ts";
 import { allows, allowsAnyField } from "../../shared/grants.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { limits } from "../../shared/limits.ts";
 import type { ChangedRepository, DescribedValue } from "../../shared/protocol.ts";
 import { SpareSteps } from "../../shared/schema/step-budget.ts";
+import { applyValueEdits, nestsDeeper, type ValueEdit } from "../../shared/value-edit.ts";
 import type { Caller } from "./caller.ts";
 import { visibleError } from "./config-service.ts";
+import { jsonBytes } from "./measure.ts";
 import type { BrokenReference, Scopes } from "./scopes.ts";
 import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "./store/store.ts";
 
@@ -16,6 +19,8 @@ export interface ConfigChangeRequest {
   readonly repos: readonly string[];
   /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
   readonly values: ReadonlyMap<string, JsonValue | undefined>;
+  /** Of fields that are not in `values`, by the same names. */
+  readonly edits?: ReadonlyMap<string, readonly ValueEdit[]>;
   readonly source: "set" | "unset" | "restore";
   /** Compare and set: the revision each repository must have. */
   readonly revisions: ReadonlyMap<string, number>;
@@ -67,9 +72,12 @@ export class ConfigChanges {
     const errors = request.repos.filter(repo => !writable.includes(repo)).map(notWritable);
     if (writable.length === 0) return { result: [], errors };
 
-    const known = new Map([...request.values].filter(([path]) => this.#exists(caller, path, writable)));
-    for (const path of request.values.keys()) if (!known.has(path)) errors.push(noSuchField(path));
-    const rest = { ...request, values: known, batch: batchOf(caller, request) };
+    const { values, edits = new Map<string, readonly ValueEdit[]>() } = request;
+    const missing = new Set([...values.keys(), ...edits.keys()].filter(path => !this.#exists(caller, path, writable)));
+    for (const path of missing) errors.push(noSuchField(path));
+    const known = <Change>(all: ReadonlyMap<string, Change>) =>
+      new Map([...all].filter(([path]) => !missing.has(path)));
+    const rest = { ...request, values: known(values), edits: known(edits), batch: batchOf(caller, request) };
 
     if (!request.atomic) {
       const outcomes = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, rest)));
@@ -180,10 +188,44 @@ export class ConfigChanges {
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
+    for (const [path, changes] of request.edits ?? []) {
+      const value = this.#editedValue(state, path, changes);
+      const edit = value instanceof RepoconfError ? value : this.#judgeField(caller, state, path, value, "set", spare);
+      if (edit instanceof RepoconfError) errors.push(edit);
+      else edits.push(edit);
+    }
     const stored = state.stored ?? {};
     const accepted = this.#judgeReferences(caller, state, edits, errors);
     const changes = accepted.some(({ scope, field, value }) => !sameJson(configValue(stored, scope, field), value));
     return { errors, accepted, changes };
+  }
+
+  /** What the field would store after changes inside its value; one that stores none has its default. */
+  #editedValue(
+    { id: repo, stored = {} }: RepositoryState,
+    path: string,
+    edits: readonly ValueEdit[],
+  ): JsonValue | undefined | RepoconfError {
+    const split = splitConfigPath(path);
+    const schema = split && this.#scopes.field(split.scope, split.field)?.schema;
+    const before = (split && configValue(stored, split.scope, split.field)) ?? schema?.default;
+    const outcome = applyValueEdits(before, edits);
+    if ("problem" in outcome) {
+      const { message, path: pointer, given } = outcome.problem;
+      return new RepoconfError(1103, `${path} ${message}.`, {
+        repo,
+        field: path,
+        details: { path: pointer, rule: "edits", given },
+      });
+    }
+    const { value } = outcome;
+    // As deep as a message could bring it.
+    const deepest = limits.messageNesting - 1;
+    if (nestsDeeper(value, deepest))
+      return limitExceeded("levels in a value", deepest + 1, deepest, path).inRepository(repo);
+    const bytes = jsonBytes(value);
+    const isTooLarge = bytes > limits.valueBytes;
+    return isTooLarge ? limitExceeded("bytes in a value", bytes, limits.valueBytes, path).inRepository(repo) : value;
   }
 
   #judgeField(

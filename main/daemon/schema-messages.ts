@@ -1,5 +1,7 @@
 import type { ErrorObject } from "ajv/dist/2020.js";
+import { jsonType } from "../../shared/json.ts";
 import { shortened } from "../../shared/shortened.ts";
+import { valueAt } from "../../shared/value-edit.ts";
 
 /** Choices that are named; of a longer list the rest is counted. */
 const mostChoices = 20;
@@ -80,20 +82,4 @@ function parts(keyword: string): string {
 function withArticle(type: string): string {
   if (type === "null") return type;
   return `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
-}
-
-/** The part of a value that a JSON pointer leads to. */
-export function valueAt(value: unknown, pointer: string): unknown {
-  let current = value;
-  for (const part of pointer.split("/").slice(1)) {
-    const member = part.replaceAll("~1", "/").replaceAll("~0", "~");
-    current = typeof current === "object" && current !== null ? Object(current)[member] : undefined;
-  }
-  return current;
-}
-
-export function jsonType(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  return typeof value;
 }

@@ -1,6 +1,6 @@
 import { type Config, configValue } from "../../shared/config.ts";
 import { isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue, jsonType } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import {
@@ -17,8 +17,9 @@ import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts"
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
+import { valueAt } from "../../shared/value-edit.ts";
 import { metaSchemas } from "./meta-schema.ts";
-import { describeSchemaError, jsonType, valueAt } from "./schema-messages.ts";
+import { describeSchemaError } from "./schema-messages.ts";
 
 /** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
 interface ValueProblem {

@@ -52,11 +52,16 @@ export function configOperations(
         if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset at once.`);
         values.set(name, undefined);
       }
+      const edits = Map.groupBy(args.edits ?? [], ({ field }) => field);
+      for (const name of edits.keys())
+        if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and stand in edits at once.`);
       const repos = namedRepositories(args.repo);
-      if (![...values.keys()].some(name => name.includes(".")))
-        throw noField("Give at least one <scope>.<field> and its value, or name one in unset.");
-      checkLimits(repos, values, context);
-      return changes.run(context.caller, { ...options, repos, values, source: "set" });
+      if (![...values.keys(), ...edits.keys()].some(name => name.includes(".")))
+        throw noField("Give at least one <scope>.<field> and its value, or name one in unset or edits.");
+      const editCount = args.edits?.length ?? 0;
+      if (editCount > limits.editsPerSet) throw limitExceeded("edits in a set", editCount, limits.editsPerSet);
+      checkLimits(repos, values, context, editCount);
+      return changes.run(context.caller, { ...options, repos, values, edits, source: "set" });
     },
 
     "config/unset": async (args, context) => {
@@ -229,7 +234,9 @@ function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefine
   return typeof repo === "string" ? [repo] : [...new Set(repo)];
 }
 
-export function changeOptions(args: ChangeArguments): Omit<ConfigChangeRequest, "repos" | "values" | "source"> {
+export function changeOptions(
+  args: ChangeArguments,
+): Omit<ConfigChangeRequest, "repos" | "values" | "edits" | "source"> {
   const { atomic, dryRun, reason, flush, batch } = args;
   return {
     // Without a repository there is nothing to compare, and 1006 will say so.
@@ -261,8 +268,9 @@ function checkLimits(
   repos: readonly string[],
   values: ReadonlyMap<string, JsonValue | undefined>,
   { bytes }: RequestContext,
+  edits = 0,
 ): void {
-  const fields = values.size;
+  const fields = values.size + edits;
   if (fields > limits.fieldsPerSet) throw limitExceeded("fields in a set", fields, limits.fieldsPerSet);
   if (repos.length > limits.repositoriesPerSet) {
     throw limitExceeded("repositories in a set", repos.length, limits.repositoriesPerSet);

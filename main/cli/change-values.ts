@@ -1,0 +1,128 @@
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import { configEntries } from "../../shared/config.ts";
+import { joinConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import type { ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
+import type { ValueEdit } from "../../shared/value-edit.ts";
+import {
+  addHowOptions,
+  changeArguments,
+  type HowOptions,
+  printChangeJson,
+  throwRefusal,
+  warnOfMirror,
+} from "./change.ts";
+import {
+  addJsonOption,
+  addRepositoriesOptions,
+  addSessionOptions,
+  type OutputOptions,
+  type RepositoriesOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { type Fields, showValue } from "./fields.ts";
+import { chooseRepository } from "./repositories.ts";
+import { print, printJson } from "./terminal.ts";
+import { describeEdit } from "./value-place.ts";
+
+export interface ChangeValuesOptions extends SessionOptions, OutputOptions, RepositoriesOptions, HowOptions {}
+
+/** What `set` and `unset` take. */
+export function addChangeValuesOptions(command: Command): Command {
+  return addHowOptions(addRepositoriesOptions(addJsonOption(addSessionOptions(command))));
+}
+
+/** What is to become of fields, and of places in their values. */
+export interface ValueChanges {
+  readonly values: { readonly [field: string]: JsonValue };
+  readonly unset: readonly string[];
+  readonly edits: readonly ValueEdit[];
+}
+
+/** Makes the changes in every repository that the options name, and says what was done. Throws what was refused. */
+export async function changeValues(
+  client: RepoconfClient,
+  fields: Fields,
+  { values, unset, edits }: ValueChanges,
+  options: ChangeValuesOptions,
+): Promise<void> {
+  const repositories = await chooseRepositories(client, options);
+  const [first, second] = repositories;
+  if (first === undefined) throw nothingFound(options.where);
+  const isOne = second === undefined;
+  if (!isOne && options.ifRevision !== undefined)
+    throw new CommandError("--if-revision is of one repository; name one.", exitCodes.usage);
+  const repo = isOne ? first.id : repositories.map(({ id }) => id);
+  const isUnset = Object.keys(values).length === 0 && edits.length === 0;
+  const how = changeArguments(options);
+  const reply = isUnset
+    ? await client.request("config/unset", { ...how, repo, fields: unset })
+    : await client.request("config/set", { ...values, ...how, repo, unset, edits });
+  if (options.json) {
+    if (isOne) printChangeJson(reply);
+    else printAllJson(reply);
+  } else {
+    const names = new Map(repositories.map(({ id, name }) => [id, name]));
+    for (const changed of reply.result) {
+      const head = isOne ? "" : `${names.get(changed.repo) ?? changed.repo}: `;
+      for (const line of describeChanges(changed, { unset, edits }, fields))
+        print(`${head}${options.dryRun ? `Would be: ${line}` : capitalized(line)}`);
+      warnOfMirror(changed);
+    }
+  }
+  await throwRefusal(client, reply);
+}
+
+async function chooseRepositories(
+  client: RepoconfClient,
+  { repo, where }: RepositoriesOptions,
+): Promise<readonly RepositoryEntry[]> {
+  if (where === undefined) {
+    if (repo === undefined) return [await chooseRepository(client, undefined)];
+    const named = await Promise.all(repo.map(name => chooseRepository(client, name)));
+    return [...new Map(named.map(entry => [entry.id, entry])).values()];
+  }
+  if (repo !== undefined)
+    throw new CommandError("Name repositories with --repo, or find them with --where, not both.", exitCodes.usage);
+  const found = new Set<string>();
+  for await (const hit of client.search(where)) found.add(hit.repo);
+  return (await client.repositories()).filter(({ id }) => found.has(id));
+}
+
+function nothingFound(query: string | undefined): CommandError {
+  return new CommandError(`No repository matches ${JSON.stringify(query)}. Try it first: repoconf search`);
+}
+
+/** A line for each field, and for each edit of a place in one. */
+function describeChanges(
+  { config }: ChangedRepository,
+  { unset, edits }: Pick<ValueChanges, "unset" | "edits">,
+  fields: Fields,
+): string[] {
+  return [...configEntries(configOf(config))].flatMap(({ scope, field, value }) => {
+    const path = joinConfigPath(scope, field);
+    const schema = fields.get(path);
+    const inside = edits.filter(edit => edit.field === path);
+    if (inside.length > 0) return inside.map(edit => describeEdit(edit, schema, false));
+    return [`${unset.includes(path) ? "unset; now" : "set"} ${path} = ${showValue(value, schema, false)}`];
+  });
+}
+
+/** The values of an answer, without their descriptions. */
+function configOf(config: ChangedRepository["config"]) {
+  const values = Object.entries(config).map(([scope, fields]) => [
+    scope,
+    Object.fromEntries(Object.entries(fields).map(([field, { value }]) => [field, value])),
+  ]);
+  return Object.fromEntries(values);
+}
+
+function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>): void {
+  printJson({ repositories: result, ...(errors.length > 0 && { errors }) });
+}
+
+function capitalized(line: string): string {
+  return line.charAt(0).toUpperCase() + line.slice(1);
+}

@@ -1,0 +1,62 @@
+import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { joinPointer, pointerTokens, type ValueEdit } from "../../shared/value-edit.ts";
+import { type Fields, type PlainSchema, showValue, unknownField } from "./fields.ts";
+
+/** A field, or a place inside its value. */
+export interface ValuePlace {
+  /** `<scope>.<field>`. */
+  readonly field: string;
+  /** A JSON pointer into the value; `""` is the value itself. */
+  readonly path: string;
+}
+
+/**
+ * A field as it is typed, or a place inside its value: `svc.services.web.image`. A name with a dot in it stands in double quotes.
+ * A field's own name may have dots too, so the longest name of a field that there is wins. Throws CommandError.
+ */
+export function readPlace(typed: string, fields: Fields): ValuePlace {
+  if (fields.has(typed)) return { field: typed, path: "" };
+  const parts = typed.match(/"[^"]*"|[^."]+/g) ?? [];
+  for (let length = parts.length - 1; length > 1; length -= 1) {
+    const field = parts.slice(0, length).join(".");
+    const inner = parts.slice(length).map(part => part.replace(/^"(.*)"$/s, "$1"));
+    if (fields.has(field)) return { field, path: joinPointer(inner) };
+  }
+  throw unknownField(parts.slice(0, 2).join("."), fields);
+}
+
+/** A place as it is typed. */
+export function showPlace({ field, path }: ValuePlace): string {
+  const names = pointerTokens(path).map(name => (/^[^."]+$/.test(name) ? name : `"${name}"`));
+  return [field, ...names].join(".");
+}
+
+/** What may stand at a place inside a field's value, as far as its schema says so plainly. */
+export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
+  let at: unknown = schema;
+  for (const token of pointerTokens(path)) {
+    if (!isJsonObject(at)) return undefined;
+    const { properties, additionalProperties, items }: PlainSchema = at;
+    const isNamed = isJsonObject(properties) && Object.hasOwn(properties, token);
+    at = isNamed ? properties[token] : (additionalProperties ?? items);
+  }
+  return isJsonObject(at) ? at : undefined;
+}
+
+/** What an edit did, in words for people. `value`: of the whole field, as it is now. */
+export function describeEdit(edit: ValueEdit, schema: FieldSchema | undefined, reveal: boolean): string {
+  const place = showPlace({ field: edit.field, path: edit.path ?? "" });
+  // The message came from us.
+  const value = showValue((edit.value ?? null) as JsonValue, schema, reveal);
+  switch (edit.op) {
+    case "set":
+      return `set ${place} = ${value}`;
+    case "unset":
+      return `unset ${place}`;
+    case "add":
+      return `added ${value} to ${place}`;
+    case "remove":
+      return `removed ${value} from ${place}`;
+  }
+}

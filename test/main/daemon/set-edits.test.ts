@@ -1,0 +1,195 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { limits } from "../../../shared/limits.ts";
+import type { ValueEdit } from "../../../shared/value-edit.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const home = await temporaryFolder();
+await mkdir(join(home.path, "scopes"));
+await writeFile(
+  join(home.path, "scopes", "open.schema.json"),
+  JSON.stringify({
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    title: "Open",
+    description: "Fields that take anything.",
+    properties: {
+      any: { title: "Any", description: "Anything.", default: {} },
+      list: { title: "List", description: "A list.", type: "array", default: ["first"] },
+    },
+  }),
+);
+const t = await startTestDaemon({ home: home.path });
+afterAll(async () => {
+  await t[Symbol.asyncDispose]();
+  await home[Symbol.asyncDispose]();
+});
+
+const web = { ready: "true", image: "node:24" };
+
+async function withServices(): Promise<string> {
+  const repo = await t.addRepository();
+  await t.owner.call("config/set", { repo, "svc.services": { web } });
+  return repo;
+}
+
+async function storedAt(repo: string, scope: string): Promise<unknown> {
+  return (await t.owner.call("config/list", { repo, stored: true })).result[scope];
+}
+
+const edit = (repo: string | readonly string[], ...edits: readonly ValueEdit[]) =>
+  t.owner.call("config/set", { repo, edits });
+
+describe("config/set: changes inside values (docs/protocol.md, edits)", () => {
+  test("a place inside a value changes, and the answer has the whole field", async () => {
+    const repo = await withServices();
+    const reply = await edit(repo, { field: "svc.services", path: "/web/image", op: "set", value: "node:25" });
+    const services = { web: { ready: "true", image: "node:25" } };
+    expect(reply).toMatchObject({
+      result: [{ repo, revision: 3, config: { svc: { services: { value: services } } } }],
+    });
+    expect(await storedAt(repo, "svc")).toEqual({ services });
+  });
+
+  test("two at once both count, however many there are", async () => {
+    const repo = await t.addRepository();
+    const names = Array.from({ length: 50 }, (_, index) => `a${index}.test`);
+    const add = (name: string) => edit(repo, { field: "svc.proxy_aliases", op: "add", value: name });
+    const replies = await Promise.all(names.map(add));
+    expect(replies.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(await storedAt(repo, "svc")).toEqual({ proxy_aliases: names });
+  });
+
+  test("a field that stores nothing begins with its default", async () => {
+    const repo = await t.addRepository();
+    await edit(repo, { field: "open.list", op: "add", value: "second" });
+    expect(await storedAt(repo, "open")).toEqual({ list: ["first", "second"] });
+    await edit(repo, { field: "open.list", op: "remove", value: "first" });
+    expect(await storedAt(repo, "open")).toEqual({ list: ["second"] });
+  });
+
+  test("what is as wanted already is a success without a new revision", async () => {
+    const repo = await withServices();
+    const reply = await edit(repo, { field: "svc.services", path: "/web/image", op: "set", value: "node:24" });
+    expect(reply).toMatchObject({ result: [{ revision: 2 }], errors: [] });
+  });
+
+  test("several of one field go on from each other, beside fields that are set and unset, in one revision", async () => {
+    const repo = await withServices();
+    await t.owner.call("config/set", { repo, "svc.domain": "d" });
+    const reply = await t.owner.call("config/set", {
+      repo,
+      "svc.timeout": 5,
+      unset: ["svc.domain"],
+      edits: [
+        { field: "svc.services", path: "/db", op: "set", value: web },
+        { field: "svc.services", path: "/db/image", op: "set", value: "postgres:17" },
+        { field: "svc.services", path: "/web", op: "unset" },
+        { field: "svc.proxy_aliases", op: "add", value: "a.test" },
+      ],
+    });
+    expect(reply).toMatchObject({ result: [{ revision: 4 }], errors: [] });
+    const services = { db: { ready: "true", image: "postgres:17" } };
+    expect(await storedAt(repo, "svc")).toEqual({ services, timeout: 5, proxy_aliases: ["a.test"] });
+  });
+
+  test("what the value does not allow is 1103 at its place, and the rest is set", async () => {
+    const repo = await withServices();
+    const reply = await edit(
+      repo,
+      { field: "svc.services", path: "/web/image/tag", op: "set", value: "25" },
+      { field: "svc.proxy_aliases", op: "add", value: "a.test" },
+    );
+    expect(reply.errors).toEqual([
+      {
+        code: 1103,
+        name: "Invalid Configuration Value",
+        message: "svc.services at /web/image is neither an object nor a list, so nothing is in it.",
+        repo,
+        field: "svc.services",
+        details: { path: "/web/image", rule: "edits", given: "string" },
+      },
+    ]);
+    expect(await storedAt(repo, "svc")).toEqual({ services: { web }, proxy_aliases: ["a.test"] });
+  });
+
+  test("the outcome is judged by the field's schema", async () => {
+    const repo = await withServices();
+    const { result, errors } = await edit(repo, { field: "svc.services", path: "/db/image", op: "set", value: "x" });
+    expect(result).toEqual([]);
+    expect(errors).toMatchObject([{ code: 1103, field: "svc.services", details: { path: "/db", rule: "required" } }]);
+  });
+
+  test("over several repositories each goes on from its own value", async () => {
+    const repos = [await withServices(), await t.addRepository()];
+    const { result } = await edit(repos, { field: "svc.services", path: "/db", op: "set", value: web });
+    expect(result.map(({ config }) => Object.keys(Object(config["svc"]?.["services"]?.value)))).toEqual([
+      ["web", "db"],
+      ["db"],
+    ]);
+  });
+
+  test.each<readonly [string, readonly object[], number]>([
+    ["a field that is not there", [{ field: "svc.nope", op: "add", value: 1 }], 1007],
+    ["a name that is none", [{ field: "nope", op: "add", value: 1 }], 1008],
+    ["no operation", [{ field: "svc.services", value: 1 }], 1101],
+    ["no value", [{ field: "svc.services", op: "set" }], 1101],
+    ["a value of what goes", [{ field: "svc.services", op: "unset", value: 1 }], 1101],
+    ["a path that is no pointer", [{ field: "svc.services", path: "web", op: "unset" }], 1101],
+    ["a wrong escape", [{ field: "svc.services", path: "/~2", op: "unset" }], 1101],
+    [
+      "too many",
+      Array.from({ length: limits.editsPerSet + 1 }, () => ({
+        field: "svc.proxy_aliases",
+        op: "add",
+        value: "a.test",
+      })),
+      1107,
+    ],
+  ])("%s is refused", async (_title, edits, code) => {
+    const repo = await t.addRepository();
+    const reply = await t.owner.emit("svc", "config", "set", { repo, edits });
+    expect(reply).toMatchObject({ result: [], errors: [{ code }] });
+  });
+
+  test("a field cannot be set and edited at once", async () => {
+    const repo = await t.addRepository();
+    const edits = [{ field: "svc.timeout", op: "set", value: 5 }] as const;
+    for (const beside of [{ "svc.timeout": 6 }, { unset: ["svc.timeout"] }])
+      expect(await t.owner.call("config/set", { repo, ...beside, edits })).toMatchObject({ errors: [{ code: 1101 }] });
+  });
+
+  test("a key changes only what it may write", async () => {
+    const repo = await withServices();
+    const client = await t.connectWith([{ repos: [repo], fields: ["svc.proxy_*"], right: "write" }]);
+    const add = (field: string) => client.call("config/set", { repo, edits: [{ field, op: "add", value: "a.test" }] });
+    expect(await add("svc.proxy_aliases")).toMatchObject({ result: [{ revision: 3 }], errors: [] });
+    expect(await add("svc.services")).toMatchObject({ result: [], errors: [{ code: 1007, field: "svc.services" }] });
+  });
+
+  test("a value grows to the limits of one that is set, and no further", async () => {
+    const repo = await t.addRepository();
+    const deep = "/a".repeat(200_000);
+    expect(await edit(repo, { field: "open.any", path: deep, op: "set", value: 1 })).toMatchObject({
+      result: [],
+      errors: [{ code: 1107, field: "open.any", repo }],
+    });
+    const large = "x".repeat(limits.valueBytes - 10);
+    await edit(repo, { field: "open.any", path: "/a", op: "set", value: large });
+    expect(await edit(repo, { field: "open.any", path: "/b", op: "set", value: "12" })).toMatchObject({
+      result: [],
+      errors: [{ code: 1107, field: "open.any", repo }],
+    });
+    expect(await storedAt(repo, "open")).toEqual({ any: { a: large } });
+  });
+
+  test("a dry run says what would be", async () => {
+    const repo = await withServices();
+    const edits = [{ field: "svc.services", path: "/web", op: "unset" }] as const;
+    const reply = await t.owner.call("config/set", { repo, dryRun: true, edits });
+    expect(reply).toMatchObject({ result: [{ revision: 3, config: { svc: { services: { value: {} } } } }] });
+    expect(await storedAt(repo, "svc")).toEqual({ services: { web } });
+  });
+});
