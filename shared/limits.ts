@@ -21,6 +21,8 @@ export const limits = {
   scopeBytes: 4_000_000,
   /** Different patterns in one scope's schema. */
   patternsOfScope: 1_000,
+  /** Schemas in one work tree. */
+  scopesOfWorkTree: 32,
   /** Problems of one file that are told one by one. */
   problemsOfFile: 100,
   /** Characters of a name that are told. The longest that a scope or a field can have is shorter. */

@@ -1,10 +1,11 @@
+import type { Config } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { shortened } from "../../shared/shortened.ts";
 import type { Scopes } from "../daemon/scopes.ts";
-import { interpretConfig } from "../daemon/store/interpret.ts";
+import { interpretConfig, type Locate, type Rules } from "../daemon/store/interpret.ts";
 import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 
@@ -17,29 +18,38 @@ const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree
  * Throws nothing: a text that cannot be read is a problem (1106), and its only one.
  */
 export function problemsOfText(text: string, scopes: Scopes): readonly HealthProblem[] {
+  return interpretText(text, { scopes, isTrusted: () => true }).problems;
+}
+
+export interface InterpretedText {
+  /** The stored values in service; undefined if the text is broken as a whole. */
+  readonly stored: Config | undefined;
+  readonly problems: readonly HealthProblem[];
+}
+
+/** As `problemsOfText`, with the values, and with trust as the rules have it. */
+export function interpretText(text: string, rules: Rules): InterpretedText {
   let json: JsonText;
   try {
     json = parseJsonText(text);
   } catch (error) {
     if (!(error instanceof JsonTextError)) throw error;
     const { message, line, column } = error;
-    return [{ code: 1106, message, line, column }];
+    return { stored: undefined, problems: [{ code: 1106, message, line, column }] };
   }
-  return problemsOfJson(json, scopes);
+  const { config = {} } = json.value;
+  const stray = strayMembers(json);
+  if (!isConfig(config)) return { stored: undefined, problems: inOrder([...stray, ...shapeProblems(json, config)]) };
+  const locate: Locate = paths => json.locate(paths.map(path => ["config", ...path]));
+  const { stored, health } = interpretConfig(config, undefined, rules, { locate });
+  return { stored, problems: inOrder([...stray, ...health]) };
 }
 
-/** As `problemsOfText`, of one that was read. */
-function problemsOfJson(json: JsonText, scopes: Scopes): readonly HealthProblem[] {
-  const { config = {} } = json.value;
-  const problems = strayMembers(json);
-  if (isConfig(config)) {
-    const locate = (paths: readonly (readonly string[])[]) => json.locate(paths.map(path => ["config", ...path]));
-    problems.push(...interpretConfig(config, undefined, { scopes, isTrusted: () => true }, { locate }).health);
-  } else problems.push(...shapeProblems(json, config));
-  // One without a place says how many more there are.
-  const last = Number.POSITIVE_INFINITY;
-  return problems.sort(
-    (one, other) => (one.line ?? last) - (other.line ?? last) || (one.column ?? last) - (other.column ?? last) || 0,
+/** One without a place says how many more there are. */
+function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
+  const last = Number.MAX_SAFE_INTEGER;
+  return problems.toSorted(
+    (one, other) => (one.line ?? last) - (other.line ?? last) || (one.column ?? last) - (other.column ?? last),
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { configEntries, configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
@@ -14,6 +14,8 @@ import {
 
 interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
+  readonly offline?: boolean;
+  readonly trustCommands?: boolean;
 }
 
 /** `repoconf get FIELD...`: values, for scripts. */
@@ -28,32 +30,49 @@ export function addGetCommand(program: Command): void {
       "--with-revision",
       'print the revision first: before the value and a blank, or on a line of its own before several; with --json {"revision": ..., "value": ...}, or "values"',
     )
+    .addOption(offlineOption)
+    .option(
+      "--trust-commands",
+      "with --offline: give values that run as commands too, where those of the work tree are run anyway",
+    )
     .action(get);
 }
 
+const offlineOption = new Option(
+  "--offline",
+  "read the work tree's .repoconf.json itself: for CI and hooks, without a daemon, a home or a key; nothing is written",
+).conflicts(["withRevision", "repo", "keyFile"]);
+
 async function get(names: readonly string[], options: GetOptions): Promise<void> {
+  if (options.offline) {
+    const { readOffline } = await import("./read-offline.ts");
+    return printValues({ values: await readOffline(names, options.trustCommands === true), revision: 0 }, options);
+  }
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
+  await withSession(options, async ({ client }) => {
+    const { id } = await chooseRepository(client, options.repo);
+    await printValues(await readValues(client, id, names), options);
+  });
+}
+
+async function printValues({ values, revision }: ReadValues, options: GetOptions): Promise<void> {
   const { rawValue } = await import("./fields.ts");
   const { printJson, printValue } = await import("./terminal.ts");
   const { CommandError } = await import("./exit-codes.ts");
-  await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
-    const { values, revision } = await readValues(client, id, names);
-    const [[, value] = ["", null], ...more] = values;
-    if (more.length > 0) {
-      const all = Object.fromEntries(values);
-      if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
-      if (options.withRevision) printValue(String(revision));
-      for (const [name, one] of values) {
-        const text = rawValue(one);
-        if (/[\r\n]/.test(text))
-          throw new CommandError(`The value of ${name} has several lines. Read it alone, or with --json.`);
-        printValue(text);
-      }
-    } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
-    else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
-  });
+  const [[, value] = ["", null], ...more] = values;
+  if (more.length > 0) {
+    const all = Object.fromEntries(values);
+    if (options.json) return printJson(options.withRevision ? { revision, values: all } : all);
+    if (options.withRevision) printValue(String(revision));
+    for (const [name, one] of values) {
+      const text = rawValue(one);
+      if (/[\r\n]/.test(text))
+        throw new CommandError(`The value of ${name} has several lines. Read it alone, or with --json.`);
+      printValue(text);
+    }
+  } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
+  else printValue(options.withRevision ? `${revision} ${rawValue(value)}` : rawValue(value));
 }
 
 interface ReadValues {

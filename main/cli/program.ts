@@ -11,6 +11,7 @@ type AddCommand = (program: Command) => void;
 const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   list: async () => (await import("./list.ts")).addListCommand,
   get: async () => (await import("./get.ts")).addGetCommand,
+  check: async () => (await import("./check.ts")).addCheckCommand,
   set: async () => (await import("./set.ts")).addSetCommand,
   unset: async () => (await import("./unset.ts")).addUnsetCommand,
   explain: async () => (await import("./explain.ts")).addExplainCommand,

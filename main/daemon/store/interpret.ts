@@ -6,6 +6,7 @@ import type { HealthProblem } from "../../../shared/protocol.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { shortened } from "../../../shared/shortened.ts";
+import { pointerTokens } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../scopes.ts";
 
 type Place = { readonly line: number; readonly column: number };
@@ -32,19 +33,33 @@ const judgedAtOnce = 2_000;
 /** How often a value that is in service, or acknowledged, may run out of steps until it is refused. */
 const mostTries = 10;
 
-/** The paths of the values that have them. A problem itself tells names as people read them. */
-const pathsOfProblems = new WeakMap<HealthProblem, readonly string[]>();
+/** Where in the text a problem is: scope and field, and what is wrong inside the value, "" being all of it. */
+interface ProblemPath {
+  readonly value: readonly string[];
+  /** JSON pointer. */
+  readonly inside: string;
+}
 
-/** The problems with the places where their values stand now. */
+/** The paths of the values that have them. A problem itself tells names as people read them. */
+const pathsOfProblems = new WeakMap<HealthProblem, ProblemPath>();
+
+function insideOf({ value, inside }: ProblemPath): readonly string[] {
+  return inside === "" ? value : [...value, ...pointerTokens(inside)];
+}
+
+/** The problems with the places where they stand now. */
 export function placed(health: readonly HealthProblem[], locate: Locate): HealthProblem[] {
   const paths = health.map(problem => pathsOfProblems.get(problem));
   const known = paths.filter(path => path !== undefined);
-  const places = (known.length > 0 ? locate(known) : []).values();
+  const places = known.length > 0 ? locate([...known.map(insideOf), ...known.map(path => path.value)]) : [];
+  let next = 0;
   return health.map((problem, index) => {
     const path = paths[index];
     if (path === undefined) return problem;
     const { line: _, column: __, ...told } = problem;
-    const now = { ...told, ...places.next().value };
+    // Where nothing stands inside, it is the value's own place.
+    const now = { ...told, ...(places[next] ?? places[known.length + next]) };
+    next += 1;
     pathsOfProblems.set(now, path);
     return now;
   });
@@ -56,8 +71,9 @@ export function placedAs(health: readonly HealthProblem[], known: readonly Healt
   for (const problem of known) {
     const { line, column } = problem;
     const path = pathsOfProblems.get(problem);
-    if (path !== undefined && line !== undefined && column !== undefined)
-      places.set(JSON.stringify(path), { line, column });
+    if (path === undefined || line === undefined || column === undefined) continue;
+    places.set(JSON.stringify(path.value), { line, column });
+    places.set(JSON.stringify(insideOf(path)), { line, column });
   }
   return placed(health, paths => paths.map(path => places.get(JSON.stringify(path))));
 }
@@ -77,14 +93,19 @@ class Findings {
     return true;
   }
 
-  /** `message` is asked for it if it can be told. */
-  add(code: 1011 | 1103 | 1114, message: () => string, path: readonly [scope: string, ...field: string[]]): void {
+  /** `message` is asked for if it can be told. `inside`: a JSON pointer to what is wrong in the value. */
+  add(
+    code: 1011 | 1103 | 1114,
+    message: () => string,
+    path: readonly [scope: string, ...field: string[]],
+    inside = "",
+  ): void {
     this.count += 1;
     const found = this.#like(code, path[0]);
     // What waits is told in full: it is listed, and trusted, by what is told.
     if (code !== 1114 && found.length >= limits.problemsOfFile) return;
     const problem: HealthProblem = { code, message: message(), field: path.map(told).join(".") };
-    pathsOfProblems.set(problem, path);
+    pathsOfProblems.set(problem, { value: path, inside });
     found.push(problem);
   }
 
@@ -203,7 +224,7 @@ export function* interpretingConfig(
       const used = serves ? "its last good value" : "its default";
       const message = () =>
         `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; ${used} is used.`;
-      findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name]);
+      findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], problem?.path);
     }
     stored[scopeName] = good;
   }

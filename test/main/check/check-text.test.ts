@@ -40,6 +40,18 @@ test("every problem of a text is told, where it stands and in that order", () =>
   ]);
 });
 
+test("what is wrong inside a value is told where it stands there", () => {
+  const text = `{ "config": { "svc": {
+  "envvars": [
+    { "name": "GOOD", "value": "" },
+    { "name": "not good", "value": "" }
+  ],
+  "services": {
+    "web": { "ready": "true" } }
+} } }`;
+  expect(told(text)).toEqual(["4:15 1103 svc.envvars error", "7:12 1103 svc.services error"]);
+});
+
 test.each([
   ["a text that is no JSON", '{\n  "config": {,}\n}', ["2:14 1106  error"]],
   ["a member twice", '{ "config": {},\n "config": {} }', ["2:2 1106  error"]],

@@ -1,0 +1,39 @@
+import type { HealthProblem } from "../../shared/protocol.ts";
+import type { Scopes } from "../daemon/scopes.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { isError, problemsOfText } from "./check-text.ts";
+import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
+import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
+
+/** `isError`: else it is a warning. */
+export type JudgedProblem = FileProblem & { readonly isError: boolean };
+
+export interface CheckedFile {
+  /** Of the schemas in its work tree, and of the file itself. */
+  readonly problems: readonly JudgedProblem[];
+  /** Whether there is anything to check. */
+  readonly isThere: boolean;
+}
+
+/** Checks a file of values and the schemas in its work tree. Reads files and writes none. */
+export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
+  const { scopes, problems } = await readWorkTreeScopes(file.folder);
+  const own = await problemsOfFile(file, scopes);
+  const told = own?.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) })) ?? [];
+  const hasSchemas = problems.length > 0 || [...scopes.all()].length > 1;
+  return {
+    problems: [...problems.map(one => ({ ...one, isError: true })), ...told],
+    isThere: own !== undefined || hasSchemas,
+  };
+}
+
+/** Undefined: the file is not there. */
+async function problemsOfFile(file: WorkTreeFile, scopes: Scopes): Promise<readonly HealthProblem[] | undefined> {
+  try {
+    const text = await textOf(file);
+    return text === null ? undefined : problemsOfText(text, scopes);
+  } catch (error) {
+    if (!(error instanceof UnreadableFileError)) throw error;
+    return [{ code: 1106, message: error.message, line: 1, column: 1 }];
+  }
+}

@@ -1,0 +1,29 @@
+import type { Config } from "../../shared/config.ts";
+import type { Scopes } from "../daemon/scopes.ts";
+import { type InterpretedText, interpretText } from "./check-text.ts";
+import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
+import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
+
+/** What a file of values says without a daemon. */
+export interface ReadValues {
+  readonly scopes: Scopes;
+  /** Of every field: what the file has in service, else the default; undefined if the file is broken as a whole. */
+  readonly values: Config | undefined;
+  readonly problems: readonly FileProblem[];
+}
+
+/**
+ * Reads a file of values with the schemas in its work tree, and writes nothing. One that is not there stores nothing. Without
+ * `trustsCommands` values that run as commands are not in service: nobody is here who has trusted them. Throws UnreadableFileError.
+ */
+export async function readValues(file: WorkTreeFile, trustsCommands: boolean): Promise<ReadValues> {
+  const { scopes, problems } = await readWorkTreeScopes(file.folder);
+  const text = await textOf(file);
+  const nothing: InterpretedText = { stored: {}, problems: [] };
+  const read = text === null ? nothing : interpretText(text, { scopes, isTrusted: () => trustsCommands });
+  return {
+    scopes,
+    values: read.stored && scopes.effective(read.stored),
+    problems: [...problems, ...read.problems.map(problem => ({ file: file.path, problem }))],
+  };
+}

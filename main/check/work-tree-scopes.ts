@@ -1,0 +1,89 @@
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { limits } from "../../shared/limits.ts";
+import type { HealthProblem } from "../../shared/protocol.ts";
+import { type PatternMaker, SchemaError } from "../../shared/schema/compile-schema.ts";
+import { compileScope, ScopeSchemaError, Scopes } from "../daemon/scopes.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { systemErrorCode } from "../files/file-system.ts";
+import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { readTextFile } from "./read-text-file.ts";
+
+/** Where a repository brings scopes of its own, below its work tree's folder: `<scope>.schema.json`. */
+export const scopesFolder = join(".repoconf", "scopes");
+
+const ending = ".schema.json";
+
+/** A problem, and the file that has it. */
+export interface FileProblem {
+  readonly file: string;
+  readonly problem: HealthProblem;
+}
+
+export interface WorkTreeScopes {
+  /** The built-in scope, and those of the work tree that can be used. */
+  readonly scopes: Scopes;
+  readonly problems: readonly FileProblem[];
+}
+
+/**
+ * The scopes that a work tree brings. Whoever can push to it has written them: so patterns run on the engine that no text takes long, all
+ * that they ask for has a bound, and links are not followed. Not for the daemon, which takes no schema out of a work tree.
+ * Throws nothing: what cannot be used is a problem (1106).
+ */
+export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
+  const scopes = new Scopes();
+  const problems: FileProblem[] = [];
+  const at = join(folder, scopesFolder);
+  const names = (await listFiles(at)).filter(name => name.endsWith(ending)).sort();
+  if (names.length === 0) return { scopes, problems };
+  // Only where there are some: the engine for patterns takes as long to load as all else of a command.
+  const { comparedPattern } = await import("../daemon/compared-pattern.ts");
+  const makePattern = boundedPatterns(comparedPattern);
+  for (const name of names.slice(0, limits.scopesOfWorkTree)) {
+    const file = join(at, name);
+    try {
+      const text = await readTextFile(file, limits.scopeBytes);
+      const scope = name.slice(0, -ending.length);
+      if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
+      scopes.set(compileScope(scope, parseJsonText(text).value, makePattern));
+    } catch (error) {
+      problems.push({ file, problem: problemOf(error) });
+    }
+  }
+  if (names.length > limits.scopesOfWorkTree) {
+    const message = `More than ${limits.scopesOfWorkTree} schemas stand here; the others are not used.`;
+    problems.push({ file: at, problem: { code: 1106, message } });
+  }
+  return { scopes, problems };
+}
+
+/** None where it is no folder; a link may lead anywhere. */
+async function listFiles(folder: string): Promise<readonly string[]> {
+  for (const one of [join(folder, ".."), folder]) {
+    const stats = await lstat(one).catch(() => undefined);
+    if (!stats?.isDirectory()) return [];
+  }
+  return readdir(folder);
+}
+
+/** Each may take the engine that is there its time, to be compared with ours: all schemas together may have as many as one. */
+function boundedPatterns(makePattern: PatternMaker): PatternMaker {
+  let made = 0;
+  return source => {
+    made += 1;
+    if (made <= limits.patternsOfScope) return makePattern(source);
+    throw new SchemaError(`the schemas here have more than ${limits.patternsOfScope} patterns together`);
+  };
+}
+
+function problemOf(error: unknown): HealthProblem {
+  const end = "; this scope is not used";
+  if (error instanceof JsonTextError)
+    return { code: 1106, message: `${error.message}${end}`, line: error.line, column: error.column };
+  if (error instanceof ScopeSchemaError || error instanceof UnreadableFileError)
+    return { code: 1106, message: `${error.message}${end}`, line: 1, column: 1 };
+  const code = systemErrorCode(error);
+  if (code === undefined) throw error;
+  return { code: 1106, message: `it cannot be read (${code})${end}`, line: 1, column: 1 };
+}

@@ -1,0 +1,97 @@
+import { relative, sep } from "node:path";
+import { type Command, Option } from "commander";
+import type { JudgedProblem } from "../check/check-file.ts";
+import { addJsonOption, type OutputOptions } from "./command-options.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { isTerminal, print, printJson, printNote, style, visible } from "./terminal.ts";
+
+interface CheckOptions extends OutputOptions {
+  readonly format: "text" | "json" | "github";
+  readonly strict?: boolean;
+}
+
+/** `repoconf check`: what is wrong with a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
+export function addCheckCommand(program: Command): void {
+  addJsonOption(program.command("check"))
+    .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that holds this folder)")
+    .summary("check a work tree's .repoconf.json, without a daemon")
+    .description(
+      "check a work tree's .repoconf.json, without a daemon\n\nFor CI and hooks: no daemon, home, key or network is needed, and nothing is written. It tells each problem with file, line and column, and leaves with 3 if there is an error, else with 0. Fields are known by the svc scope and by the schemas in .repoconf/scopes beside the file. A value that its schema refuses and a field that its scope does not have are errors; a scope that is not known here, and a member that the file does not need, are warnings.",
+    )
+    .addOption(
+      new Option("--format <format>", "text, json, or github for annotations in a GitHub workflow")
+        .choices(["text", "json", "github"])
+        .default("text"),
+    )
+    .option("--strict", "leave with 3 for warnings too")
+    .action(check);
+}
+
+async function check(named: readonly string[], options: CheckOptions): Promise<void> {
+  const { checkFile } = await import("../check/check-file.ts");
+  const files = await filesOf(named);
+  const problems: JudgedProblem[] = [];
+  for (const file of files) {
+    const { problems: found, isThere } = await checkFile(file);
+    if (!isThere) printNote(`There is nothing to check: no ${shown(file.path)}, and no schemas beside it.`);
+    problems.push(...found);
+  }
+  const format = options.json ? "json" : options.format;
+  if (format === "json") printJson(problems.map(asJson));
+  else if (format === "github") for (const problem of problems) print(annotation(problem));
+  else printText(problems, files.length);
+  if (problems.some(({ isError }) => isError || options.strict === true)) process.exitCode = exitCodes.refused;
+}
+
+async function filesOf(named: readonly string[]) {
+  const { findInTreeFile, namedFile } = await import("../check/work-tree-file.ts");
+  if (named.length === 0) return [await findInTreeFile(process.cwd())];
+  const files = await Promise.all(
+    named.map(async path => {
+      const file = await namedFile(path);
+      if (file === undefined) throw new CommandError(`There is no ${path}.`);
+      return file;
+    }),
+  );
+  // Of one folder the file and a schema may both be named.
+  return [...new Map(files.map(file => [file.path, file])).values()];
+}
+
+/** As compilers do: editors and terminals make links of it. */
+function printText(problems: readonly JudgedProblem[], files: number): void {
+  for (const { file, problem, isError } of problems) {
+    const { line = 1, column = 1, message } = problem;
+    const word = isError ? style("red", "error") : style("yellow", "warning");
+    print(`${shown(file)}:${line}:${column}: ${word}: ${message}`);
+  }
+  if (problems.length === 0 && isTerminal()) print(files === 1 ? "It is good." : `All ${files} are good.`);
+}
+
+function asJson({ file, problem, isError }: JudgedProblem) {
+  const { line = 1, column = 1, code, field, message } = problem;
+  const severity = isError ? "error" : "warning";
+  return { file: shown(file), line, column, severity, code, ...(field !== undefined && { field }), message };
+}
+
+/** A workflow command of GitHub's. Its file is told from the repository's folder, wherever the step runs. */
+function annotation({ file, problem, isError }: JudgedProblem): string {
+  const { line = 1, column = 1, message } = problem;
+  const place = shown(file, process.env["GITHUB_WORKSPACE"] || process.cwd());
+  const properties = `file=${escapedProperty(place)},line=${line},col=${column}`;
+  return `::${isError ? "error" : "warning"} ${properties}::${escapedData(message)}`;
+}
+
+/** As https://github.com/actions/toolkit does: what would end the line, or be read as such an escape. */
+function escapedData(text: string): string {
+  return visible(text).replaceAll("%", "%25");
+}
+
+function escapedProperty(text: string): string {
+  return escapedData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+/** From where the command runs, if it is below; with slashes, as people write places. */
+function shown(file: string, from = process.cwd()): string {
+  const path = relative(from, file);
+  return path.startsWith("..") || path === "" ? file : path.split(sep).join("/");
+}

@@ -1,0 +1,75 @@
+import { basename } from "node:path";
+import { configValue } from "../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import type { JsonValue } from "../../shared/json.ts";
+import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
+import { valueAt } from "../../shared/value-edit.ts";
+import { type ReadValues, readValues } from "../check/read-values.ts";
+import { findInTreeFile } from "../check/work-tree-file.ts";
+import type { FileProblem } from "../check/work-tree-scopes.ts";
+import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { unknownField } from "./fields.ts";
+import { readPlace, type ValuePlace } from "./value-place.ts";
+
+/**
+ * The values of fields, or of places inside values, as the current folder's work tree has them; no daemon is asked and nothing is written. There is no
+ * last good value here, so a field whose own value cannot be in service is refused, and not answered by its default. Throws CommandError.
+ */
+export async function readOffline(
+  names: readonly string[],
+  trustsCommands: boolean,
+): Promise<readonly (readonly [name: string, value: JsonValue])[]> {
+  const file = await findInTreeFile(process.cwd());
+  const read = await readValues(file, trustsCommands).catch(error => {
+    throw error instanceof UnreadableFileError ? new CommandError(`${file.path}: ${error.message}`) : error;
+  });
+  const { values, problems } = read;
+  if (values === undefined) {
+    const broken = problems.filter(one => one.file === file.path).map(described);
+    throw new CommandError(`The file cannot be used.\n${broken.join("\n")}`);
+  }
+  const fields = fieldsOf(read);
+  return names.map(name => {
+    const { field, path } = placeOf(name, fields, problems);
+    const refused = problems.find(({ problem }) => problem.field === field);
+    if (refused !== undefined) throw refusal(refused);
+    const split = splitConfigPath(field);
+    const value = split && valueAt(configValue(values, split.scope, split.field), path);
+    if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
+    return [name, value];
+  });
+}
+
+function fieldsOf({ scopes }: ReadValues): ReadonlyMap<string, FieldSchema> {
+  const fields = new Map<string, FieldSchema>();
+  for (const { name: scope, fields: known } of scopes.all())
+    for (const [field, { schema }] of known) fields.set(joinConfigPath(scope, field), schema);
+  return fields;
+}
+
+/** Of a scope that is not known it is told why, if its schema is there. */
+function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problems: readonly FileProblem[]): ValuePlace {
+  const scope = splitConfigPath(name)?.scope;
+  const broken = problems.find(({ file }) => basename(file) === `${scope}.schema.json`);
+  if (broken !== undefined) throw new CommandError(described(broken), exitCodes.refused);
+  const isKnown = scope === undefined || [...fields.keys()].some(field => field.startsWith(`${scope}.`));
+  if (isKnown) return fields.has(name) ? { field: name, path: "" } : readPlace(name, fields);
+  const { message } = unknownField(name, fields);
+  const hint = "Without a daemon a scope is known by its schema in .repoconf/scopes.";
+  throw new CommandError(`${message}\n${hint}`, exitCodes.refused);
+}
+
+function refusal(refused: FileProblem): CommandError {
+  const hint =
+    refused.problem.code === 1114
+      ? "\nNobody has trusted it where no daemon is. Where the work tree's commands are run anyway, as in CI: --trust-commands"
+      : "";
+  // What serves in the daemon is not given here.
+  const told = described(refused).replace(/; its default is used\.$/, ".");
+  return new CommandError(`${told}${hint}`, exitCodes.refused);
+}
+
+function described({ file, problem: { line = 1, column = 1, message } }: FileProblem): string {
+  return `${file}:${line}:${column}: ${message}`;
+}
