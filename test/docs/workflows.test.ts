@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { registerHooks } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { projectFolder, runProcess } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
@@ -28,9 +28,11 @@ const hooks = registerHooks({
 const { convertWorkflowTemplate, NoOperationTraceWriter, parseWorkflow } = await import("@actions/workflow-parser");
 hooks.deregister();
 
-const folder = join(projectFolder, ".github/workflows");
+/** Ours, and those that users take from. */
+const folders = [".github/workflows", "examples/github"].map(name => join(projectFolder, name));
+const paths = await Promise.all(folders.map(async at => (await readdir(at)).map(name => join(at, name))));
 const texts = await Promise.all(
-  (await readdir(folder)).map(async name => [name, await readFile(join(folder, name), "utf8")] as const),
+  paths.flat().map(async path => [basename(path), await readFile(path, "utf8")] as const),
 );
 
 async function problemsOf(name: string, text: string): Promise<string[]> {

@@ -1,0 +1,254 @@
+import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { projectFolder, repoconfCommand, runProcess, runRepoconf } from "../helpers/spawned-daemon.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+const bad = `{
+  "config": {
+    "svc": { "timeout": "long", "timeot": 1 },
+    "build": { "jobs": 900 },
+    "other": {}
+  }
+}
+`;
+
+interface Clone extends AsyncDisposable {
+  readonly path: string;
+  /** Runs `repoconf ARGS` there, with no environment but PATH, and with Node's own guard against every write. */
+  run(args: readonly string[], folder?: string): ReturnType<typeof runProcess>;
+}
+
+/** A git repository with a schema of its own and these values. */
+async function makeClone(text: string): Promise<Clone> {
+  const { path, [Symbol.asyncDispose]: dispose } = await temporaryFolder();
+  await runProcess("git", ["init", "-q", path]);
+  await mkdir(join(path, ".repoconf/scopes"), { recursive: true });
+  await mkdir(join(path, "src"));
+  await cp(join(projectFolder, "examples/scopes/build.schema.json"), join(path, ".repoconf/scopes/build.schema.json"));
+  await writeFile(join(path, ".repoconf.json"), text);
+  // Neither a write, nor another process, nor a file elsewhere, such as a home's.
+  const reads = [dirname(repoconfCommand), path].map(one => `--allow-fs-read=${one}`);
+  const command = [process.execPath, "--permission", ...reads, repoconfCommand];
+  return {
+    path,
+    run: (args, folder = path) =>
+      runProcess("env", ["-i", `PATH=${process.env["PATH"]}`, ...command, ...args], { folder }),
+    [Symbol.asyncDispose]: dispose,
+  };
+}
+
+const settled = { code: 0, output: "", errorOutput: "" };
+
+describe.concurrent("repoconf check", () => {
+  test("tells every problem with file, line and column and leaves with 3; no home, no daemon, no write", async () => {
+    await using clone = await makeClone(bad);
+    const { code, output, errorOutput } = await clone.run(["check"]);
+    expect(output.split("\n")).toEqual([
+      ".repoconf.json:3:25: error: svc.timeout must be an integer, and a string was given; its default is used.",
+      '.repoconf.json:3:43: error: There is no field "svc.timeot"; its value is kept and not used.',
+      ".repoconf.json:4:24: error: build.jobs must be <= 256; its default is used.",
+      '.repoconf.json:5:14: warning: There is no scope "other"; its values are kept and not used.',
+      "",
+    ]);
+    expect({ code, errorOutput }).toEqual({ code: 3, errorOutput: "" });
+    expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
+  });
+
+  test("from a folder below, of a named file, folder or schema, it is the same file", async () => {
+    await using clone = await makeClone(bad);
+    const whole = JSON.parse((await clone.run(["check", "--json"])).output);
+    expect(whole).toHaveLength(4);
+    expect(whole[0]).toEqual({
+      file: ".repoconf.json",
+      line: 3,
+      column: 25,
+      severity: "error",
+      code: 1103,
+      field: "svc.timeout",
+      message: "svc.timeout must be an integer, and a string was given; its default is used.",
+    });
+    for (const named of [".", ".repoconf.json", ".repoconf/scopes/build.schema.json"]) {
+      const { code, output } = await clone.run(["check", "--format", "json", named, ".repoconf.json"]);
+      expect({ code, problems: JSON.parse(output) }).toEqual({ code: 3, problems: whole });
+    }
+    const below = await clone.run(["check", "--json"], join(clone.path, "src"));
+    expect(JSON.parse(below.output)[0].file).toBe(join(clone.path, ".repoconf.json"));
+  });
+
+  test("a good file is good; what is only a warning fails with --strict alone", async () => {
+    await using clone = await makeClone('{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 2 } } }\n');
+    expect(await clone.run(["check"])).toEqual(settled);
+    await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "other": {} }, "confg": {} }');
+    const lax = await clone.run(["check"]);
+    expect(lax.code).toBe(0);
+    expect(lax.output.match(/warning/g)).toHaveLength(2);
+    expect((await clone.run(["check", "--strict"])).code).toBe(3);
+  });
+
+  test("a broken file, a link, and a schema that cannot be used are errors where they stand", async () => {
+    await using clone = await makeClone('{\n  "config": {,}\n}');
+    await writeFile(join(clone.path, ".repoconf/scopes/svc.schema.json"), "{}");
+    await writeFile(join(clone.path, ".repoconf/scopes/torn.schema.json"), '{\n "type": }');
+    const { code, output } = await clone.run(["check"]);
+    expect(code).toBe(3);
+    expect(output).toMatch(/^\.repoconf\.json:2:14: error: /m);
+    expect(output).toMatch(/^\.repoconf\/scopes\/svc\.schema\.json:1:1: error: the scope svc is built in/m);
+    expect(output).toMatch(/^\.repoconf\/scopes\/torn\.schema\.json:2:10: error: /m);
+  });
+
+  test("no link is followed, be it the file, a schema or the folder that holds them", async () => {
+    await using clone = await makeClone('{ "config": { "build": { "jobs": 900 } } }');
+    await writeFile(join(clone.path, "src/good.json"), "{}");
+    await symlink("src/good.json", join(clone.path, "link.json"));
+    const linked = await clone.run(["check", "link.json"]);
+    expect(linked).toMatchObject({
+      code: 3,
+      output: expect.stringMatching(/^link\.json:1:1: error: it is a symbolic link/),
+    });
+    const schema = join(clone.path, ".repoconf/scopes/build.schema.json");
+    await rename(schema, join(clone.path, "src/build.schema.json"));
+    await symlink("../../src/build.schema.json", schema);
+    expect((await clone.run(["check"])).output).toMatch(
+      /^\.repoconf\/scopes\/build\.schema\.json:1:1: error: it is a symbolic link/,
+    );
+    await rm(join(clone.path, ".repoconf"), { recursive: true });
+    await mkdir(join(clone.path, "src/scopes"));
+    await rename(join(clone.path, "src/build.schema.json"), join(clone.path, "src/scopes/build.schema.json"));
+    await symlink("src", join(clone.path, ".repoconf"));
+    expect((await clone.run(["check"])).output).toMatch(/warning: There is no scope "build"/);
+  });
+
+  test("a schema whose patterns would take another engine for ever costs a moment", async () => {
+    await using clone = await makeClone(`{ "config": { "slow": { "text": "${"a".repeat(60_000)}!" } } }`);
+    const slow = { type: "string", pattern: "^(a+)+$", default: "a" };
+    const schema = { type: "object", properties: { text: slow } };
+    await writeFile(join(clone.path, ".repoconf/scopes/slow.schema.json"), JSON.stringify(schema));
+    const { code, output } = await clone.run(["check"]);
+    expect({ code, output }).toMatchObject({ code: 3, output: expect.stringContaining("slow.text") });
+  });
+
+  test("of more schemas, or patterns in all of them, than are read, it is told", async () => {
+    await using clone = await makeClone("{}");
+    const field = (from: number, count: number) => ({
+      type: "string",
+      default: "a",
+      anyOf: Array.from({ length: count }, (_, index) => ({ pattern: `a|${from + index}` })),
+    });
+    for (let index = 0; index < 33; index++) {
+      const schema = { type: "object", properties: { a: field(index * 40, 40) } };
+      const name = `many${String(index).padStart(2, "0")}.schema.json`;
+      await writeFile(join(clone.path, ".repoconf/scopes", name), JSON.stringify(schema));
+    }
+    const { code, output } = await clone.run(["check"]);
+    expect(code).toBe(3);
+    expect(output).toContain("the schemas here have more than 1000 patterns together");
+    expect(output).toContain("More than 32 schemas stand here");
+  });
+
+  test("for GitHub each problem is an annotation, and no text in it ends it or begins another", async () => {
+    const name = "50%\\n::error::x,y:\\u202e";
+    await using clone = await makeClone(`{ "config": { "svc": { "${name}": 1 }, "other": {} } }`);
+    await mkdir(join(clone.path, "a,b"));
+    await writeFile(join(clone.path, "a,b/c:d%.json"), '{ "config": 1 }');
+    const { code, output } = await clone.run(["check", "--format", "github", ".", "a,b/c:d%.json"]);
+    expect(code).toBe(3);
+    expect(output.split("\n")).toEqual([
+      '::error file=.repoconf.json,line=1,col=52::There is no field "svc.50%25\\n::error::x,y:\\u202e"; its value is kept and not used.',
+      '::warning file=.repoconf.json,line=1,col=66::There is no scope "other"; its values are kept and not used.',
+      '::error file=a%2Cb/c%3Ad%25.json,line=1,col=13::"config" must be an object',
+      "",
+    ]);
+    const environment = { GITHUB_WORKSPACE: clone.path };
+    const below = await runRepoconf(["check", "--format", "github"], { folder: join(clone.path, "src"), environment });
+    expect(below.output).toMatch(/^::error file=\.repoconf\.json,/);
+  });
+
+  test("where nothing is to be checked it says so; outside of git no folder above is looked into", async () => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, ".repoconf.json"), "{");
+    await mkdir(join(folder.path, "inner"));
+    const { code, output, errorOutput } = await runRepoconf(["check"], { folder: join(folder.path, "inner") });
+    expect({ code, output }).toEqual({ code: 0, output: "" });
+    expect(errorOutput).toContain("There is nothing to check: no .repoconf.json");
+  });
+});
+
+describe.concurrent("repoconf get --offline", () => {
+  test("gives what the file says, else the default; no home, no daemon, no write", async () => {
+    await using clone = await makeClone(
+      '{ "config": { "svc": { "timeout": 30, "envvars": [] }, "build": { "jobs": 3 } } }',
+    );
+    expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "30\n" });
+    expect(await clone.run(["get", "--offline", "svc.refresh_hour"], join(clone.path, "src"))).toMatchObject({
+      output: "4\n",
+    });
+    const several = await clone.run(["get", "--offline", "--json", "build.jobs", "svc.domain"]);
+    expect(JSON.parse(several.output)).toEqual({ "build.jobs": 3, "svc.domain": "" });
+  });
+
+  test("a field whose value cannot be in service, or that is not there, is refused and not answered by a default", async () => {
+    await using clone = await makeClone(bad);
+    const refused = await clone.run(["get", "--offline", "svc.timeout"]);
+    expect(refused).toMatchObject({ code: 3, output: "" });
+    expect(refused.errorOutput).toMatch(
+      /\.repoconf\.json:3:25: svc\.timeout must be an integer, and a string was given\.\n$/,
+    );
+    expect(await clone.run(["get", "--offline", "svc.domain"])).toMatchObject({ code: 0, output: "\n" });
+    const typo = await clone.run(["get", "--offline", "svc.timeot"]);
+    expect(typo).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining('"svc.timeout"?') });
+    const stranger = await clone.run(["get", "--offline", "other.x"]);
+    expect(stranger).toMatchObject({ code: 3, errorOutput: expect.stringContaining(".repoconf/scopes") });
+    await writeFile(join(clone.path, ".repoconf.json"), "{");
+    expect(await clone.run(["get", "--offline", "svc.domain"])).toMatchObject({ code: 1, output: "" });
+    expect(await clone.run(["get", "--offline", "svc.domain", "--repo", "x"])).toMatchObject({ code: 2 });
+  });
+
+  test("a value that runs as a command is not given unless the commands of the work tree are trusted", async () => {
+    const services = { web: { ready: "true", image: "node" } };
+    await using clone = await makeClone(JSON.stringify({ config: { svc: { services } } }));
+    const held = await clone.run(["get", "--offline", "svc.services.web.ready"]);
+    expect(held).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("--trust-commands") });
+    const given = await clone.run(["get", "--offline", "--trust-commands", "svc.services.web.ready"]);
+    expect(given).toEqual({ ...settled, output: "true\n" });
+  });
+});
+
+describe.skipIf(process.platform === "win32")("the examples for hooks and CI", () => {
+  test("the pre-commit hook lets nothing bad be committed, and looks at what is staged alone", async () => {
+    await using clone = await makeClone(bad);
+    await using tools = await temporaryFolder();
+    const command = join(tools.path, "repoconf");
+    await writeFile(command, `#!/bin/sh\nexec "${process.execPath}" "${repoconfCommand}" "$@"\n`);
+    await chmod(command, 0o755);
+    const hook = join(clone.path, ".git/hooks/pre-commit");
+    await cp(join(projectFolder, "examples/hooks/pre-commit"), hook);
+    expect((await stat(hook)).mode & 0o100).toBe(0o100);
+    const environment = { PATH: `${tools.path}${delimiter}${process.env["PATH"]}` };
+    const git = (...args: readonly string[]) => {
+      const who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.test", "-c", "core.hooksPath=.git/hooks"];
+      return runProcess("git", [...who, ...args], { folder: clone.path, environment });
+    };
+    await git("add", ".");
+    const refused = await git("commit", "-qm", "bad");
+    expect(refused.code).toBe(1);
+    expect(refused.output + refused.errorOutput).toContain(".repoconf.json:4:24: error: build.jobs must be <= 256");
+    await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "build": { "jobs": 9 } } }\n');
+    expect((await git("commit", "-qm", "still bad in the index")).code).toBe(1);
+    await git("add", ".");
+    await writeFile(join(clone.path, ".repoconf.json"), bad);
+    expect(await git("commit", "-qm", "good in the index")).toMatchObject({ code: 0 });
+    await writeFile(join(clone.path, "src/other.txt"), "other\n");
+    await git("add", "src");
+    expect(await git("commit", "-qm", "nothing of it")).toMatchObject({ code: 0 });
+  });
+
+  test("the workflow's step, run in a clone, tells what is wrong and fails", async () => {
+    await using clone = await makeClone(bad);
+    const workflow = await readFile(join(projectFolder, "examples/github/check-configuration.yml"), "utf8");
+    const step = /- run: repoconf (check .*)/.exec(workflow)?.[1] ?? "";
+    const { code, output } = await clone.run(step.split(" "));
+    expect(code).toBe(3);
+    expect(output).toMatch(/^::error file=\.repoconf\.json,line=3,col=25::svc\.timeout must be/);
+  });
+});
