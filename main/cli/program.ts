@@ -27,6 +27,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   import: async () => (await import("./import.ts")).addImportCommand,
   backup: async () => (await import("./backup.ts")).addBackupCommand,
   repo: async () => (await import("./repo.ts")).addRepoCommand,
+  schema: async () => (await import("./schema.ts")).addSchemaCommand,
   scope: async () => (await import("./scope.ts")).addScopeCommand,
   key: async () => (await import("./key.ts")).addKeyCommand,
   ui: async () => (await import("./ui.ts")).addUiCommand,

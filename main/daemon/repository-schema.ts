@@ -3,8 +3,18 @@ import { SchemaResources } from "../../shared/schema/schema-resources.ts";
 import { nextTurn, runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
-/** The JSON Schema (2020-12) that editors complete and check a repository's file by. A scope's may be of megabytes: made in parts. */
-export async function repositorySchemaText(scopes: readonly Scope[]): Promise<string> {
+/** What a file of the home has beside a work tree's one. */
+const headProperties: JsonObject = {
+  name: { type: "string", minLength: 1, description: "What people call the repository." },
+  path: { type: "string", description: "The folder of its work tree, absolute." },
+  inTree: { type: "boolean", description: "Whether the values stand in the work tree's .repoconf.json." },
+};
+
+/**
+ * The JSON Schema (2020-12) that editors complete and check a repository's file by: one of the home, or a work tree's
+ * `.repoconf.json`, where other scopes than these may be meant for somebody else. A scope's may be of megabytes: made in parts.
+ */
+export async function repositorySchemaText(scopes: readonly Scope[], place: "home" | "work tree"): Promise<string> {
   const properties: { [scope: string]: JsonValue } = {};
   for (const { name, schema } of scopes) {
     const { $schema: _, ...rest } = schema;
@@ -12,9 +22,9 @@ export async function repositorySchemaText(scopes: readonly Scope[]): Promise<st
     const whole = rest as JsonObject;
     const resources = await runInParts(SchemaResources.reading(whole));
     await nextTurn();
-    const place = `#/properties/config/properties/${name}`;
-    const isOfWhole = (one: JsonObject) => resources.schemas.has(one) && resources.partOf(one) === whole;
-    properties[name] = moved(whole, one => (isOfWhole(one) ? place : undefined));
+    const places = placesOf(whole, resources, `#/properties/config/properties/${name}`);
+    await nextTurn();
+    properties[name] = flattened(whole, resources, places);
   }
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -24,9 +34,7 @@ export async function repositorySchemaText(scopes: readonly Scope[]): Promise<st
     type: "object",
     properties: {
       $schema: { type: "string" },
-      name: { type: "string", minLength: 1, description: "What people call the repository." },
-      path: { type: "string", description: "The folder of its work tree, absolute." },
-      inTree: { type: "boolean", description: "Whether the values stand in the work tree's .repoconf.json." },
+      ...(place === "home" && headProperties),
       config: {
         type: "object",
         description: "Scope, field, value: what is not here has its default.",
@@ -40,16 +48,66 @@ export async function repositorySchemaText(scopes: readonly Scope[]): Promise<st
 }
 
 /**
- * With references that lead to where things stand now: those to a place in their own file, which is a part of this one. `placeOf` a
- * schema is where the whole that its references mean stands. Asked of JSON.stringify, as its replacer, it takes five times as long.
+ * A scope's schema as a part of another one. Its references lead to where things stand now, each by a pointer from the root of all: what
+ * begins a file of its own (`$id`) or has a name (`$anchor`), not every editor finds, and two scopes may name alike. A field that the
+ * scope does not have is told, as the daemon tells it.
  */
-function moved(value: JsonValue, placeOf: (schema: JsonObject) => string | undefined): JsonValue {
-  if (!isJsonObject(value)) return Array.isArray(value) ? value.map((item: JsonValue) => moved(item, placeOf)) : value;
-  const entries = Object.entries(value).map(([keyword, operand]): [string, JsonValue] => {
-    const isReference = keyword === "$ref" || keyword === "$dynamicRef";
-    const isPointer = typeof operand === "string" && (operand === "#" || operand.startsWith("#/"));
-    const place = isReference && isPointer ? placeOf(value) : undefined;
-    return [keyword, place === undefined ? moved(operand, placeOf) : place + String(operand).slice(1)];
-  });
-  return Object.fromEntries(entries);
+function flattened(whole: JsonObject, resources: SchemaResources, places: Places): JsonObject {
+  let isReferred = false;
+  const move = (value: JsonValue): JsonValue => {
+    // Asked of JSON.stringify, as its replacer, it takes five times as long.
+    if (Array.isArray(value)) return value.map(move);
+    if (!isJsonObject(value)) return value;
+    if (!resources.schemas.has(value)) return mapped(value, move);
+    const { $ref, $dynamicRef, $id: _, $anchor: __, $dynamicAnchor: ___, ...others } = value;
+    // Each leads where `$ref` would; both in one schema are both meant.
+    const references = [$ref, $dynamicRef].flatMap(reference => {
+      if (typeof reference !== "string") return [];
+      isReferred ||= resources.resolve(value, reference) === whole;
+      return [{ $ref: pointerTo(value, reference, resources, places) }];
+    });
+    const [first, second] = references;
+    return {
+      ...mapped(others, move),
+      ...first,
+      ...(second && { allOf: [...(Array.isArray(others["allOf"]) ? others["allOf"].map(move) : []), second] }),
+    };
+  };
+  const moved = move(whole);
+  const made = isJsonObject(moved) ? moved : {};
+  // Where the whole is the schema of a value inside too, other members are that value's business.
+  return isReferred ? made : { ...made, additionalProperties: false };
+}
+
+function mapped(value: JsonObject, move: (value: JsonValue) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, move(member ?? null)]));
+}
+
+type Places = ReadonlyMap<JsonObject, string>;
+
+/** Where each schema stands now, as a reference. */
+function placesOf(whole: JsonObject, resources: SchemaResources, place: string): Places {
+  const places = new Map<JsonObject, string>();
+  const visit = (value: JsonValue, at: string) => {
+    if (typeof value !== "object" || value === null) return;
+    if (isJsonObject(value) && resources.schemas.has(value)) places.set(value, at);
+    for (const [name, member] of Object.entries(value)) visit(member, `${at}/${partOfReference(name)}`);
+  };
+  visit(whole, place);
+  return places;
+}
+
+function partOfReference(name: string): string {
+  if (/^[\w$.-]*$/.test(name)) return name;
+  const escaped = name.replaceAll("~", "~0").replaceAll("/", "~1");
+  // Half a character has no such form.
+  return escaped.isWellFormed() ? encodeURIComponent(escaped) : escaped;
+}
+
+function pointerTo(schema: JsonObject, reference: string, resources: SchemaResources, places: Places): string {
+  const isPointer = reference === "#" || reference.startsWith("#/");
+  if (isPointer) return `${places.get(resources.partOf(schema))}${reference.slice(1)}`;
+  const target = resources.resolve(schema, reference);
+  // Of a scope that could be compiled each leads somewhere.
+  return (isJsonObject(target) ? places.get(target) : undefined) ?? reference;
 }

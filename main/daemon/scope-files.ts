@@ -73,7 +73,7 @@ export class ScopeFiles {
   /** Writes the schema that editors check repository files by, if it is not what it should be. Nothing else depends on it. */
   async writeRepositorySchema(): Promise<void> {
     const file = privateFile(this.#home, this.#home.repositorySchemaFile);
-    const text = await repositorySchemaText([...this.#scopes.all()]);
+    const text = await repositorySchemaText([...this.#scopes.all()], "home");
     const before = await file.read().catch(() => null);
     if (before === text) return;
     await file.write(text).catch(error => {

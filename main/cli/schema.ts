@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { print, printFailure, printNote, printValue } from "./terminal.ts";
+
+interface SchemaOptions {
+  readonly write?: boolean;
+}
+
+/** `repoconf schema`: what editors complete and check a work tree's file by. Needs no daemon, home or key. */
+export function addSchemaCommand(program: Command): void {
+  program
+    .command("schema")
+    .summary("print the schema that editors check a work tree's .repoconf.json by, or write it there")
+    .description(
+      "print the schema that editors check a work tree's .repoconf.json by, or write it there\n\nIt has the svc scope and those in .repoconf/scopes. With --write it is put into .repoconf/schema.json, and the .repoconf.json gets a $schema that leads there: commit both, and every clone has them in every editor that knows JSON Schema. Write it again when a scope changes. No daemon is needed.",
+    )
+    .option("--write", "write .repoconf/schema.json, and name it in .repoconf.json")
+    .action(schema);
+}
+
+async function schema(options: SchemaOptions): Promise<void> {
+  const { makeEditorSchema, writeEditorSchema } = await import("../check/editor-schema.ts");
+  const { findInTreeFile } = await import("../check/work-tree-file.ts");
+  const file = await findInTreeFile(process.cwd());
+  const { text, problems } = await makeEditorSchema(file);
+  for (const { file: path, problem } of problems)
+    printFailure(`${path}:${problem.line ?? 1}:${problem.column ?? 1}: ${problem.message}`);
+  if (problems.length > 0) process.exitCode = exitCodes.refused;
+  if (!options.write) return printValue(text);
+  // Half of the scopes is worse than the schema of before.
+  if (problems.length > 0) return;
+  const { path, named } = await writeEditorSchema(file, text).catch(error => {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  });
+  print(`Wrote ${path}`);
+  if (named === "now") print(`Named it in ${file.path}`);
+  if (named === "otherwise") printNote(`${file.path} names another schema, which stays.`);
+}
