@@ -17,10 +17,10 @@ export interface CheckedFile {
 
 /** Checks a file of values and the schemas in its work tree. Reads files and writes none. */
 export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
-  const { scopes, problems } = await readWorkTreeScopes(file.folder);
+  const { scopes, files, problems } = await readWorkTreeScopes(file.folder);
   const own = await problemsOfFile(file, scopes);
   const told = own?.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) })) ?? [];
-  const hasSchemas = problems.length > 0 || [...scopes.all()].length > 1;
+  const hasSchemas = files.length + problems.length > 0;
   return {
     problems: [...problems.map(one => ({ ...one, isError: true })), ...told],
     isThere: own !== undefined || hasSchemas,

@@ -1,5 +1,6 @@
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { type PatternMaker, SchemaError } from "../../shared/schema/compile-schema.ts";
@@ -20,9 +21,18 @@ export interface FileProblem {
   readonly problem: HealthProblem;
 }
 
+/** A schema that can be used. */
+export interface SchemaFile {
+  readonly scope: string;
+  readonly file: string;
+  readonly text: string;
+  readonly value: JsonObject;
+}
+
 export interface WorkTreeScopes {
   /** The built-in scope, and those of the work tree that can be used. */
   readonly scopes: Scopes;
+  readonly files: readonly SchemaFile[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -33,10 +43,11 @@ export interface WorkTreeScopes {
  */
 export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
   const scopes = new Scopes();
+  const files: SchemaFile[] = [];
   const problems: FileProblem[] = [];
   const at = join(folder, scopesFolder);
   const names = (await listFiles(at)).filter(name => name.endsWith(ending)).sort();
-  if (names.length === 0) return { scopes, problems };
+  if (names.length === 0) return { scopes, files, problems };
   // Only where there are some: the engine for patterns takes as long to load as all else of a command.
   const { comparedPattern } = await import("../daemon/compared-pattern.ts");
   const makePattern = boundedPatterns(comparedPattern);
@@ -46,7 +57,9 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
       const text = await readTextFile(file, limits.scopeBytes);
       const scope = name.slice(0, -ending.length);
       if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
-      scopes.set(compileScope(scope, parseJsonText(text).value, makePattern));
+      const { value } = parseJsonText(text);
+      scopes.set(compileScope(scope, value, makePattern));
+      files.push({ scope, file, text, value });
     } catch (error) {
       problems.push({ file, problem: problemOf(error) });
     }
@@ -55,7 +68,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
     const message = `More than ${limits.scopesOfWorkTree} schemas stand here; the others are not used.`;
     problems.push({ file: at, problem: { code: 1106, message } });
   }
-  return { scopes, problems };
+  return { scopes, files, problems };
 }
 
 /** None where it is no folder; a link may lead anywhere. */

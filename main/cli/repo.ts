@@ -5,6 +5,7 @@ import type { RepoconfClient } from "../../shared/client/client.ts";
 import { problemsIn } from "../../shared/health.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { findWorkTree } from "../git.ts";
+import type { Home } from "../home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
 import { CommandError } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
@@ -52,7 +53,7 @@ export function addRepoCommand(program: Command): void {
 
 async function add(folder: string | undefined, options: AddOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
-  await withSession(options, async ({ client }) => {
+  await withSession(options, async ({ client, home }) => {
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
     const path = folder === undefined ? await workTreeHere("add") : await existingFolder(folder);
     const known = (await client.repositories()).find(entry => entry.path === path);
@@ -61,7 +62,18 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (options.json) return printJson(entry);
     print(`Added ${entry.name} (${entry.id}): ${path}`);
     await askForTrust(client, entry);
+    await tellOfScopes(entry, home);
   });
+}
+
+/** The work tree's own scopes are used once a person takes them. */
+async function tellOfScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
+  const { readOfferedScopes } = await import("../check/offered-scopes.ts");
+  const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
+  if (names.length > 0)
+    print(
+      `It brings scopes that your home does not have: ${names.join(", ")}. Look at them: repoconf trust --repo ${id}`,
+    );
 }
 
 async function workTreeHere(command: string): Promise<string> {

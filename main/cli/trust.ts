@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
-import { exactText, type JsonValue } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import {
   addJsonOption,
@@ -11,14 +10,12 @@ import {
   type SessionOptions,
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { confirm, print, printJson, style } from "./terminal.ts";
+import { showDifference } from "./show-difference.ts";
+import { confirm, print, printJson } from "./terminal.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
 }
-
-/** So many lines that stay are shown on either side of those that differ. */
-const context = 3;
 
 /** `repoconf trust`: shows what a work tree's file brings that runs as a command, and lets a person trust it. */
 export function addTrustCommand(program: Command): void {
@@ -39,9 +36,24 @@ export function addTrustCommand(program: Command): void {
 async function trust(fields: readonly string[], options: TrustOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
-  await withSession(options, async ({ client }) => {
-    const { id } = await chooseRepository(client, options.repo);
-    const all = await client.run("trust/list", { repo: id });
+  const { readOfferedScopes } = await import("../check/offered-scopes.ts");
+  await withSession(options, async ({ client, home }) => {
+    const { id, path } = await chooseRepository(client, options.repo);
+    let all = await client.run("trust/list", { repo: id });
+    const scopes = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
+    if (scopes.length > 0) {
+      const { acceptScopes, askForScopes, scopeAsJson } = await import("./trust-scopes.ts");
+      if (options.accept !== undefined) {
+        const taken = await acceptScopes(client, home, scopes, options.accept, options.json === true);
+        const others = options.accept.filter(hash => !taken.some(one => one.hash === hash));
+        return acceptNamed(client, all, others, options, taken.map(scopeAsJson));
+      }
+      if (options.json) return printJson([...scopes.map(scopeAsJson), ...all]);
+      if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
+      // A scope that is new may have made some of its values wait.
+      all = await client.run("trust/list", { repo: id });
+      if (all.length === 0) return;
+    }
     const stranger = fields.find(field => !all.some(one => one.field === field));
     if (stranger !== undefined) throw new CommandError(`Nothing waits in ${stranger}.`, exitCodes.refused);
     const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
@@ -58,6 +70,7 @@ async function acceptNamed(
   waiting: readonly UntrustedValue[],
   hashes: readonly string[],
   { json }: OutputOptions,
+  before: readonly object[] = [],
 ): Promise<void> {
   const missing = hashes.find(hash => !waiting.some(one => one.hash === hash));
   if (missing !== undefined) {
@@ -66,7 +79,7 @@ async function acceptNamed(
   }
   const accepted = waiting.filter(({ hash }) => hashes.includes(hash));
   for (const one of accepted) await accept(client, one, json === true);
-  if (json) printJson(accepted);
+  if (json) printJson([...before, ...accepted]);
 }
 
 /** Shows what waits and asks for each; says how to trust what is left. Returns how many wait still. */
@@ -91,26 +104,5 @@ async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedVa
 }
 
 function show({ field, value, serving, hash }: UntrustedValue): void {
-  print(style("bold", field));
-  for (const line of differingLines(serving, value)) {
-    const colour = line.startsWith("-") ? "red" : line.startsWith("+") ? "green" : "dim";
-    print(style(colour, line));
-  }
-  print(`  hash ${hash}`);
-}
-
-/** From the first line that differs to the last, what serves now and what is to be trusted, with some lines around. */
-function differingLines(serving: JsonValue, value: JsonValue): string[] {
-  const [before, after] = [exactText(serving).split("\n"), exactText(value).split("\n")];
-  const shorter = Math.min(before.length, after.length);
-  let start = 0;
-  while (start < shorter && before[start] === after[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
-  return [
-    ...after.slice(Math.max(0, start - context), start).map(line => `  ${line}`),
-    ...before.slice(start, before.length - end).map(line => `- ${line}`),
-    ...after.slice(start, after.length - end).map(line => `+ ${line}`),
-    ...after.slice(after.length - end, after.length - end + context).map(line => `  ${line}`),
-  ];
+  showDifference(field, serving, value, hash);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -88,5 +88,67 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(await waitingIn(home, folder)).toHaveLength(2);
     await answer("y\nn\n");
     expect((await waitingIn(home, folder)).map(({ field }) => field)).toEqual(["svc.envvars"]);
+  });
+});
+
+describe("scopes that a work tree brings, on the command line", () => {
+  const field = (description: string) => ({ type: "integer", minimum: 1, default: 1, description });
+  const schemaOf = (description: string) =>
+    `// by hand\n${JSON.stringify({ type: "object", properties: { jobs: field(description) } })}`;
+  const offeredIn = async (home: CommandHome, folder: string) =>
+    JSON.parse(await home.succeed(["trust", "--json"], { folder })) as readonly {
+      readonly scope: string;
+      readonly hash: string;
+      readonly serving: unknown;
+    }[];
+
+  /** A repository with values and a schema of its own. */
+  async function makeClone(home: CommandHome, name: string, description: string): Promise<string> {
+    const folder = join(home.workFolder, name);
+    await mkdir(join(folder, ".repoconf/scopes"), { recursive: true });
+    await writeFile(join(folder, ".repoconf.json"), '{ "config": { "build": { "jobs": 4 } } }');
+    await writeFile(join(folder, ".repoconf/scopes/build.schema.json"), schemaOf(description));
+    return folder;
+  }
+
+  test("the daemon uses none before it is taken, and then the very text that was shown, whatever a pull brings", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeClone(home, "site", "One.");
+    expect(await home.succeed(["repo", "add", folder, "--in-tree"])).toMatch(
+      /brings scopes .*: build\. .*repoconf trust --repo/,
+    );
+    expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
+    const shown = await home.run(["trust"], { folder });
+    expect(shown).toMatchObject({ code: 1, output: expect.stringContaining('"description": "One."') });
+    const [offered] = await offeredIn(home, folder);
+    expect(offered).toMatchObject({ scope: "build", serving: null });
+    const file = join(folder, ".repoconf/scopes/build.schema.json");
+    // Another one has come since it was shown.
+    await writeFile(file, schemaOf("Two."));
+    expect((await home.run(["trust", "--accept", offered?.hash ?? ""], { folder })).code).toBe(3);
+    expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
+    await writeFile(file, schemaOf("One."));
+    await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder });
+    expect(await readFile(join(home.homeFolder, "scopes/build.schema.json"), "utf8")).toBe(schemaOf("One."));
+    expect(await home.succeed(["trust"], { folder })).toBe("Nothing waits to be trusted.\n");
+    await writeFile(file, '{ "type": "object", "properties": {} }');
+    expect(await home.succeed(["describe", "build.jobs"], { folder })).toContain("One.");
+  });
+
+  test("another one of a name that the home has is shown beside it, and does not serve unless it is taken in its place", async () => {
+    await using home = await makeCommandHome();
+    const [one, two] = [await makeClone(home, "one", "One."), await makeClone(home, "two", "Two.")];
+    for (const folder of [one, two]) await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const [first] = await offeredIn(home, one);
+    await home.succeed(["trust", "--accept", first?.hash ?? ""], { folder: one });
+    const shown = await home.run(["trust"], { folder: two });
+    expect(shown.output).toMatch(/^- .*One\./m);
+    expect(shown.output).toMatch(/^\+ .*Two\./m);
+    expect(await home.succeed(["describe", "build.jobs"], { folder: two })).toContain("One.");
+    const [second] = await offeredIn(home, two);
+    expect(second?.serving).toMatchObject({ type: "object" });
+    const taken = JSON.parse(await home.succeed(["trust", "--json", "--accept", second?.hash ?? ""], { folder: two }));
+    expect(taken).toEqual([expect.objectContaining({ scope: "build", hash: second?.hash })]);
+    expect(await home.succeed(["describe", "build.jobs"], { folder: one })).toContain("Two.");
   });
 });
