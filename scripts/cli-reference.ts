@@ -58,7 +58,7 @@ a terminal only, or where \`ui --print\` asks for it.
 | 0 | done |
 | 1 | failed, for a reason that has no code of its own; of \`diff --exit-code\` also: there is a difference |
 | 2 | the command line cannot be understood |
-| 3 | a field, a value or a revision was refused |
+| 3 | a field, a value or a revision was refused; of \`check\`: something in the file is wrong |
 | 4 | no daemon runs, and none could be or should be started |
 | 5 | the key is not good, or may not do this |
 `;

@@ -21,9 +21,9 @@ interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 export function addTrustCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("trust"))))
     .argument("[field...]", "only these, such as svc.services (default: all that wait)")
-    .summary("look at commands that a pull brought, and trust them")
+    .summary("look at commands and scopes that a pull brought, and trust them")
     .description(
-      "look at commands that a pull brought, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each one beside what serves now, whole, masked ones too, and asks. Without a terminal it trusts nothing but what --accept names.",
+      "look at commands and scopes that a pull brought, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each one beside what serves now, whole, masked ones too, and asks. Without a terminal it trusts nothing but what --accept names.\n\nBefore them come the scopes that the work tree brings in .repoconf/scopes and the home does not have so: the daemon uses none until you take it into the home, where it serves for all repositories.",
     )
     .option(
       "--accept <hash>",
