@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { runEditor } from "./run-editor.ts";
-import { confirm, print, printNote, visible } from "./terminal.ts";
+import { confirm, print, printNote } from "./terminal.ts";
 
 /** Something that a person edits as text. */
 export interface EditedText {
@@ -14,7 +14,7 @@ export interface EditedText {
 }
 
 /** What was done, in a line; or what is wrong, a line each, and the text of now if somebody else changed it meanwhile. */
-export type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
+type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
 
 /**
  * Opens the text in the person's editor until it can be stored, or the person gives up. Then the text stays in its
@@ -27,12 +27,12 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
   await writeFile(file, text, { mode: 0o600 });
   const finish = () => rm(folder, { recursive: true, force: true });
   for (;;) {
-    await runEditor(file);
+    const failure = await runEditor(file).catch((error: unknown) => error);
     const edited = await readFile(file, "utf8");
-    if (edited === text) {
-      await finish();
-      return print("Nothing was changed.");
-    }
+    if (edited === text) await finish();
+    if (failure instanceof CommandError && edited !== text) throw keptIn(file, failure.message);
+    if (failure !== undefined) throw failure;
+    if (edited === text) return print("Nothing was changed.");
     const outcome = await save(edited);
     if ("done" in outcome) {
       await finish();
@@ -42,9 +42,15 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
     if (outcome.now !== undefined) {
       const other = join(folder, `now-${fileName}`);
       await writeFile(other, outcome.now, { mode: 0o600 });
-      printNote(`Its text of now is in ${other}. Edit again, and put into yours what you want of it: the next save replaces it.`);
+      printNote(
+        `Its text of now is in ${other}. Edit again, and put into yours what you want of it: the next save replaces it.`,
+      );
     }
     if (await confirm("Edit again?")) continue;
-    throw new CommandError(`Nothing was saved. Your text is in ${visible(file)}`, exitCodes.refused);
+    throw keptIn(file, "Nothing was saved.");
   }
+}
+
+function keptIn(file: string, why: string): CommandError {
+  return new CommandError(`${why} Your text is in ${file}`, exitCodes.refused);
 }

@@ -5,11 +5,11 @@ import { describeProblem } from "../../shared/health.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { isError, problemsOfText } from "../check/check-text.ts";
+import type { Scopes } from "../daemon/scopes.ts";
 import type { EditedText } from "./edit-until-good.ts";
 import { listFields, unknownField } from "./fields.ts";
 import { describeError } from "./messages.ts";
 import { readConfig } from "./read-config.ts";
-import type { Scopes } from "../daemon/scopes.ts";
 
 /** The file of a repository, as its owner edits it by hand. Throws RequestError. */
 export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {

@@ -19,15 +19,15 @@ export async function knownValues(
   const schema = fields.get(field);
   const split = splitConfigPath(field);
   if (schema === undefined || split === undefined) return [];
-  const valueOf = async (one: string) => configValue(await read(), split.scope, one);
+  const fieldValue = async (one: string) => configValue(await read(), split.scope, one);
   if (sign === "-") {
-    const list = valueAt(await valueOf(split.field), path);
+    const list = valueAt(await fieldValue(split.field), path);
     // Nobody looks over one's shoulder for what is masked.
     return Array.isArray(list) && !schema["x-masked"] ? list.map(rawValue) : [];
   }
   const target = schema["x-keyOf"];
   if (target !== undefined && path === "") {
-    const keys = await valueOf(target);
+    const keys = await fieldValue(target);
     return isJsonObject(keys) ? Object.keys(keys) : [];
   }
   const at = schemaAt(schema, sign === "+" ? `${path}/0` : path);

@@ -69,7 +69,8 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
 function neededCommands(args: readonly string[]): readonly string[] | undefined {
   const valued = [startFolderOption, ...leadingOptions()].filter(option => option.required);
   let index = 0;
-  while (args[index]?.startsWith("-")) index += valued.some(({ long, short }) => args[index] === (long ?? short)) ? 2 : 1;
+  while (args[index]?.startsWith("-"))
+    index += valued.some(({ long, short }) => args[index] === (long ?? short)) ? 2 : 1;
   const first = args[index];
   if (args[0] === "--version" || args[0] === "-V") return [];
   return first !== undefined && Object.hasOwn(commands, first) && first !== "completion" ? [first] : undefined;

@@ -19,7 +19,9 @@ export async function runEditor(file: string): Promise<void> {
       child.once("exit", resolve);
     });
     if (code !== 0)
-      throw new CommandError(`The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. Set EDITOR to another one.`);
+      throw new CommandError(
+        `The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. Set EDITOR to another one.`,
+      );
   } finally {
     process.off("SIGINT", ignore);
   }
