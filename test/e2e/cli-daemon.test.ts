@@ -153,6 +153,31 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(await once(watch, "exit")).toEqual([0, null]);
   });
 
+  test("says on a terminal that it waits for a daemon that does not answer yet, and nothing in a pipe", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", home.workFolder]);
+    const { pid } = await home.endpoint();
+    const nodeArguments = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
+    process.kill(pid, "SIGSTOP");
+    const piped = home.run(["get", "svc.timeout"]);
+    const shown = spawn(process.execPath, [...nodeArguments, repoconfCommand, "get", "svc.timeout"], {
+      cwd: home.workFolder,
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+    });
+    let told = "";
+    shown.stderr.setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    const ended = once(shown, "exit");
+    await until(() => told.includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
+      process.kill(pid, "SIGCONT"),
+    );
+    expect(await ended).toEqual([0, null]);
+    // It is taken away again.
+    expect(told.endsWith("\r\u001b[K")).toBe(true);
+    expect(await piped).toMatchObject({ code: 0, output: "900\n", errorOutput: "" });
+  });
+
   test("watch of a field tells of its changes alone, from a revision on", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
