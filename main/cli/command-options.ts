@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 
 /** What every command that talks to a daemon takes. */
 export interface SessionOptions {
@@ -68,11 +69,26 @@ export function leadingOptions(): readonly Option[] {
   return addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
 }
 
+/** `-C DIR`, before the command, as git has it. */
+export const startFolderOption = new Option("-C <dir>", "run as if started in this folder");
+
+/** Goes where `-C` says. Throws CommandError. */
+export function enterStartFolder(program: Command): void {
+  const folder: unknown = program.getOptionValue(startFolderOption.attributeName());
+  if (typeof folder !== "string") return;
+  try {
+    process.chdir(folder);
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new CommandError(`The folder of -C cannot be entered: ${cause}`, exitCodes.usage);
+  }
+}
+
 /** Gives a command what stood before it. A command that does not take it says so as of any option that it does not know. */
 export function takeLeadingOptions(program: Command, command: Command): void {
   for (const option of program.options) {
     const name = option.attributeName();
-    if (program.getOptionValueSource(name) !== "cli") continue;
+    if (program.getOptionValueSource(name) !== "cli" || option.short === startFolderOption.short) continue;
     const taken = command.options.find(one => one.attributeName() === name);
     if (taken === undefined) command.error(`error: unknown option '${option.long}'`);
     if (command.getOptionValueSource(name) === "cli" && option.required)

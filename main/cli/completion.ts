@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Argument, type Command, type Option } from "commander";
+import { startFolderOption } from "./command-options.ts";
 import { scripts } from "./completion-scripts.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { allPrinted, print, visible } from "./terminal.ts";
@@ -49,6 +50,8 @@ async function complete(program: Command, words: readonly string[]): Promise<nev
 async function findCandidates(program: Command, words: readonly string[]): Promise<string[]> {
   const typed = words.at(-1) ?? "";
   const { command, position, option, values, optionsEnded } = readWords(program, words.slice(0, -1));
+  const startFolder = values.get(startFolderOption.short ?? "");
+  if (startFolder !== undefined) process.chdir(startFolder);
   const assigned = optionsEnded ? null : /^(--[^=]+)=(.*)$/.exec(typed);
   if (assigned !== null) {
     const [, flag = "", part = ""] = assigned;
@@ -91,7 +94,7 @@ function readWords(program: Command, words: readonly string[]): ReadWords {
   for (const [index, word] of words.entries()) {
     if (word === "--") return { command, position: position + words.length - index - 1, values, optionsEnded: true };
     if (option !== undefined && (given === 0 || !word.startsWith("-"))) {
-      values.set(option.long ?? "", word);
+      values.set(option.long ?? option.short ?? "", word);
       given += 1;
       if (!option.variadic) option = undefined;
     } else if (word.startsWith("-")) {
@@ -127,7 +130,9 @@ async function valuesFor(
     case "pattern":
       return starting(await fieldNames(values));
     case "field=value":
-      return typed.includes("=") ? [] : starting((await fieldNames(values)).map(field => `${field}=`));
+      return starting(
+        typed.includes("=") ? await assignments(typed, values) : (await fieldNames(values)).map(field => `${field}=`),
+      );
     case "repository": {
       const repositories = await repositoryNames(values);
       const named = starting(repositories.names);
@@ -142,6 +147,21 @@ async function fieldNames(values: ReadonlyMap<string, string>): Promise<string[]
   const { listFields } = await import("./fields.ts");
   using client = await connectToRunning(values);
   return [...(await listFields(client)).keys()];
+}
+
+/** `FIELD=VALUE`, `FIELD+=VALUE` or `FIELD-=VALUE` for each value that is known. */
+async function assignments(typed: string, values: ReadonlyMap<string, string>): Promise<string[]> {
+  const [, name = "", sign = ""] = /^(.+?)([+-]?)=/.exec(typed) ?? [];
+  const { listFields } = await import("./fields.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { knownValues } = await import("./known-values.ts");
+  using client = await connectToRunning(values);
+  const fields = await listFields(client);
+  const read = async () => {
+    const { id } = await chooseRepository(client, values.get("--repo"));
+    return client.run("config/list", { repo: id });
+  };
+  return (await knownValues(name, sign, fields, read)).map(value => `${name}${sign}=${value}`);
 }
 
 /** A name that several have says nothing: of those the ids. */

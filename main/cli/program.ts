@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { leadingOptions, takeLeadingOptions } from "./command-options.ts";
+import { enterStartFolder, leadingOptions, startFolderOption, takeLeadingOptions } from "./command-options.ts";
 import { exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { describeError } from "./messages.ts";
 import { allPrinted, commanderOutput, printFailure } from "./terminal.ts";
@@ -14,6 +14,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   check: async () => (await import("./check.ts")).addCheckCommand,
   set: async () => (await import("./set.ts")).addSetCommand,
   unset: async () => (await import("./unset.ts")).addUnsetCommand,
+  edit: async () => (await import("./edit.ts")).addEditCommand,
   explain: async () => (await import("./explain.ts")).addExplainCommand,
   search: async () => (await import("./search.ts")).addSearchCommand,
   describe: async () => (await import("./describe.ts")).addDescribeCommand,
@@ -56,8 +57,10 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .enablePositionalOptions()
     .optionsGroup("Options of most commands, before or after the command:")
     .configureOutput(commanderOutput)
+    .hook("preAction", enterStartFolder)
     .hook("preAction", takeLeadingOptions)
     .exitOverride();
+  program.addOption(startFolderOption);
   for (const option of leadingOptions()) program.addOption(option);
   const wanted = await Promise.all(names.map(name => commands[name]?.()));
   for (const addCommand of wanted) addCommand?.(program);
@@ -66,9 +69,10 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
 
 /** The commands that the arguments leave possible; undefined: any, so that help and suggestions know them all. */
 function neededCommands(args: readonly string[]): readonly string[] | undefined {
-  const valued = leadingOptions().filter(option => option.required);
+  const valued = [startFolderOption, ...leadingOptions()].filter(option => option.required);
   let index = 0;
-  while (args[index]?.startsWith("-")) index += valued.some(({ long }) => long === args[index]) ? 2 : 1;
+  while (args[index]?.startsWith("-"))
+    index += valued.some(({ long, short }) => args[index] === (long ?? short)) ? 2 : 1;
   const first = args[index];
   if (args[0] === "--version" || args[0] === "-V") return [];
   return first !== undefined && Object.hasOwn(commands, first) && first !== "completion" ? [first] : undefined;

@@ -10,7 +10,7 @@ import { type Home, homeAt, homeFolder } from "../home.ts";
 import { isOlder } from "../version.ts";
 import type { SessionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { printNote } from "./terminal.ts";
+import { printNote, showProgress } from "./terminal.ts";
 
 /** A command's connection to the daemon. */
 export interface Session extends Disposable {
@@ -32,15 +32,25 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       return address;
     },
   });
+  let isTold = false;
+  const waiting = setTimeout(() => {
+    isTold = true;
+    showProgress("Waiting for the daemon…");
+  }, waitingTold);
   try {
     await connectOrStart(client, home, options);
   } catch (error) {
     client.close();
     throw await explainFailure(error, home, options);
+  } finally {
+    clearTimeout(waiting);
+    if (isTold) showProgress("");
   }
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
+/** Milliseconds behind which people are told what they wait for. */
+const waitingTold = 1_000;
 /** Milliseconds in which a daemon that others start at the same time, or that mends its home, is tried again. */
 const crowdTimeout = 10_000;
 

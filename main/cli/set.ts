@@ -52,6 +52,9 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
       if (op === "set" && place.path === "") values[place.field] = value;
       else edits.push({ ...place, op, value });
     }
+    const both = edits.find(({ field }) => Object.hasOwn(values, field))?.field;
+    if (both !== undefined)
+      throw new CommandError(`${both} and a place inside it cannot be set at once.`, exitCodes.usage);
     await changeValues(client, fields, { values, unset: [], edits }, options);
   });
 }

@@ -1,82 +1,115 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { WatchMessage } from "../../shared/client/watch.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
 import { describeProblem } from "../../shared/health.ts";
 import {
   addJsonOption,
   addRepositoryOption,
   addSessionOptions,
   type OutputOptions,
+  parseRevision,
   type RepositoryOptions,
   type SessionOptions,
 } from "./command-options.ts";
 import { type DescribeOptions, describeChange } from "./describe-change.ts";
-import { CommandError } from "./exit-codes.ts";
-import { listFields } from "./fields.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { listFields, unknownField } from "./fields.ts";
 import { print, printJson, printNote } from "./terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly all?: boolean;
+  readonly since?: number;
   readonly reveal?: boolean;
 }
 
 /** `repoconf watch`: changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
+    .argument("[field]", "only what changes this field, such as svc.timeout")
     .summary("print changes as they happen")
     .description(
-      "print changes as they happen, until Ctrl+C; with --json a line each\n\nIt also tells when the repository's file breaks or is well again, and when the connection to the daemon is lost or found again.",
+      "print changes as they happen, until Ctrl+C; with --json a line each\n\nIt also tells when the repository's file breaks or is well again, and when the connection to the daemon is lost or found again. With a field it tells of its changes alone.",
+    )
+    .addOption(
+      new Option("--since <revision>", "first what changed after this revision of the repository").argParser(
+        parseRevision,
+      ),
     )
     .option("--all", "every repository, and what happens to repositories, scopes and keys")
     .option("--reveal", "show masked values")
     .action(watch);
 }
 
-async function watch(options: WatchOptions): Promise<void> {
+async function watch(field: string | undefined, options: WatchOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
+  const { since } = options;
+  if (options.all && (since !== undefined || options.repo !== undefined))
+    throw new CommandError("--all is every repository; --repo and --since are of one.", exitCodes.usage);
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
     let fields = await listFields(client);
+    if (field !== undefined && !fields.has(field)) throw unknownField(field, fields);
     const names = new Map((await client.repositories()).map(({ id, name }) => [id, name]));
     const stop = new AbortController();
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    const { signal } = stop;
+    for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
     // Whoever reads our output may leave first, as head does.
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
-    for await (const received of client.watchEverything({ signal: stop.signal })) {
-      // Until its schema is read again, nothing of a scope shows.
-      if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
-        fields = await listFields(client).catch(() => new Map());
-      if (received[0] === "draft") continue;
-      const message = repository === undefined ? received : narrow(received, repository.id);
-      if (message === undefined) continue;
+
+    function tell(message: ToldMessage): void {
       const [resource, event, payload] = message;
       if (message[0] === "repo") names.set(message[2].id, message[2].name);
       if (options.json) printJson({ resource, event, payload }, 0);
       else print(...describe(message, names, { fields, reveal: options.reveal === true }));
-      if (repository !== undefined && resource === "repo" && event === "removed") {
+      if (repository !== undefined && resource === "repo" && event === "removed")
         throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
+    }
+    async function tellEverything(): Promise<void> {
+      for await (const received of client.watchEverything({ signal })) {
+        // Until its schema is read again, nothing of a scope shows.
+        if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
+          fields = await listFields(client).catch(() => new Map());
+        if (received[0] === "draft" || (received[0] === "config" && since !== undefined)) continue;
+        const message = narrow(received, repository?.id, field);
+        if (message !== undefined) tell(message);
       }
     }
+    /** The changes of one repository, with those of the past. */
+    async function tellChanges(repo: string): Promise<void> {
+      for await (const change of client.watch({ repo, since: since ?? 0, signal })) {
+        const message = narrow(["config", "changed", change], repo, field);
+        if (message !== undefined) tell(message);
+      }
+    }
+    const isOfPast = since !== undefined && repository !== undefined;
+    await Promise.all([tellEverything(), isOfPast && tellChanges(repository.id)]).finally(() => stop.abort());
   });
 }
 
 /** What somebody edits on the screen is nobody else's yet. */
 type ToldMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
-/** The message, if it is about this repository or the connection. */
-function narrow(message: ToldMessage, id: string): ToldMessage | undefined {
+/** The message, as far as it is about this repository, if any, and field, if any, or about the connection. */
+function narrow(message: ToldMessage, id: string | undefined, field: string | undefined): ToldMessage | undefined {
   switch (message[0]) {
-    case "config":
-      return message[2].repo === id ? message : undefined;
+    case "config": {
+      if (id !== undefined && message[2].repo !== id) return undefined;
+      const { scope = "", field: name = "" } = (field !== undefined && splitConfigPath(field)) || {};
+      const change = field === undefined ? undefined : message[2].changes[scope]?.[name];
+      if (field === undefined) return message;
+      return change && ["config", "changed", { ...message[2], changes: { [scope]: { [name]: change } } }];
+    }
     case "repo":
-      return message[2].id === id ? message : undefined;
+      if (field !== undefined && message[1] !== "removed") return undefined;
+      return id === undefined || message[2].id === id ? message : undefined;
     case "connection":
-      if (message[1] === "lost") return message;
+      if (message[1] === "lost" || id === undefined) return message;
       return ["connection", "resumed", { lost: message[2].lost.filter(lost => lost === id) }];
     default:
-      return undefined;
+      return id === undefined ? message : undefined;
   }
 }
 

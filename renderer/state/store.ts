@@ -136,8 +136,17 @@ export function editKey(repo: string, scope: string, field: string): string {
   return `${repo} ${scope}.${field}`;
 }
 
-export function findRepository(state: Pick<ScreenState, "repositories">, id: string): RepositoryEntry | undefined {
-  return state.repositories?.find(entry => entry.id === id);
+/** By id, of each list there was: every row of a page asks at every change, and there may be 10,000. */
+const byId = new WeakMap<readonly RepositoryEntry[], ReadonlyMap<string, RepositoryEntry>>();
+
+export function findRepository(
+  { repositories }: Pick<ScreenState, "repositories">,
+  id: string,
+): RepositoryEntry | undefined {
+  if (repositories === undefined) return undefined;
+  const entries = byId.get(repositories) ?? new Map(repositories.map(entry => [entry.id, entry]));
+  byId.set(repositories, entries);
+  return entries.get(id);
 }
 
 /** What people call a repository; its id where it is not there any more. */

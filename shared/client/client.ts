@@ -21,6 +21,7 @@ import type {
   RepositoryEntry,
   SearchHit,
 } from "../protocol.ts";
+import type { ValueEdit } from "../value-edit.ts";
 import type { ConfigScopes, FieldPath, FieldValue, FieldValues } from "./fields.ts";
 import { Proofs } from "./proofs.ts";
 import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
@@ -207,6 +208,16 @@ export class RepoconfClient {
   /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */
   async set(repo: string, values: FieldValues, options: ChangeOptions = {}): Promise<ChangedRepository | undefined> {
     const [changed] = await this.run("config/set", { ...values, ...options, repo });
+    return changed;
+  }
+
+  /** Changes places inside values, each made from the value of that moment, so that two at once both count. Throws RequestError. */
+  async edit(
+    repo: string,
+    edits: readonly ValueEdit[],
+    options: ChangeOptions = {},
+  ): Promise<ChangedRepository | undefined> {
+    const [changed] = await this.run("config/set", { ...options, repo, edits });
     return changed;
   }
 

@@ -90,8 +90,13 @@ describe.concurrent("repoconf check", () => {
     await using clone = await makeClone('{\n  "config": {,}\n}');
     await writeFile(join(clone.path, ".repoconf/scopes/svc.schema.json"), "{}");
     await writeFile(join(clone.path, ".repoconf/scopes/torn.schema.json"), '{\n "type": }');
+    const back = { type: "object", properties: { a: { type: "string", pattern: "(?=a)", default: "a" } } };
+    await writeFile(join(clone.path, ".repoconf/scopes/back.schema.json"), JSON.stringify(back));
     const { code, output } = await clone.run(["check"]);
     expect(code).toBe(3);
+    expect(output).toMatch(
+      /^\.repoconf\/scopes\/back\.schema\.json:1:1: error: .*an engine that goes back in the text/m,
+    );
     expect(output).toMatch(/^\.repoconf\.json:2:14: error: /m);
     expect(output).toMatch(/^\.repoconf\/scopes\/svc\.schema\.json:1:1: error: the scope svc is built in/m);
     expect(output).toMatch(/^\.repoconf\/scopes\/torn\.schema\.json:2:10: error: /m);
@@ -144,6 +149,7 @@ describe.concurrent("repoconf check", () => {
     expect(code).toBe(3);
     expect(output).toContain("the schemas here have more than 1000 patterns together");
     expect(output).toContain("More than 32 schemas stand here");
+    expect(output).not.toContain("many32");
   });
 
   test("for GitHub each problem is an annotation, and no text in it ends it or begins another", async () => {

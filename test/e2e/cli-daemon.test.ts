@@ -153,6 +153,63 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(await once(watch, "exit")).toEqual([0, null]);
   });
 
+  test("says on a terminal that it waits for a daemon that does not answer yet, and nothing in a pipe", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", home.workFolder]);
+    const { pid } = await home.endpoint();
+    const nodeArguments = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
+    process.kill(pid, "SIGSTOP");
+    const piped = home.run(["get", "svc.timeout"]);
+    const shown = spawn(process.execPath, [...nodeArguments, repoconfCommand, "get", "svc.timeout"], {
+      cwd: home.workFolder,
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+    });
+    let told = "";
+    shown.stderr.setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    const ended = once(shown, "exit");
+    await until(() => told.includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
+      process.kill(pid, "SIGCONT"),
+    );
+    expect(await ended).toEqual([0, null]);
+    // It is taken away again.
+    expect(told.endsWith("\r\u001b[K")).toBe(true);
+    expect(await piped).toMatchObject({ code: 0, output: "900\n", errorOutput: "" });
+  });
+
+  test("watch of a field tells of its changes alone, from a revision on", async () => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    for (const change of ["svc.timeout=5", "svc.timeout=6", "svc.domain=d"]) await home.succeed(["set", change]);
+    const watch = spawn(process.execPath, [repoconfCommand, "watch", "svc.timeout", "--since", "2", "--json"], {
+      cwd: home.workFolder,
+      env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+    });
+    let output = "";
+    watch.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+    await until(() => output.includes("\n"), "the past");
+    await home.succeed(["set", "svc.domain=e"]);
+    await home.succeed(["set", "svc.timeout=7", "svc.domain=f"]);
+    await until(() => output.split("\n").length > 2, "the change of now");
+    watch.kill("SIGINT");
+    expect(await once(watch, "exit")).toEqual([0, null]);
+    const told = output
+      .trimEnd()
+      .split("\n")
+      .map(line => JSON.parse(line).payload);
+    expect(
+      told.map(({ revision, changes }) => [revision, Object.keys(changes.svc), changes.svc.timeout.value]),
+    ).toEqual([
+      [3, ["timeout"], 6],
+      [6, ["timeout"], 7],
+    ]);
+    expect((await home.run(["watch", "svc.timeot"])).errorOutput).toContain(`Did you mean "svc.timeout"?`);
+    expect((await home.run(["watch", "--all", "--since", "2"])).code).toBe(2);
+  });
+
   test("watch of one repository tells when its file breaks and is well again, when the daemon goes and is back, and ends with it", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);

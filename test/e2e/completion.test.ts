@@ -57,6 +57,22 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(home, "unset", "svc.timeout", "svc.envv")).toEqual(["svc.envvars"]);
   });
 
+  test("names the values that a field takes, and those that its list has", async () => {
+    await using home = await makeRunningHome();
+    await home.succeed([
+      "set",
+      "--repo",
+      "shop",
+      "svc.proxy_aliases+=a.test",
+      `svc.services.web={"ready":"","image":""}`,
+    ]);
+    expect(await complete(home, "set", "svc.proxy_https=")).toEqual(["svc.proxy_https=true", "svc.proxy_https=false"]);
+    expect(await complete(home, "set", "svc.proxy_https=t")).toEqual(["svc.proxy_https=true"]);
+    expect(await complete(home, "set", "--repo", "shop", "svc.default=")).toEqual(["svc.default=web"]);
+    expect(await complete(home, "-C", "shop", "set", "svc.proxy_aliases-=")).toEqual(["svc.proxy_aliases-=a.test"]);
+    expect(await complete(home, "set", "svc.domain=")).toEqual([]);
+  });
+
   test("names repositories, and those that share a name by their ids", async () => {
     await using home = await makeRunningHome();
     expect(await complete(home, "list", "--repo", "")).toEqual(expect.arrayContaining(["shop", "my blog"]));

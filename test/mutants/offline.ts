@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
     takenOut: "the exit code of a file with errors",
     file: "main/cli/check.ts",
     find: "process.exitCode = exitCodes.refused;",
-    replace: "",
+    replace: "process.exitCode = exitCodes.done;",
     name: "leaves with 3",
   },
   {
@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/check/work-tree-scopes.ts",
     find: `  const { comparedPattern } = await import("../daemon/compared-pattern.ts");`,
     replace: `  const { nativePattern: comparedPattern } = await import("../../shared/schema/native-pattern.ts");`,
-    name: "than are read, it is told",
+    name: "a schema that cannot be used are errors where they stand",
   },
   {
     ...check,

@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "S17",
     takenOut: "the escapes for what no eye sees in a value that is shown",
-    file: "main/cli/trust.ts",
+    file: "main/cli/show-difference.ts",
     find: '[exactText(serving).split("\\n"), exactText(value).split("\\n")]',
     replace: '[JSON.stringify(serving, null, 2).split("\\n"), JSON.stringify(value, null, 2).split("\\n")]',
     test: "test/e2e/cli-trust.test.ts",

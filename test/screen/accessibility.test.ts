@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
-import { describeScreen, openPage, type PageOptions, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { describeScreen, openPage, type ScreenPage, startScreen } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -16,13 +16,41 @@ interface AxeResults {
   }[];
 }
 
-/** What axe finds on the page as it is now. It comes through the browser's own tools, so the page's policy stays as it is. */
+const looks = [
+  { look: "light", media: { colorScheme: "light", forcedColors: "none" }, rules: undefined },
+  // All but the colours is the same.
+  {
+    look: "dark",
+    media: { colorScheme: "dark", forcedColors: "none" },
+    rules: ["color-contrast", "link-in-text-block"],
+  },
+  {
+    look: "forced colours",
+    media: { colorScheme: "light", forcedColors: "active" },
+    rules: ["color-contrast", "link-in-text-block"],
+  },
+] as const;
+
+/**
+ * What axe finds on the page as it is now: all of it in light colours, and its colours in dark and forced ones. It comes through the
+ * browser's own tools, so the page's policy stays as it is.
+ */
 async function findings({ page }: ScreenPage): Promise<readonly string[]> {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
-  return violations.flatMap(({ id, help, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${help}: ${target.join(" ")}: ${failureSummary}`),
-  );
+  const found: string[] = [];
+  for (const { look, media, rules } of looks) {
+    await page.emulateMedia(media);
+    const options = {
+      resultTypes: ["violations"],
+      ...(rules !== undefined && { runOnly: { type: "rule", values: rules } }),
+    };
+    const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
+    for (const { id, help, nodes } of violations)
+      for (const { target, failureSummary } of nodes)
+        found.push(`${look}: ${id}: ${help}: ${target.join(" ")}: ${failureSummary}`);
+  }
+  await page.emulateMedia(looks[0].media);
+  return found;
 }
 
 const repositories = {
@@ -35,208 +63,200 @@ const repositories = {
   broken: {},
 };
 
-const looks: readonly (readonly [string, PageOptions])[] = [
-  ["light", { colorScheme: "light" }],
-  ["dark", { colorScheme: "dark" }],
-  ["forced colours", { forcedColors: "active" }],
-];
-
 describeScreen("axe", () => {
-  for (const [look, options] of looks) {
-    test(`finds nothing without a session, nor on a page without a repository (${look})`, async () => {
-      await using screen = await startScreen();
-      await using visitor = await openPage(`http://${screen.t.screenHost}`, options);
-      await visitor.page.getByRole("heading", { level: 1 }).waitFor();
-      expect(await findings(visitor)).toEqual([]);
-      await using window = await screen.open(options);
-      await window.page.getByRole("heading", { name: "No repository yet" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
+  test("finds nothing without a session, nor on a page without a repository", async () => {
+    await using screen = await startScreen();
+    await using visitor = await openPage(`http://${screen.t.screenHost}`);
+    await visitor.page.getByRole("heading", { level: 1 }).waitFor();
+    expect(await findings(visitor)).toEqual([]);
+    await using window = await screen.open();
+    await window.page.getByRole("heading", { name: "No repository yet" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
 
-    test(`finds nothing on the overview, the fields, the history and the text (${look})`, async () => {
-      await using screen = await startScreen({ repositories });
-      await screen.t.owner.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a reason" });
-      await breakFile(screen.t, "broken");
-      await using window = await screen.open(options);
-      const { page } = window;
-      await page.getByRole("heading", { name: "Files with problems" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
-      await window.row("Timeout").waitFor();
-      await window.choose("shop");
-      await page.getByRole("spinbutton", { name: "Timeout" }).fill("-1");
-      await page.getByRole("textbox", { name: "Provider" }).fill("mine");
-      await screen.set("shop", { "svc.provider": "theirs" });
-      await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await window.view("History");
-      await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await window.view("JSON");
-      await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("searchbox", { name: /^Search/ }).fill("");
-      await window.choose("broken");
-      await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
-      await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-      await page.getByRole("button", { name: "Compare with the values in service" }).click();
-      await page.getByRole("textbox", { name: "The values in service" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
+  test("finds nothing on the overview, the fields, the history and the text", async () => {
+    await using screen = await startScreen({ repositories });
+    await screen.t.owner.call("config/set", { repo: "shop", "svc.domain": "shop.test", reason: "a reason" });
+    await breakFile(screen.t, "broken");
+    await using window = await screen.open();
+    const { page } = window;
+    await page.getByRole("heading", { name: "Files with problems" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("@modified");
+    await window.row("Timeout").waitFor();
+    await window.choose("shop");
+    await page.getByRole("spinbutton", { name: "Timeout" }).fill("-1");
+    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await screen.set("shop", { "svc.provider": "theirs" });
+    await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await window.view("History");
+    await page.getByRole("heading", { level: 2, name: "Revision 3" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await window.view("JSON");
+    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("searchbox", { name: /^Search/ }).fill("");
+    await window.choose("broken");
+    await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
+    await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
+    await page.getByRole("button", { name: "Compare with the values in service" }).click();
+    await page.getByRole("textbox", { name: "The values in service" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
 
-    test(`finds nothing on the start page with all that it can tell, and on that of activity (${look})`, async () => {
-      await using folder = await temporaryFolder();
-      const text = JSON.stringify({ config: { svc: { services: { web: { ready: "true", image: "node:24" } } } } });
-      await writeFile(join(folder.path, ".repoconf.json"), text);
-      await using screen = await startScreen({ repositories: { ...repositories, store: {}, web: {} } });
-      const { owner } = screen.t;
-      await owner.call("repo/add", { id: "site", name: "site", path: folder.path, inTree: true });
-      await owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
-      await screen.set("web", { "svc.timeout": 61 });
-      await breakFile(screen.t, "broken");
-      await using window = await screen.open(options);
-      const { page } = window;
-      await window.choose("shop");
-      await page.getByRole("textbox", { name: "Provider" }).fill("mine");
-      await screen.set("shop", { "svc.provider": "theirs" });
-      await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
-      await page.evaluate(`location.hash = "#/"`);
-      await page.getByRole("button", { name: "Review the edits" }).waitFor();
-      await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
-      await page.getByRole("figure", { name: "In the file" }).waitFor();
-      await page.getByRole("link", { name: "3 repositories" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.evaluate(`location.hash = "#/activity"`);
-      await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).focus();
-      await screen.set("shop", { "svc.provider": "another's" });
-      await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).click();
-      await page.getByRole("heading", { name: "Left as it is" }).waitFor();
+  test("finds nothing on the start page with all that it can tell, and on that of activity", async () => {
+    await using folder = await temporaryFolder();
+    const text = JSON.stringify({ config: { svc: { services: { web: { ready: "true", image: "node:24" } } } } });
+    await writeFile(join(folder.path, ".repoconf.json"), text);
+    await using screen = await startScreen({ repositories: { ...repositories, store: {}, web: {} } });
+    const { owner } = screen.t;
+    await owner.call("repo/add", { id: "site", name: "site", path: folder.path, inTree: true });
+    await owner.call("config/set", { repo: ["shop", "store", "web"], "svc.timeout": 60, reason: "a reason" });
+    await screen.set("web", { "svc.timeout": 61 });
+    await breakFile(screen.t, "broken");
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("textbox", { name: "Provider" }).fill("mine");
+    await screen.set("shop", { "svc.provider": "theirs" });
+    await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
+    await page.evaluate(`location.hash = "#/"`);
+    await page.getByRole("button", { name: "Review the edits" }).waitFor();
+    await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
+    await page.getByRole("figure", { name: "In the file" }).waitFor();
+    await page.getByRole("link", { name: "3 repositories" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.evaluate(`location.hash = "#/activity"`);
+    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).focus();
+    await screen.set("shop", { "svc.provider": "another's" });
+    await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).click();
+    await page.getByRole("heading", { name: "Left as it is" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("searchbox", { name: "Filter the changes" }).fill("since:x");
+    await page.getByRole("alert").waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
+
+  test("finds nothing on the pages of keys and sessions", async () => {
+    await using screen = await startScreen({ repositories });
+    await screen.t.owner.call("key/create", {
+      name: "ci",
+      grants: [{ repos: "*", fields: ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"], right: "write" }],
+    });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.row("shop").waitFor();
+    await page.evaluate(`location.hash = "#/keys"`);
+    await page.getByRole("button", { name: "Revoke… ci" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("button", { name: "Revoke… ci" }).click();
+    await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.evaluate(`location.hash = "#/sessions"`);
+    await page.getByText("this window").waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.evaluate(`location.hash = "#/keys/new"`);
+    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("alert").first().waitFor();
+    await page.getByRole("checkbox", { name: "All repositories" }).check();
+    await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
+    await page.getByRole("radio", { name: "Read and write" }).check();
+    await page.getByText("It could set what runs as a command").waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("textbox", { name: "Name" }).fill("tool");
+    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("button", { name: "Copy" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
+
+  test("finds nothing on the matrix", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.row("shop").waitFor();
+    await page.evaluate(`location.hash = "#/matrix"`);
+    await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    // An edit and one that was refused, both among what is selected.
+    await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
+    await page.getByRole("textbox", { name: "Default service" }).fill("web");
+    await page.getByRole("button", { name: "Apply" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
+    await page.getByRole("searchbox", { name: "Query" }).fill("since:");
+    await page.getByRole("main").getByRole("alert").waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
+    await page.getByText("Nothing matches.").waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
+
+  test("finds nothing in the dialogs and lists", async () => {
+    await using screen = await startScreen({ repositories });
+    await screen.set("shop", { "svc.timeout": 31 });
+    await using window = await screen.open();
+    const { page } = window;
+    const look = async (title: string) => {
+      await page.getByRole("dialog", { name: title }).waitFor();
       expect(await findings(window)).toEqual([]);
       await page.keyboard.press("Escape");
-      await page.getByRole("searchbox", { name: "Filter the changes" }).fill("since:x");
-      await page.getByRole("alert").waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
+    await look("Add a repository");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("option").first().waitFor();
+    await look("Go to a place, or run a command");
+    await page.keyboard.press("?");
+    await look("Keys");
+    await page.setViewportSize({ width: 900, height: 700 });
+    await page.getByRole("button", { name: "More" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await window.choose("shop");
+    await window
+      .field("Refresh day")
+      .getByRole("button", { name: /Refresh day$/ })
+      .click();
+    await page.getByRole("option", { name: "Friday" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("option", { name: "Friday" }).click();
+    await page.getByRole("button", { name: "Review" }).click();
+    await page.getByRole("row", { name: /refresh_day/ }).waitFor();
+    await look("Review the edits");
+    await page.getByRole("button", { name: "Discard all" }).click();
+    await window.view("History");
+    await page.getByRole("button", { name: "Restore… revision 2" }).click();
+    await page
+      .getByRole("row", { name: /svc\.timeout/ })
+      .last()
+      .waitFor();
+    await look("Restore revision 2");
+  });
 
-    test(`finds nothing on the pages of keys and sessions (${look})`, async () => {
-      await using screen = await startScreen({ repositories });
-      await screen.t.owner.call("key/create", {
-        name: "ci",
-        grants: [{ repos: "*", fields: ["svc.timeout", "svc.domain", "svc.provider", "svc.proxy_*"], right: "write" }],
-      });
-      await using window = await screen.open(options);
-      const { page } = window;
-      await window.row("shop").waitFor();
-      await page.evaluate(`location.hash = "#/keys"`);
-      await page.getByRole("button", { name: "Revoke… ci" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("button", { name: "Revoke… ci" }).click();
-      await page.getByRole("dialog", { name: "Revoke the key ci?" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.keyboard.press("Escape");
-      await page.evaluate(`location.hash = "#/sessions"`);
-      await page.getByText("this window").waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.evaluate(`location.hash = "#/keys/new"`);
-      await page.getByRole("button", { name: "Create the key" }).click();
-      await page.getByRole("alert").first().waitFor();
-      await page.getByRole("checkbox", { name: "All repositories" }).check();
-      await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
-      await page.getByRole("radio", { name: "Read and write" }).check();
-      await page.getByText("It could set what runs as a command").waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("textbox", { name: "Name" }).fill("tool");
-      await page.getByRole("button", { name: "Create the key" }).click();
-      await page.getByRole("button", { name: "Copy" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
-
-    test(`finds nothing on the matrix (${look})`, async () => {
-      await using screen = await startScreen({ repositories });
-      await using window = await screen.open(options);
-      const { page } = window;
-      await window.row("shop").waitFor();
-      await page.evaluate(`location.hash = "#/matrix"`);
-      await page.getByRole("gridcell", { name: "30 seconds, stored, differs from most" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      // An edit and one that was refused, both among what is selected.
-      await page.getByRole("columnheader", { name: /svc\.default empty/ }).click();
-      await page.getByRole("textbox", { name: "Default service" }).fill("web");
-      await page.getByRole("button", { name: "Apply" }).click();
-      await page.getByRole("button", { name: "Save", exact: true }).click();
-      await page.getByRole("gridcell", { name: /^web, .*refused/ }).waitFor();
-      await page.getByRole("searchbox", { name: "Query" }).fill("since:");
-      await page.getByRole("main").getByRole("alert").waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
-      await page.getByText("Nothing matches.").waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
-
-    test(`finds nothing in the dialogs and lists (${look})`, async () => {
-      await using screen = await startScreen({ repositories });
-      await screen.set("shop", { "svc.timeout": 31 });
-      await using window = await screen.open(options);
-      const { page } = window;
-      const look = async (title: string) => {
-        await page.getByRole("dialog", { name: title }).waitFor();
-        expect(await findings(window)).toEqual([]);
-        await page.keyboard.press("Escape");
-        await page.getByRole("dialog").waitFor({ state: "detached" });
-      };
-      await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-      await look("Add a repository");
-      await page.keyboard.press("Control+k");
-      await page.getByRole("option").first().waitFor();
-      await look("Go to a place, or run a command");
-      await page.keyboard.press("?");
-      await look("Keys");
-      await page.setViewportSize({ width: 900, height: 700 });
-      await page.getByRole("button", { name: "More" }).click();
-      await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.keyboard.press("Escape");
-      await page.setViewportSize({ width: 1280, height: 800 });
-      await window.choose("shop");
-      await window
-        .field("Refresh day")
-        .getByRole("button", { name: /Refresh day$/ })
-        .click();
-      await page.getByRole("option", { name: "Friday" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("option", { name: "Friday" }).click();
-      await page.getByRole("button", { name: "Review" }).click();
-      await page.getByRole("row", { name: /refresh_day/ }).waitFor();
-      await look("Review the edits");
-      await page.getByRole("button", { name: "Discard all" }).click();
-      await window.view("History");
-      await page.getByRole("button", { name: "Restore… revision 2" }).click();
-      await page
-        .getByRole("row", { name: /svc\.timeout/ })
-        .last()
-        .waitFor();
-      await look("Restore revision 2");
-    });
-
-    test(`finds nothing on the page that compares (${look})`, async () => {
-      await using screen = await startScreen({ repositories });
-      await using window = await screen.open(options);
-      const { page } = window;
-      await window.choose("shop");
-      await page.getByRole("link", { name: "Compare…" }).click();
-      await page.getByRole("option", { name: "broken" }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.getByRole("option", { name: "broken" }).click();
-      await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
-      await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
-      expect(await findings(window)).toEqual([]);
-      await page.evaluate(`location.hash = "#/compare/shop@99/:default"`);
-      await page.getByRole("alert").waitFor();
-      expect(await findings(window)).toEqual([]);
-    });
-  }
+  test("finds nothing on the page that compares", async () => {
+    await using screen = await startScreen({ repositories });
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await page.getByRole("link", { name: "Compare…" }).click();
+    await page.getByRole("option", { name: "broken" }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.getByRole("option", { name: "broken" }).click();
+    await page.getByRole("button", { name: "Copy to the right svc.timeout" }).click();
+    await page.getByRole("row", { name: /svc\.timeout .*edited/ }).waitFor();
+    expect(await findings(window)).toEqual([]);
+    await page.evaluate(`location.hash = "#/compare/shop@99/:default"`);
+    await page.getByRole("alert").waitFor();
+    expect(await findings(window)).toEqual([]);
+  });
 });
 
 describeScreen("colours that the system forces", () => {

@@ -1,0 +1,56 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { runEditor } from "./run-editor.ts";
+import { confirm, print, printNote } from "./terminal.ts";
+
+/** Something that a person edits as text. */
+export interface EditedText {
+  /** What the temporary file is called: editors go by its ending. */
+  readonly fileName: string;
+  readonly text: string;
+  save(text: string): Promise<EditOutcome>;
+}
+
+/** What was done, in a line; or what is wrong, a line each, and the text of now if somebody else changed it meanwhile. */
+type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
+
+/**
+ * Opens the text in the person's editor until it can be stored, or the person gives up. Then the text stays in its
+ * temporary file, which the CommandError names.
+ */
+export async function editUntilGood({ fileName, text, save }: EditedText): Promise<void> {
+  // Only its owner can enter it.
+  const folder = await mkdtemp(join(tmpdir(), "repoconf-edit-"));
+  const file = join(folder, fileName);
+  await writeFile(file, text, { mode: 0o600 });
+  const finish = () => rm(folder, { recursive: true, force: true });
+  for (;;) {
+    const failure = await runEditor(file).catch((error: unknown) => error);
+    const edited = await readFile(file, "utf8");
+    if (edited === text) await finish();
+    if (failure instanceof CommandError && edited !== text) throw keptIn(file, failure.message);
+    if (failure !== undefined) throw failure;
+    if (edited === text) return print("Nothing was changed.");
+    const outcome = await save(edited);
+    if ("done" in outcome) {
+      await finish();
+      return print(outcome.done);
+    }
+    printNote(...outcome.problems);
+    if (outcome.now !== undefined) {
+      const other = join(folder, `now-${fileName}`);
+      await writeFile(other, outcome.now, { mode: 0o600 });
+      printNote(
+        `Its text of now is in ${other}. Edit again, and put into yours what you want of it: the next save replaces it.`,
+      );
+    }
+    if (await confirm("Edit again?")) continue;
+    throw keptIn(file, "Nothing was saved.");
+  }
+}
+
+function keptIn(file: string, why: string): CommandError {
+  return new CommandError(`${why} Your text is in ${file}`, exitCodes.refused);
+}

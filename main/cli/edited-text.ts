@@ -1,0 +1,94 @@
+import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
+import { configValue } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { describeProblem } from "../../shared/health.ts";
+import { type JsonValue, sameJson } from "../../shared/json.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { isError, problemsOfText } from "../check/check-text.ts";
+import type { Scopes } from "../daemon/scopes.ts";
+import type { EditedText } from "./edit-until-good.ts";
+import { listFields, unknownField } from "./fields.ts";
+import { describeError } from "./messages.ts";
+import { readConfig } from "./read-config.ts";
+
+/** The file of a repository, as its owner edits it by hand. Throws RequestError. */
+export async function editFile(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<EditedText> {
+  const { text } = await client.run("file/read", { repo: id });
+  let expected = text;
+  return {
+    fileName: "repository.json",
+    text: text ?? "{}\n",
+    save: async edited => {
+      const scopes = await scopesOf(client);
+      const problems = problemsOfText(edited, scopes);
+      if (problems.some(problem => isError(problem, scopes))) return { problems: problems.map(describeProblem) };
+      const { errors } = await client.request("file/write", { repo: id, text: edited, expected });
+      const [first] = errors;
+      if (first === undefined) return { done: `Saved the file of ${name}.` };
+      if (first.code !== 1104) throw new RequestError(first, { result: null, errors });
+      ({ text: expected } = await client.run("file/read", { repo: id }));
+      return { problems: ["The file was changed meanwhile."], now: expected ?? "" };
+    },
+  };
+}
+
+/** One value: a text as it is, anything else as JSON. Throws RequestError, or CommandError if there is no such field. */
+export async function editValue(
+  client: RepoconfClient,
+  { id }: RepositoryEntry,
+  field: string,
+  reason: string | undefined,
+): Promise<EditedText> {
+  const fields = await listFields(client);
+  const [schema, path] = [fields.get(field), splitConfigPath(field)];
+  if (schema === undefined || path === undefined) throw unknownField(field, fields);
+  const isText = [schema["type"]].flat().includes("string");
+  const read = async () => {
+    const { config, revision } = await readConfig(client, { repo: id, field });
+    return { value: configValue(config, path.scope, path.field) ?? null, revision };
+  };
+  const show = (value: JsonValue) => (isText && typeof value === "string" ? value : JSON.stringify(value, null, 2));
+  let before = await read();
+  return {
+    fileName: `${field}.${isText ? "txt" : "json"}`,
+    text: `${show(before.value)}\n`,
+    save: async text => {
+      const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
+      if (value instanceof Error) return { problems: [`This is no JSON: ${value.message}`] };
+      for (;;) {
+        const { revision } = before;
+        const how = { flush: true, revision, ...(reason !== undefined && { reason }) };
+        const { errors } = await client.request("config/set", { repo: id, [field]: value, ...how });
+        const [first] = errors;
+        if (first === undefined) return { done: `Set ${field}.` };
+        if (first.code === 1103) return { problems: [describeError(new RequestError(first, { result: [], errors }))] };
+        if (first.code !== 1104) throw new RequestError(first, { result: [], errors });
+        const now = await read();
+        const isOurs = sameJson(now.value, before.value);
+        before = now;
+        // Something else of the repository changed.
+        if (isOurs) continue;
+        return { problems: [`${field} was changed meanwhile.`], now: `${show(now.value)}\n` };
+      }
+    },
+  };
+}
+
+/** The scopes that the daemon has, to check a text by as it would. */
+async function scopesOf(client: RepoconfClient): Promise<Scopes> {
+  const { compileScope, Scopes: AllScopes } = await import("../daemon/scopes.ts");
+  const { comparedPattern } = await import("../daemon/compared-pattern.ts");
+  const scopes = new AllScopes();
+  for (const { scope, schema } of await client.run("scope/list", {}))
+    if (scope !== "svc") scopes.set(compileScope(scope, schema, comparedPattern));
+  return scopes;
+}
+
+function parsed(text: string): JsonValue | Error {
+  try {
+    // Made by JSON.parse.
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}

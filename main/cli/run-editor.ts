@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { CommandError } from "./exit-codes.ts";
+
+/** Opens a file in the person's editor (VISUAL, else EDITOR) and waits until it is closed. Throws CommandError. */
+export async function runEditor(file: string): Promise<void> {
+  const { VISUAL, EDITOR } = process.env;
+  const isWindows = process.platform === "win32";
+  const editor = VISUAL || EDITOR || (isWindows ? "notepad" : "vi");
+  // It may have arguments of its own, as "code --wait", so a shell reads it, as git does.
+  const child = isWindows
+    ? spawn(`${editor} "${file}"`, { shell: true, stdio: "inherit" })
+    : spawn("sh", ["-c", `${editor} "$@"`, editor, file], { stdio: "inherit" });
+  // Ctrl+C is the editor's while it runs.
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  try {
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", resolve);
+    });
+    if (code !== 0)
+      throw new CommandError(
+        `The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. Set EDITOR to another one.`,
+      );
+  } finally {
+    process.off("SIGINT", ignore);
+  }
+}

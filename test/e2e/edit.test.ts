@@ -1,0 +1,109 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+
+let home: CommandHome;
+let count = 0;
+
+beforeAll(async () => {
+  home = await makeCommandHome();
+  for (const name of ["shop", "temporary"]) await mkdir(join(home.workFolder, name));
+  await home.succeed(["repo", "add", "shop"]);
+  await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.services={"web":{"ready":"r","image":"i"}}`]);
+});
+afterAll(() => home[Symbol.asyncDispose]());
+
+/** An editor: a shell script that gets the file as $1. */
+async function editor(script: string): Promise<{ readonly EDITOR: string }> {
+  count += 1;
+  const file = join(home.workFolder, `my editor ${count}`);
+  await writeFile(file, `#!/bin/sh\n${script}\n`);
+  await chmod(file, 0o700);
+  return { EDITOR: `'${file}' -x` };
+}
+
+const edit = async (args: readonly string[], script: string) =>
+  home.run(["edit", "--repo", "shop", ...args], {
+    environment: { ...(await editor(`shift; ${script}`)), VISUAL: "", TMPDIR: join(home.workFolder, "temporary") },
+  });
+const get = (field: string) => home.succeed(["get", "--repo", "shop", field]);
+
+describe("repoconf edit", () => {
+  test("opens the file of the repository, and what is saved is in service", async () => {
+    expect(await edit([], `sed -i 's/"timeout": 30/"timeout": 31/' "$1"`)).toMatchObject({
+      code: 0,
+      output: "Saved the file of shop.\n",
+      errorOutput: "",
+    });
+    expect(await get("svc.timeout")).toBe("31\n");
+  });
+
+  test("opens one value, with the ending of what it is, and says why in the history", async () => {
+    const script = `case "$1" in *.json) sed -i 's/"i"/"node:25"/' "$1";; esac`;
+    expect(await edit(["svc.services", "--reason", "newer"], script)).toMatchObject({
+      code: 0,
+      output: "Set svc.services.\n",
+    });
+    expect(await get("svc.services.web.image")).toBe("node:25\n");
+    expect(await home.succeed(["history", "--repo", "shop", "--limit", "1"])).toContain("newer");
+    expect(await edit(["svc.domain"], `case "$1" in *.txt) echo shop.test > "$1";; esac`)).toMatchObject({ code: 0 });
+    expect(await get("svc.domain")).toBe("shop.test\n");
+  });
+
+  test("changes nothing where nothing was changed", async () => {
+    expect(await edit([], "true")).toMatchObject({ code: 0, output: "Nothing was changed.\n" });
+  });
+
+  test("saves nothing that is wrong: it tells where, and keeps the text", async () => {
+    const { code, output, errorOutput } = await edit([], `sed -i 's/"timeout": 31/"timeout": "soon"/' "$1"`);
+    expect(output).toBe("");
+    expect(errorOutput).toMatch(/svc\.timeout must be an integer.*\(line \d+, column \d+\)/);
+    expect(code).toBe(3);
+    const kept = /Your text is in (\S+)/.exec(errorOutput)?.[1] ?? "";
+    expect(await readFile(kept, "utf8")).toContain(`"timeout": "soon"`);
+    expect(await get("svc.timeout")).toBe("31\n");
+    expect(await edit([], `echo '{' > "$1"`)).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("line 2"),
+    });
+    expect(await edit(["svc.services"], `echo '{' > "$1"`)).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("no JSON"),
+    });
+    expect(await edit(["svc.timeout"], `echo 99999999 > "$1"`)).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("must be <= 86400"),
+    });
+    expect(await get("svc.timeout")).toBe("31\n");
+  });
+
+  test("never overwrites what was changed meanwhile", async () => {
+    const set = (value: string) => `"$REPOCONF_NODE" "$REPOCONF_CLI" set --repo shop svc.timeout=${value} > /dev/null`;
+    const [node = "", cli = ""] = [process.execPath, join(import.meta.dirname, "../../dist/repoconf.js")];
+    const among = (script: string) => `REPOCONF_NODE='${node}' REPOCONF_CLI='${cli}'; ${script}`;
+    const { code, errorOutput } = await edit([], among(`${set("40")}; sed -i 's/"timeout": 31/"timeout": 50/' "$1"`));
+    expect(errorOutput).toContain("The file was changed meanwhile");
+    expect(code).toBe(3);
+    const now = /Its text of now is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
+    expect(await readFile(now, "utf8")).toContain(`"timeout": 40`);
+    expect(await get("svc.timeout")).toBe("40\n");
+    // Another field of the repository is no conflict of one value.
+    expect(await edit(["svc.domain"], among(`${set("41")}; echo d > "$1"`))).toMatchObject({ code: 0 });
+    expect(await edit(["svc.timeout"], among(`${set("42")}; echo 43 > "$1"`))).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("svc.timeout was changed meanwhile"),
+    });
+    expect(await get("svc.timeout")).toBe("42\n");
+  });
+
+  test("tells of an editor that fails, and leaves nothing behind", async () => {
+    const folders = () => readdir(join(home.workFolder, "temporary"));
+    const before = await folders();
+    expect(await edit([], "exit 7")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("failed with 7") });
+    expect(await folders()).toEqual(before);
+    // What was typed until then is kept.
+    expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is in");
+    expect(await folders()).toHaveLength(before.length + 1);
+  });
+});

@@ -1,0 +1,127 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+
+let home: CommandHome;
+const inShop = () => ({ folder: join(home.workFolder, "shop") });
+const shop = (...args: string[]) => home.succeed(args, inShop());
+const failing = (...args: string[]) => home.run(args, inShop());
+
+beforeAll(async () => {
+  home = await makeCommandHome();
+  for (const name of ["shop", "web", "blog"]) {
+    await mkdir(join(home.workFolder, name));
+    await home.succeed(["repo", "add", name]);
+  }
+});
+afterAll(() => home[Symbol.asyncDispose]());
+
+describe("a place inside a value", () => {
+  test("is set, added to, removed from, read and unset", async () => {
+    expect(await shop("set", `svc.services.web={"ready":"true","image":"node:24"}`)).toBe(
+      `Set svc.services.web = {"ready":"true","image":"node:24"}\n`,
+    );
+    expect(
+      await shop(
+        "set",
+        "svc.services.web.image=node:25",
+        "svc.proxy_aliases+=a.test",
+        "svc.timeout=30",
+        "svc.proxy_aliases+=b.test",
+      ),
+    ).toBe(
+      "Set svc.timeout = 30\nSet svc.services.web.image = node:25\nAdded a.test to svc.proxy_aliases\nAdded b.test to svc.proxy_aliases\n",
+    );
+    expect(await shop("get", "svc.services.web.image")).toBe("node:25\n");
+    await shop("set", "svc.proxy_aliases-=a.test", `svc.services."a.b"={"ready":"","image":"i"}`);
+    expect(
+      JSON.parse(await shop("get", "svc.services", "svc.proxy_aliases", `svc.services."a.b".image`, "--json")),
+    ).toEqual({
+      "svc.services": { web: { ready: "true", image: "node:25" }, "a.b": { ready: "", image: "i" } },
+      "svc.proxy_aliases": ["b.test"],
+      'svc.services."a.b".image': "i",
+    });
+    expect(await shop("unset", "svc.services.web", "svc.proxy_aliases.0", "svc.timeout")).toBe(
+      "Unset; now svc.timeout = 900\nUnset svc.services.web\nUnset svc.proxy_aliases.0\n",
+    );
+    expect(await shop("get", "svc.services", "svc.proxy_aliases")).toBe(`{"a.b":{"ready":"","image":"i"}}\n[]\n`);
+    await shop("unset", "svc.services", "svc.proxy_aliases");
+  });
+
+  test("as many commands at once as there are all count", async () => {
+    const names = ["a", "b", "c", "d", "e"].map(name => `${name}.test`);
+    await Promise.all(names.map(name => shop("set", `svc.proxy_aliases+=${name}`)));
+    expect(JSON.parse(await shop("get", "svc.proxy_aliases")).toSorted()).toEqual(names);
+    await shop("unset", "svc.proxy_aliases");
+  });
+
+  test("several values come with the revision that they are of", async () => {
+    const revision = (await shop("set", "svc.timeout=5", "--json")).match(/"revision": (\d+)/)?.[1];
+    expect(await shop("get", "--with-revision", "svc.timeout", "svc.domain")).toBe(`${revision}\n5\n\n`);
+    expect(JSON.parse(await shop("get", "--with-revision", "--json", "svc.timeout", "svc.domain"))).toEqual({
+      revision: Number(revision),
+      values: { "svc.timeout": 5, "svc.domain": "" },
+    });
+  });
+
+  test.each([
+    ["one that the value does not allow", ["set", "svc.services.web.image=x"], 3, `at /web lacks the member "ready"`],
+    ["one in a text", ["set", "svc.provider.x=1"], 3, "svc.provider is neither an object nor a list"],
+    ["a list where there is none", ["set", "svc.timeout+=5"], 3, "svc.timeout is no list"],
+    ["nothing to get", ["get", "svc.services.nope"], 3, "There is no value at svc.services.nope"],
+    ["a field that is not there", ["set", "svc.servces.web.image=x"], 3, `Did you mean "svc.services"?`],
+    ["a place that is given twice", ["set", "svc.services.web.image=x", "svc.services.web.image=y"], 2, "given twice"],
+    ["a place and all of it", ["set", "svc.services={}", "svc.services.web.image=y"], 2, "cannot be set at once"],
+    ["several lines among several values", ["get", "svc.timeout", "svc.provider"], 1, "several lines"],
+  ])("is refused with a next step: %s", async (_title, args, code, message) => {
+    if (message === "several lines") await shop("set", "svc.provider=one\ntwo");
+    const { code: left, errorOutput } = await failing(...args);
+    expect(errorOutput).toContain(message);
+    expect(left).toBe(code);
+    if (message === "several lines") await shop("unset", "svc.provider");
+  });
+});
+
+describe("several repositories at once", () => {
+  test("are named, or found by a query; each line says of which it is", async () => {
+    expect(await home.succeed(["set", "--repo", "shop", "--repo", "web", "svc.domain=d"])).toBe(
+      "shop: Set svc.domain = d\nweb: Set svc.domain = d\n",
+    );
+    expect(
+      (await home.succeed(["unset", "--where", "field:svc.domain=d", "svc.domain"])).split("\n").toSorted(),
+    ).toEqual(["", `shop: Unset; now svc.domain = ""`, `web: Unset; now svc.domain = ""`]);
+    const json = JSON.parse(await home.succeed(["set", "--where", "repo:*", "svc.timeout=7", "--json"]));
+    expect(json.repositories).toHaveLength(3);
+    expect(json.errors).toBeUndefined();
+  });
+
+  test.each([
+    ["none is found", ["set", "--where", "nothingatall", "svc.timeout=1"], 1, "No repository matches"],
+    ["both ways at once", ["set", "--where", "a", "--repo", "shop", "svc.timeout=1"], 2, "not both"],
+    [
+      "a revision of several",
+      ["set", "--repo", "shop", "--repo", "web", "--if-revision", "1", "svc.timeout=1"],
+      2,
+      "one repository",
+    ],
+  ])("is refused: %s", async (_title, args, code, message) => {
+    const { code: left, errorOutput } = await home.run(args);
+    expect(errorOutput).toContain(message);
+    expect(left).toBe(code);
+  });
+});
+
+describe("-C", () => {
+  test("runs a command as if in that folder, whatever stands beside it", async () => {
+    await shop("set", "svc.timeout=9");
+    expect(await home.succeed(["-C", "shop", "get", "svc.timeout"])).toBe("9\n");
+    expect(await home.succeed(["--json", "-C", "shop", "get", "svc.timeout"])).toBe("9\n");
+    await writeFile(join(home.workFolder, "shop", "value.txt"), "here\n");
+    expect(await home.succeed(["-C", "shop", "set", "svc.provider=@value.txt"])).toBe("Set svc.provider = here\n");
+    await shop("unset", "svc.provider");
+    const { code, errorOutput } = await home.run(["-C", "nowhere", "get", "svc.timeout"]);
+    expect(errorOutput).toContain("-C cannot be entered");
+    expect(code).toBe(2);
+  });
+});
