@@ -68,7 +68,9 @@ async function assertEditorKnows(path: string, reference: string): Promise<void>
   expect(good.problems).toEqual([]);
   const wrong = await open(withScopes(reference, values("x", 1), values(1, "x")));
   expect(wrong.problems.map(problem => problem.split(":")[0])).toEqual(["10", "3", "4", "5", "6", "7", "8", "9"]);
-  const typo = await open(`{ "$schema": "${reference}",\n "config": { "svc": {\n "timeot": 1,\n "timeout": -1 },\n "number": { "ancor": 1 } } }`);
+  const typo = await open(
+    `{ "$schema": "${reference}",\n "config": { "svc": {\n "timeot": 1,\n "timeout": -1 },\n "number": { "ancor": 1 } } }`,
+  );
   expect(typo.problems).toEqual([
     expect.stringMatching(/^3: .*timeot/),
     expect.stringMatching(/^4: Value is below the minimum of 0/),
