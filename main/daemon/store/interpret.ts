@@ -6,7 +6,7 @@ import type { HealthProblem } from "../../../shared/protocol.ts";
 import { runToEnd } from "../../../shared/run-to-end.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { shortened } from "../../../shared/shortened.ts";
-import { pointerTokens } from "../../../shared/value-edit.ts";
+import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../scopes.ts";
 
 type Place = { readonly line: number; readonly column: number };
@@ -43,6 +43,11 @@ interface ProblemPath {
 /** The paths of the values that have them. A problem itself tells names as people read them. */
 const pathsOfProblems = new WeakMap<HealthProblem, ProblemPath>();
 
+/** What the place of a whole value is known by, of a path to it or into it. */
+function placeOfValue(path: readonly string[]): string {
+  return JSON.stringify(path.slice(0, 2));
+}
+
 function insideOf({ value, inside }: ProblemPath): readonly string[] {
   return inside === "" ? value : [...value, ...pointerTokens(inside)];
 }
@@ -51,15 +56,12 @@ function insideOf({ value, inside }: ProblemPath): readonly string[] {
 export function placed(health: readonly HealthProblem[], locate: Locate): HealthProblem[] {
   const paths = health.map(problem => pathsOfProblems.get(problem));
   const known = paths.filter(path => path !== undefined);
-  const places = known.length > 0 ? locate([...known.map(insideOf), ...known.map(path => path.value)]) : [];
-  let next = 0;
+  const places = (known.length > 0 ? locate(known.map(insideOf)) : []).values();
   return health.map((problem, index) => {
     const path = paths[index];
     if (path === undefined) return problem;
     const { line: _, column: __, ...told } = problem;
-    // Where nothing stands inside, it is the value's own place.
-    const now = { ...told, ...(places[next] ?? places[known.length + next]) };
-    next += 1;
+    const now = { ...told, ...places.next().value };
     pathsOfProblems.set(now, path);
     return now;
   });
@@ -75,7 +77,7 @@ export function placedAs(health: readonly HealthProblem[], known: readonly Healt
     places.set(JSON.stringify(path.value), { line, column });
     places.set(JSON.stringify(insideOf(path)), { line, column });
   }
-  return placed(health, paths => paths.map(path => places.get(JSON.stringify(path))));
+  return placed(health, paths => paths.map(path => places.get(JSON.stringify(path)) ?? places.get(placeOfValue(path))));
 }
 
 /** The problems of a file. Of many no more is kept than can be told. */
@@ -224,7 +226,9 @@ export function* interpretingConfig(
       const used = serves ? "its last good value" : "its default";
       const message = () =>
         `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; ${used} is used.`;
-      findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], problem?.path);
+      // Where nothing stands, as with a member that is missing, the place is the value's own.
+      const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
+      findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);
     }
     stored[scopeName] = good;
   }
