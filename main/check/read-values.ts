@@ -7,6 +7,7 @@ import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 /** What a file of values says without a daemon. */
 export interface ReadValues {
   readonly scopes: Scopes;
+  readonly isThere: boolean;
   /** Of every field: what the file has in service, else the default; undefined if the file is broken as a whole. */
   readonly values: Config | undefined;
   readonly problems: readonly FileProblem[];
@@ -23,6 +24,7 @@ export async function readValues(file: WorkTreeFile, trustsCommands: boolean): P
   const read = text === null ? nothing : interpretText(text, { scopes, isTrusted: () => trustsCommands });
   return {
     scopes,
+    isThere: text !== null,
     values: read.stored && scopes.effective(read.stored),
     problems: [...problems, ...read.problems.map(problem => ({ file: file.path, problem }))],
   };

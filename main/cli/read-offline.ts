@@ -8,6 +8,7 @@ import { type ReadValues, readValues } from "../check/read-values.ts";
 import { findInTreeFile } from "../check/work-tree-file.ts";
 import type { FileProblem } from "../check/work-tree-scopes.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
+import { findWorkTree } from "../git.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { unknownField } from "./fields.ts";
 import { readPlace, type ValuePlace } from "./value-place.ts";
@@ -24,7 +25,10 @@ export async function readOffline(
   const read = await readValues(file, trustsCommands).catch(error => {
     throw error instanceof UnreadableFileError ? new CommandError(`${file.path}: ${error.message}`) : error;
   });
-  const { values, problems } = read;
+  const { values, problems, isThere } = read;
+  // A branch may lack the file; but a script in a wrong folder is not to go on with defaults.
+  if (!isThere && (await findWorkTree(process.cwd())) === undefined)
+    throw new CommandError("There is no .repoconf.json here, and no git work tree holds this folder.");
   if (values === undefined) {
     const broken = problems.filter(one => one.file === file.path).map(described);
     throw new CommandError(`The file cannot be used.\n${broken.join("\n")}`);

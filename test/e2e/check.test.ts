@@ -210,6 +210,15 @@ describe.concurrent("repoconf get --offline", () => {
     expect(await clone.run(["get", "--offline", "svc.domain", "--repo", "x"])).toMatchObject({ code: 2 });
   });
 
+  test("without the file the defaults hold in a git work tree, and nothing is given elsewhere", async () => {
+    await using clone = await makeClone("{}");
+    await rm(join(clone.path, ".repoconf.json"));
+    expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "900\n" });
+    await rm(join(clone.path, ".git"), { recursive: true });
+    const elsewhere = await clone.run(["get", "--offline", "svc.timeout"]);
+    expect(elsewhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("no git work tree") });
+  });
+
   test("a value that runs as a command is not given unless the commands of the work tree are trusted", async () => {
     const services = { web: { ready: "true", image: "node" } };
     await using clone = await makeClone(JSON.stringify({ config: { svc: { services } } }));
