@@ -26,6 +26,7 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
       const shape = describeShape(one);
       if (shape !== undefined) print(`  shape    ${shape}`);
       print(`  default  ${JSON.stringify(one.default)}`);
+      if (one["deprecated"] === true) print("  deprecated: its scope says that it is no longer to be used");
       return;
     }
     const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));

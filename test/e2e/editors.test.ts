@@ -16,6 +16,7 @@ const refers = (type: string) => ({
     anchor: { $ref: "#named", default: type === "integer" ? 1 : "x", description: `The anchor of ${type}.` },
     dynamic: { $dynamicRef: "#named", default: type === "integer" ? 1 : "x" },
     inside: { $ref: "#/$defs/file", default: {} },
+    old: { type, default: type === "integer" ? 1 : "x", deprecated: true },
   },
   $defs: {
     part: { type },
@@ -79,7 +80,9 @@ async function assertEditorKnows(path: string, reference: string): Promise<void>
   const scopes = await open(`{ "$schema": "${reference}", "config": { | } }`);
   expect(scopes.offered.toSorted()).toEqual(["number", "svc", "text"]);
   const fields = await open(`{ "$schema": "${reference}", "config": { "number": { | } } }`);
-  expect(fields.offered.toSorted()).toEqual(["anchor", "dynamic", "inside", "pointer"]);
+  expect(fields.offered.toSorted()).toEqual(["anchor", "dynamic", "inside", "old", "pointer"]);
+  const old = await open(`{ "$schema": "${reference}", "config": { "number": {\n "old": 1 } } }`);
+  expect(old.problems).toEqual([expect.stringMatching(/^2: .*deprecated/i)]);
   expect(fields.documentation).toContain("The anchor of integer.");
   const days = await open(`{ "$schema": "${reference}", "config": { "svc": { "proxy_http": | } } }`);
   expect(days.offered.toSorted()).toEqual(["false", "true"]);
@@ -95,6 +98,8 @@ describe.concurrent("an editor with VS Code's language service", () => {
     const path = join(home.homeFolder, "repos/shop.json");
     const { $schema } = JSON.parse(await readFile(path, "utf8"));
     await assertEditorKnows(path, $schema);
+    expect(await home.succeed(["describe", "number.old"])).toContain("deprecated");
+    expect(await home.succeed(["describe", "number.anchor"])).not.toContain("deprecated");
     expect((await openInEditor(path, `{ "$schema": "${$schema}", | }`)).offered).toContain("path");
   });
 
