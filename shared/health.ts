@@ -1,8 +1,13 @@
 import type { HealthProblem } from "./protocol.ts";
 
-/** What is wrong with a file. That it was merged (1104) is worth knowing, and nothing is wrong with it. */
+/** Worth knowing, and nothing is wrong: the file was merged (1104), or has a field that is to be written otherwise (1115). */
+export function isNote({ code }: HealthProblem): boolean {
+  return code === 1104 || code === 1115;
+}
+
+/** What is wrong with a file. */
 export function problemsIn(health: readonly HealthProblem[]): readonly HealthProblem[] {
-  return health.filter(({ code }) => code !== 1104);
+  return health.filter(problem => !isNote(problem));
 }
 
 /** A problem in one line for people: what is wrong, and where. */

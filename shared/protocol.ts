@@ -173,8 +173,9 @@ export interface HealthProblem {
   /**
    * 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are in service.
    * 1114: the value runs as a command, came with a work tree's file, and waits until a person trusts it.
+   * 1115: the file has a field by an old name, and it serves.
    */
-  readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114;
+  readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114 | 1115;
   readonly message: string;
   readonly field?: string;
   readonly line?: number;

@@ -1,11 +1,13 @@
-import type { Config } from "../../shared/config.ts";
-import { splitConfigPath } from "../../shared/config-path.ts";
+import { type Config, configEntries } from "../../shared/config.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { isNote } from "../../shared/health.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { shortened } from "../../shared/shortened.ts";
 import type { Scopes } from "../daemon/scopes.ts";
 import { interpretConfig, type Locate, type Rules } from "../daemon/store/interpret.ts";
+import { standingPath, withNewNames } from "../daemon/store/renamed-fields.ts";
 import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 
@@ -41,8 +43,22 @@ export function interpretText(text: string, rules: Rules): InterpretedText {
   const stray = strayMembers(json);
   if (!isConfig(config)) return { stored: undefined, problems: inOrder([...stray, ...shapeProblems(json, config)]) };
   const locate: Locate = paths => json.locate(paths.map(path => ["config", ...path]));
+  const { scopes } = rules;
   const { stored, health } = interpretConfig(config, undefined, rules, { locate });
-  return { stored, problems: inOrder([...stray, ...health]) };
+  return { stored, problems: inOrder([...stray, ...health, ...deprecatedFields(config, scopes, locate)]) };
+}
+
+/** They serve, and their schema says that they are no longer to be used. */
+function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): HealthProblem[] {
+  const found = [...configEntries(withNewNames(config, scopes).config)]
+    .filter(({ scope, field }) => scopes.field(scope, field)?.schema["deprecated"] === true)
+    .slice(0, limits.problemsOfFile);
+  const names = found.map(path => standingPath(config, path, scopes));
+  const places = locate(names.map(({ scope, field }) => [scope, field]));
+  return found.map(({ scope, field }, index) => {
+    const path = joinConfigPath(scope, field);
+    return { code: 1115, message: `${path} is deprecated: it is no longer to be used.`, field: path, ...places[index] };
+  });
 }
 
 /** One without a place says how many more there are. */
@@ -57,8 +73,9 @@ function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
  * Whether a problem means that something in the file is wrong. What is not used only because its scope is not there, and members
  * beside the configuration, may be meant for somebody else.
  */
-export function isError({ code, field, line }: HealthProblem, scopes: Scopes): boolean {
-  if (code !== 1011) return code !== 1104;
+export function isError(problem: HealthProblem, scopes: Scopes): boolean {
+  const { code, field, line } = problem;
+  if (code !== 1011) return !isNote(problem);
   // It stands for more than are told, and nobody says what they are.
   if (field === undefined && line === undefined) return true;
   const scope = field === undefined ? undefined : splitConfigPath(field)?.scope;

@@ -62,12 +62,22 @@ export async function withSuggestion(client: RepoconfClient, error: unknown): Pr
   return fields.has(error.field) ? error : unknownField(error.field, fields);
 }
 
+/** Whether what was typed is what the field at a path was called before. */
+function isOldName(typed: string, path: string, schema: FieldSchema): boolean {
+  const [old, now] = [splitConfigPath(typed), splitConfigPath(path)];
+  const names = [schema["x-renamedFrom"] ?? []].flat();
+  return old !== undefined && old.scope === now?.scope && names.includes(old.field);
+}
+
 /** There is no such field, and which may have been meant. */
 export function unknownField(typed: string, fields: Fields): CommandError {
   if (isScope(typed, fields)) {
     const message = `"${typed}" is a scope, and a field is wanted. All of it: repoconf list ${typed}`;
     return new CommandError(message, exitCodes.refused);
   }
+  const renamed = [...fields].find(([path, schema]) => isOldName(typed, path, schema))?.[0];
+  if (renamed !== undefined)
+    return new CommandError(`There is no field "${typed}". It is called "${renamed}" now.`, exitCodes.refused);
   const like = sameFieldElsewhere(typed, fields) ?? nearest(typed, fields.keys());
   const hint = like === undefined ? "repoconf describe names those there are." : `Did you mean "${like}"?`;
   return new CommandError(`There is no field "${typed}". ${hint}`, exitCodes.refused);

@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
+import { isNote } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { valueAt } from "../../shared/value-edit.ts";
@@ -36,7 +37,7 @@ export async function readOffline(
   const fields = fieldsOf(read);
   return names.map(name => {
     const { field, path } = placeOf(name, fields, problems);
-    const refused = problems.find(({ problem }) => problem.field === field);
+    const refused = problems.find(({ problem }) => problem.field === field && !isNote(problem));
     if (refused !== undefined) throw refusal(refused);
     const split = splitConfigPath(field);
     const value = split && valueAt(configValue(values, split.scope, split.field), path);

@@ -12,6 +12,7 @@ import type { Caller } from "./caller.ts";
 import { visibleError } from "./config-service.ts";
 import { jsonBytes } from "./measure.ts";
 import type { BrokenReference, Scopes } from "./scopes.ts";
+import { isForgotten, valueByAnyName } from "./store/renamed-fields.ts";
 import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "./store/store.ts";
 
 /** A set or unset, with its arguments already known to be of the right types. */
@@ -74,7 +75,7 @@ export class ConfigChanges {
 
     const { values, edits = new Map<string, readonly ValueEdit[]>() } = request;
     const missing = new Set([...values.keys(), ...edits.keys()].filter(path => !this.#exists(caller, path, writable)));
-    for (const path of missing) errors.push(noSuchField(path));
+    for (const path of missing) errors.push(this.#missingField(caller, path, writable));
     const known = <Change>(all: ReadonlyMap<string, Change>) =>
       new Map([...all].filter(([path]) => !missing.has(path)));
     const rest = { ...request, values: known(values), edits: known(edits), batch: batchOf(caller, request) };
@@ -102,16 +103,20 @@ export class ConfigChanges {
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
     // Named, such a field is an error; else it is passed over, and the answer says so.
-    const passedOver = fields === undefined ? all.filter(path => forgotten.has(path)) : [];
-    const wanted = fields ?? all.filter(path => !forgotten.has(path));
+    const isGone = (path: string) => {
+      const split = splitConfigPath(path);
+      return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
+    };
+    const passedOver = fields === undefined ? all.filter(isGone) : [];
+    const wanted = fields ?? all.filter(path => !isGone(path));
     const values = new Map<string, JsonValue | undefined>();
     const errors: RepoconfError[] = [];
     for (const path of wanted) {
       const split = splitConfigPath(path);
-      const value = split && configValue(past, split.scope, split.field);
+      const value = split && valueByAnyName(past, split, this.#scopes);
       const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
       const isReachable = allows(caller.grants, "write", repo, path);
-      if (forgotten.has(path) && isReachable) errors.push(forgottenValue(path, repo, to));
+      if (isGone(path) && isReachable) errors.push(forgottenValue(path, repo, to));
       else if (fields !== undefined || differs) values.set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };
@@ -323,6 +328,15 @@ export class ConfigChanges {
     return this.#store.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
   }
 
+  /** One that is called otherwise now is told so, if the caller may write that. */
+  #missingField(caller: Caller, path: string, repos: readonly string[]): RepoconfError {
+    const split = splitConfigPath(path);
+    const name = split && this.#scopes.newName(split.scope, split.field);
+    const renamed = split === undefined || name === undefined ? undefined : joinConfigPath(split.scope, name);
+    const isReachable = renamed !== undefined && this.#exists(caller, renamed, repos);
+    return noSuchField(path, undefined, isReachable ? ` It is called "${renamed}" now.` : undefined);
+  }
+
   /** Whether the field is there for this caller: a field it may write in none of the repositories looks like one that does not exist. */
   #exists(caller: Caller, path: string, repos: readonly string[]): boolean {
     const split = splitConfigPath(path);
@@ -352,8 +366,8 @@ function notWritable(repo: string): RepoconfError {
   return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
 }
 
-function noSuchField(field: string, repo?: string): RepoconfError {
-  const message = `There is no field "${field}" that this key may write. scope/list names the fields there are.`;
+function noSuchField(field: string, repo?: string, hint = " scope/list names the fields there are."): RepoconfError {
+  const message = `There is no field "${field}" that this key may write.${hint}`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
 }
 

@@ -16,6 +16,7 @@ import type { Caller } from "./caller.ts";
 import { actorName, viewChange, viewRecord } from "./change-views.ts";
 import { ConfigViews, narrow, readableConfig } from "./config-views.ts";
 import type { Scopes } from "./scopes.ts";
+import { isForgotten, withNewNames } from "./store/renamed-fields.ts";
 import type {
   LastChange,
   RecordedChange,
@@ -61,7 +62,7 @@ export class ConfigService {
     const readable = this.#views.readable(state, caller.grants);
     if (Object.keys(readable).length === 0) throw unknownRepository(repo);
     const path = requestedPath(request);
-    if (path !== undefined && !isThere(readable, path)) throw unknownField(path);
+    if (path !== undefined && !isThere(readable, path)) throw unknownField(path, this.#newNameOf(path, readable));
     if (state.stored === undefined) throw visibleError(caller, brokenFile(state));
     if (revision !== undefined && revision !== state.revision) {
       const config = await this.#listPast(caller, repo, revision, request.stored === true);
@@ -77,13 +78,20 @@ export class ConfigService {
     return { ...answer, config: narrow(config, path), isShared: false };
   }
 
+  /** `<scope>.<field>` of what is called so now, if the caller may read it. */
+  #newNameOf({ scope = "", field = "" }: RequestedPath, readable: Config): string | undefined {
+    const name = this.#scopes.newName(scope, field);
+    return name !== undefined && isThere(readable, { scope, field: name }) ? joinConfigPath(scope, name) : undefined;
+  }
+
   /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
     const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
-    const known = filterConfig(past.config, (scope, field) => this.#scopes.field(scope, field) !== undefined);
+    const named = withNewNames(past.config, this.#scopes).config;
+    const known = filterConfig(named, (scope, field) => this.#scopes.field(scope, field) !== undefined);
     const config = filterConfig(
       stored ? known : this.#scopes.effective(known),
-      (scope, field) => !past.forgotten.has(joinConfigPath(scope, field)),
+      (scope, field) => !isForgotten(past, { scope, field }, this.#scopes),
     );
     return readableConfig(config, repo, caller.grants);
   }
@@ -236,10 +244,11 @@ export function unknownRepository(repo: string): RepoconfError {
   );
 }
 
-function unknownField({ scope, field, text }: RequestedPath): RepoconfError {
+function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
   const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
   const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
-  const hint = text === undefined ? "" : " A field is written <scope>.<field>.";
+  const renamed = newName === undefined ? "" : ` It is called "${newName}" now.`;
+  const hint = text === undefined ? renamed : " A field is written <scope>.<field>.";
   return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
 }
 

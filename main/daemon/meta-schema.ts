@@ -7,6 +7,8 @@ const flag = { type: "boolean" };
 const number = { type: "number" };
 const count = { type: "integer", minimum: 0 };
 const names = { type: "array", items: text, uniqueItems: true };
+// biome-ignore lint/suspicious/noThenProperty: a rule of JSON Schema is called so.
+const oneOrMore = { if: { type: "array" }, then: { ...names, minItems: 1 }, else: text };
 const inner = { $ref: "#/$defs/inner" };
 const list = { type: "array", minItems: 1, items: inner };
 const map = { type: "object", additionalProperties: inner };
@@ -80,12 +82,12 @@ const rules: JsonObject = {
 };
 
 /** In a field's schema the rules about a whole field would count for nothing, and x-command is not to get lost so. */
-const notField: JsonObject = { "x-command": false, "x-keyOf": false };
+const notField: JsonObject = { "x-command": false, "x-keyOf": false, "x-renamedFrom": false };
 const dialects = ["", "#"].map(end => `https://json-schema.org/draft/2020-12/schema${end}`);
 const schemas: JsonObject = {
   $defs: {
     inner: { type: ["object", "boolean"], properties: { ...rules, ...notField } },
-    field: { type: "object", properties: { ...rules, "x-command": flag } },
+    field: { type: "object", properties: { ...rules, "x-command": flag, "x-renamedFrom": oneOrMore } },
     // The fields are looked at one by one.
     scope: { type: "object", properties: { ...rules, ...notField, $schema: { enum: dialects }, properties: true } },
   },

@@ -16,7 +16,7 @@ const headProperties: JsonObject = {
  */
 export async function repositorySchemaText(scopes: readonly Scope[], place: "home" | "work tree"): Promise<string> {
   const properties: { [scope: string]: JsonValue } = {};
-  for (const { name, schema } of scopes) {
+  for (const { name, schema, renamed } of scopes) {
     const { $schema: _, ...rest } = schema;
     // An object of JSON, as a scope's file has it.
     const whole = rest as JsonObject;
@@ -24,7 +24,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
     await nextTurn();
     const places = placesOf(whole, resources, `#/properties/config/properties/${name}`);
     await nextTurn();
-    properties[name] = flattened(whole, resources, places);
+    properties[name] = withOldNames(flattened(whole, resources, places), renamed);
   }
   const schema = {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -77,6 +77,17 @@ function flattened(whole: JsonObject, resources: SchemaResources, places: Places
   const made = isJsonObject(moved) ? moved : {};
   // Where the whole is the schema of a value inside too, other members are that value's business.
   return isReferred ? made : { ...made, additionalProperties: false };
+}
+
+/** Old names of fields serve, so they are no mistakes; editors strike them through and do not offer them. */
+function withOldNames(scope: JsonObject, renamed: ReadonlyMap<string, string>): JsonObject {
+  const { properties } = scope;
+  if (renamed.size === 0 || !isJsonObject(properties)) return scope;
+  const old = [...renamed].map(([from, to]) => {
+    const schema = isJsonObject(properties[to]) ? properties[to] : {};
+    return [from, { ...schema, description: `It is called "${to}" now.`, deprecated: true, doNotSuggest: true }];
+  });
+  return { ...scope, properties: { ...properties, ...Object.fromEntries(old) } };
 }
 
 function mapped(value: JsonObject, move: (value: JsonValue) => JsonValue): JsonObject {

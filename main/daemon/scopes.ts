@@ -1,5 +1,5 @@
 import { type Config, configValue } from "../../shared/config.ts";
-import { isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
+import { type ConfigPath, isFieldName, isScopeName, joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonType } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
@@ -54,6 +54,8 @@ export interface Scope {
   readonly fields: ReadonlyMap<string, Field>;
   /** The fields whose value is a key of another one, and that one (`x-keyOf`). */
   readonly references: ReadonlyMap<string, string>;
+  /** Names that fields had before, and what those are called now (`x-renamedFrom`). */
+  readonly renamed: ReadonlyMap<string, string>;
 }
 
 /** The stored value of a field; undefined if there is none. */
@@ -72,6 +74,7 @@ export class ScopeSchemaError extends Error {
 export class Scopes {
   readonly #scopes = new Map<string, Scope>();
   #defaults: Config = {};
+  #renaming: readonly Scope[] = [];
 
   constructor() {
     this.set(compileScope("svc", svcSchema));
@@ -79,12 +82,12 @@ export class Scopes {
 
   set(scope: Scope): void {
     this.#scopes.set(scope.name, scope);
-    this.#defaults = this.#collectDefaults();
+    this.#collect();
   }
 
   delete(name: string): void {
     this.#scopes.delete(name);
-    this.#defaults = this.#collectDefaults();
+    this.#collect();
   }
 
   get(name: string): Scope | undefined {
@@ -107,6 +110,25 @@ export class Scopes {
   /** Whether a field's value runs as a command. */
   isCommand(scope: string, field: string): boolean {
     return this.field(scope, field)?.isCommand === true;
+  }
+
+  /** Those whose fields had other names before. */
+  get renaming(): readonly Scope[] {
+    return this.#renaming;
+  }
+
+  /** What a field that had this name before is called now; undefined if none had it. */
+  newName(scope: string, field: string): string | undefined {
+    return this.#scopes.get(scope)?.renamed.get(field);
+  }
+
+  /** Every name of a field, the one of now first; `path` may have any of them. */
+  namesOf({ scope, field }: ConfigPath): readonly ConfigPath[] {
+    const renamed = this.#scopes.get(scope)?.renamed;
+    if (renamed === undefined || renamed.size === 0) return [{ scope, field }];
+    const name = renamed.get(field) ?? field;
+    const old = [...renamed].flatMap(([from, to]) => (to === name ? from : []));
+    return [name, ...old].map(one => ({ scope, field: one }));
   }
 
   /** `<scope>.<field>` of every field there is. */
@@ -141,6 +163,11 @@ export class Scopes {
     const known = this.#scopes.get(scope);
     const target = known?.references.get(field);
     return known !== undefined && target !== undefined && brokenReference(known, field, target, stored) !== undefined;
+  }
+
+  #collect(): void {
+    this.#defaults = this.#collectDefaults();
+    this.#renaming = [...this.#scopes.values()].filter(({ renamed }) => renamed.size > 0);
   }
 
   #collectDefaults(): Config {
@@ -207,12 +234,28 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
     }
     references.set(field, target);
   }
-  const scope = { name, schema, fields, references };
+  const scope = { name, schema, fields, references, renamed: renamedFields(fields) };
   const [broken] = brokenReferencesIn(scope, () => undefined);
   if (broken !== undefined) {
     throw new ScopeSchemaError(`the default of "${broken.field}" is no key of the default of "${broken.target}"`);
   }
   return scope;
+}
+
+/** Old names and what they are called now. Throws ScopeSchemaError if that leaves open which field an old name means. */
+function renamedFields(fields: ReadonlyMap<string, Field>): ReadonlyMap<string, string> {
+  const renamed = new Map<string, string>();
+  for (const [field, { schema }] of fields) {
+    for (const old of [schema["x-renamedFrom"] ?? []].flat()) {
+      const rule = `"x-renamedFrom" of the field "${field}"`;
+      if (!isFieldName(old)) throw new ScopeSchemaError(`${rule}: "${old}" cannot be a field's name`);
+      if (fields.has(old)) throw new ScopeSchemaError(`${rule}: "${old}" is a field of the scope`);
+      const other = renamed.get(old);
+      if (other !== undefined) throw new ScopeSchemaError(`${rule}: "${old}" is an old name of "${other}" already`);
+      renamed.set(old, field);
+    }
+  }
+  return renamed;
 }
 
 function brokenReferencesIn(scope: Scope, stored: StoredValue): BrokenReference[] {

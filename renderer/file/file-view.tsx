@@ -127,7 +127,8 @@ export function FileView({ repo }: { readonly repo: string }) {
 
 /** What the daemon cannot use of it is kept in the file and not in service: that is no good news. */
 function tellSaved(repo: string, health: readonly HealthProblem[]): void {
-  const [first] = health;
+  // What was merged is to be looked at, though nothing is wrong with it.
+  const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
   if (first === undefined) notify("done", "The file is saved.", aboutFile(repo));
   else notify("problem", `The file is saved, and not all of it can be used: ${where}${first.message}`, aboutFile(repo));

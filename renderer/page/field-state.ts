@@ -1,5 +1,6 @@
 import { configValue } from "../../shared/config.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
+import { isNote } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
@@ -40,7 +41,7 @@ export function useFieldState(repo: string, scope: string, field: string, schema
     pending,
     modified: stored !== undefined,
     problems: pending === undefined ? [] : checkValue(value, schema, scopeSchema),
-    health: useScreen(state => findRepository(state, repo)?.health.find(problem => problem.field === path)),
+    health: useScreen(state => findRepository(state, repo)?.health.find(one => one.field === path && !isNote(one))),
     flashing: useScreen(state => state.flashes.has(key)),
   };
 }

@@ -11,6 +11,8 @@ export interface ValueSchema {
   readonly "x-masked"?: boolean;
   /** Ours, of a field as a whole: the value runs as a command, so one that a work tree's file brings waits until a person trusts it. */
   readonly "x-command"?: boolean;
+  /** Ours, of a field as a whole: names that it had before. What is stored by them serves. */
+  readonly "x-renamedFrom"?: string | readonly string[];
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */

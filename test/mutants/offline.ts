@@ -106,8 +106,8 @@ export const mutants: readonly Mutant[] = [
     test: "test/main/check/check-text.test.ts",
     takenOut: "the place inside a value of what is wrong there",
     file: "main/daemon/store/interpret.ts",
-    find: "pathsOfProblems.set(problem, { value: path, inside });",
-    replace: `pathsOfProblems.set(problem, { value: path, inside: inside.slice(0, 0) });`,
+    find: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });`,
+    replace: `pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside: inside.slice(0, 0) });`,
     name: "what is wrong inside a value",
   },
   {

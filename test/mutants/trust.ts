@@ -31,8 +31,8 @@ export const mutants: readonly Mutant[] = [
     ...s17,
     takenOut: "the look at trust when a repository is first read",
     file: "main/daemon/store/repository.ts",
-    find: "!this.#isOfWorkTree || trust.has(",
-    replace: "!this.#loaded || !this.#isOfWorkTree || trust.has(",
+    find: "!this.#isOfWorkTree || trust.hasByAnyName(",
+    replace: "!this.#loaded || !this.#isOfWorkTree || trust.hasByAnyName(",
     name: "waits from the first on",
   },
   {

@@ -53,7 +53,10 @@ export async function checkRepository(
   const { head, config } = content;
   // Without the file of trust the daemon has not asked yet.
   const isFree = !head.inTree || trust.isNew;
-  const rules: Rules = { scopes, isTrusted: (path, value) => isFree || trust.has(id, path, value) };
+  const rules: Rules = {
+    scopes,
+    isTrusted: (path, value) => isFree || trust.hasByAnyName(id, scopes.namesOf(path), value),
+  };
   const { health } = interpretConfig(config, undefined, rules, {
     locate: paths =>
       values.status.kind === "good" ? values.status.json.locate(paths.map(path => ["config", ...path])) : [],
@@ -65,6 +68,7 @@ export async function checkRepository(
     // Which value serves instead, only the daemon can tell.
     const reason = message.replace(/; its (default|last good value) is used\.$/, ".");
     if (code === 1114) return problem(check, reason, `Look at it, and trust it: repoconf trust --repo ${id}`, place);
+    if (code === 1115) return note(check, reason, "Nothing, or set it once.", place);
     return code === 1011
       ? note(check, reason, "Nothing if its scope comes back or another version knows it, else take it out.", place)
       : problem(check, reason, "Mend it in an editor, or with repoconf set or unset.", place);

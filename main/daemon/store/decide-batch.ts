@@ -4,6 +4,7 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { areServed, interpretingConfig, type Rules } from "./interpret.ts";
+import { writingNewNames } from "./renamed-fields.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
 /** A change in the queue, and how its caller is told what became of it. */
@@ -49,7 +50,8 @@ export function* decidingBatch(
     let changes: readonly StoredDifference[] = [];
     try {
       const { edits, answer } = waiting.request.decide(before);
-      const needed = (edits ?? []).filter(edit => isNeeded(config, edit) || isAwaited(before, edit));
+      const written = writingNewNames(edits ?? [], config, rules.scopes);
+      const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(before, edit));
       if (needed.length > 0) {
         const wasWhole = before.stored === config;
         config = applyConfigEdits(config, needed);

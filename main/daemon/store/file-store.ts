@@ -372,7 +372,8 @@ export class FileStore implements RepositoryStore {
   }
 
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean {
-    return this.#repositories.head(id)?.inTree !== true || this.#options.trust.has(id, path, value);
+    const { trust, scopes } = this.#options;
+    return this.#repositories.head(id)?.inTree !== true || trust.hasByAnyName(id, scopes.namesOf(path), value);
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {

@@ -1,4 +1,4 @@
-import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { limits } from "../../../shared/limits.ts";
@@ -8,6 +8,7 @@ import { SpareSteps } from "../../../shared/schema/step-budget.ts";
 import { shortened } from "../../../shared/shortened.ts";
 import { pointerTokens, valueAt } from "../../../shared/value-edit.ts";
 import type { Scopes } from "../scopes.ts";
+import { type Renamed, withNewNames } from "./renamed-fields.ts";
 
 type Place = { readonly line: number; readonly column: number };
 /** Where values stand, in the order of their paths; asked once for all, as each asking walks the text. */
@@ -86,7 +87,22 @@ class Findings {
   readonly #refused = new Map<string, HealthProblem[]>();
   readonly #untrusted: HealthProblem[] = [];
   readonly #unknown: HealthProblem[] = [];
+  readonly #notes: HealthProblem[] = [];
+  /** Where those stand that the text has by an old name. */
+  readonly #places: ReadonlyMap<string, readonly string[]>;
+  /** Without notes. */
   count = 0;
+
+  constructor({ byOldName }: Renamed) {
+    this.#places = new Map(
+      byOldName.map(({ scope, field, oldName }) => [joinConfigPath(scope, field), [scope, oldName]]),
+    );
+    for (const { scope, field, oldName } of byOldName.slice(0, limits.problemsOfFile)) {
+      const path = joinConfigPath(scope, field);
+      const message = `The file has ${path} by its old name "${oldName}"; the next set of ${path} writes the new one.`;
+      this.#notes.push(this.#problem(1115, message, [scope, field], ""));
+    }
+  }
 
   /** Adds one that there is no room for; false: there is. */
   addUntold(): boolean {
@@ -106,18 +122,27 @@ class Findings {
     const found = this.#like(code, path[0]);
     // What waits is told in full: it is listed, and trusted, by what is told.
     if (code !== 1114 && found.length >= limits.problemsOfFile) return;
-    const problem: HealthProblem = { code, message: message(), field: path.map(told).join(".") };
-    pathsOfProblems.set(problem, { value: path, inside });
-    found.push(problem);
+    found.push(this.#problem(code, message(), path, inside));
+  }
+
+  #problem(
+    code: HealthProblem["code"],
+    message: string,
+    path: readonly [scope: string, ...field: string[]],
+    inside: string,
+  ): HealthProblem {
+    const problem: HealthProblem = { code, message, field: path.map(told).join(".") };
+    pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });
+    return problem;
   }
 
   /** Values that something else serves for come first. */
   health(locate: Locate): HealthProblem[] {
     const refused = [...this.#untrusted, ...[...this.#refused.values()].flat()];
     const unknown = this.#unknown.slice(0, Math.max(0, limits.problemsOfFile - refused.length));
-    const told = [...refused, ...unknown];
-    const health = placed(told, locate);
-    const more = this.count - told.length;
+    const notes = this.#notes.slice(0, Math.max(0, limits.problemsOfFile - refused.length - unknown.length));
+    const health = placed([...refused, ...unknown, ...notes], locate);
+    const more = this.count - refused.length - unknown.length;
     if (more > 0) {
       const code = unknown.length === 0 ? 1103 : 1011;
       health.push({ code, message: `${more} more values of this file are not used, and are not told one by one.` });
@@ -151,7 +176,7 @@ interface Judging {
  * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
  * so does one that runs as a command and is not trusted, and a reference to a key that is not there, unless the last good
  * one is broken too: then the default serves.
- * Unknown scopes and fields are told and left alone.
+ * Unknown scopes and fields are told and left alone. What stands by an old name of a field is its value, unless it has one by the new name.
  */
 export function interpretConfig(...given: Parameters<typeof interpretingConfig>): Interpretation {
   return runToEnd(interpretingConfig(...given));
@@ -160,15 +185,19 @@ export function interpretConfig(...given: Parameters<typeof interpretingConfig>)
 /** As `interpretConfig`; yields if it takes long. The scopes have to stay as they are meanwhile, or it counts for nothing. */
 export function* interpretingConfig(
   raw: Config,
-  lastGood: Config | undefined,
+  inService: Config | undefined,
   rules: Rules,
-  { locate = () => [], isJudged, spare = new SpareSteps(), acknowledged = lastGood }: Judging = {},
+  { locate = () => [], isJudged, spare = new SpareSteps(), acknowledged: known = inService }: Judging = {},
 ): Generator<void, Interpretation> {
   const { scopes } = rules;
+  const renamed = withNewNames(raw, scopes);
+  const { config } = renamed;
+  const lastGood = inService && trustedByNewNames(inService, rules);
+  const acknowledged = known && withNewNames(known, scopes).config;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
-  const findings = new Findings();
+  const findings = new Findings(renamed);
   let looked = 0;
-  for (const scopeName of Object.keys(raw)) {
+  for (const scopeName of Object.keys(config)) {
     looked += 1;
     if (looked % judgedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
@@ -179,7 +208,7 @@ export function* interpretingConfig(
       continue;
     }
     const good: { [field: string]: JsonValue } = {};
-    const fields = raw[scopeName] ?? {};
+    const fields = config[scopeName] ?? {};
     // A list of all values besides takes three times as long, and of what is unknown none is asked for.
     for (const name of Object.keys(fields)) {
       looked += 1;
@@ -187,8 +216,9 @@ export function* interpretingConfig(
       const field = scope.fields.get(name);
       if (field === undefined) {
         if (findings.addUntold()) continue;
+        const beside = scope.renamed.has(name) ? " any more, and the file has it by its new name too" : "";
         const message = () =>
-          `There is no field "${joinConfigPath(scopeName, told(name))}"; its value is kept and not used.`;
+          `There is no field "${joinConfigPath(scopeName, told(name))}"${beside}; its value is kept and not used.`;
         findings.add(1011, message, [scopeName, name]);
         continue;
       }
@@ -235,7 +265,21 @@ export function* interpretingConfig(
   if (looked >= judgedAtOnce) yield;
   settleReferences(stored, lastGood, scopes, findings);
   if (looked >= judgedAtOnce) yield;
-  return { stored: findings.count === 0 ? raw : stored, health: findings.health(locate) };
+  return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
+}
+
+/** Values in service by the names of now. A command that came into service by another name has to be trusted, as the field may have been no command. */
+function trustedByNewNames(inService: Config, { scopes, isTrusted }: Rules): Config {
+  const { config, byOldName } = withNewNames(inService, scopes);
+  const untrusted = byOldName.filter(({ scope, field, oldName }) => {
+    const value = configValue(inService, scope, oldName);
+    return scopes.isCommand(scope, field) && value !== undefined && !isTrusted({ scope, field }, value);
+  });
+  if (untrusted.length === 0) return config;
+  return applyConfigEdits(
+    config,
+    untrusted.map(({ scope, field }) => ({ scope, field, value: undefined })),
+  );
 }
 
 /** Whether all of a configuration is in service, or can be. The rules are still those that the values in service were judged by. */

@@ -7,12 +7,13 @@ import { limits } from "../../../shared/limits.ts";
 import type { Clock } from "../../clock.ts";
 import { ForeignEditError } from "../../files/json-document.ts";
 import { runInParts } from "../../turns.ts";
-import { editsOf } from "./document-commits.ts";
+import type { Scopes } from "../scopes.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "./journal/record.ts";
 import { type CommitLog, formatPosition, type LogNumber, type Position } from "./log/commit-log.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { StartingPoint } from "./recovery.ts";
+import { editsAsIn, valueByAnyName } from "./renamed-fields.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import { UntoldEdits } from "./untold-edits.ts";
 
@@ -155,21 +156,24 @@ export class Mirror {
     this.#wanted = sameConfig(said, wanted) ? said : wanted;
     if (this.#wanted === said) this.#saidRevision = this.#newestRevision;
     this.#dropToldEdits();
-    this.#isTextUntold ||= this.journal.head?.text?.text !== this.textHash();
+    const told = this.journal.head?.text;
+    this.#isTextUntold ||= told?.text !== this.textHash();
+    // What came or went by a schema alone the text says, or does not, as before: it lacks nothing of that revision.
+    this.#isTextUntold ||= this.#wanted === said && told?.of !== this.#newestRevision;
   }
 
   /**
    * What the file is to say after an edit by hand: what the edit says, with what it did not know of. `merged`: that includes
-   * sets that the file had already.
+   * sets that the file had already. A field is one field, whatever names the texts have for it.
    */
-  rebase(edited: Config): { readonly config: Config; readonly merged: boolean } {
+  rebase(edited: Config, scopes: Scopes): { readonly config: Config; readonly merged: boolean } {
     this.#dropOldWrites();
     const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
     const base = merged ?? edited;
-    const untouched = diffConfigs(this.#said, this.#wanted).filter(({ scope, field }) =>
-      sameJson(configValue(base, scope, field), configValue(this.#said, scope, field)),
+    const untouched = diffConfigs(this.#said, this.#wanted).filter(path =>
+      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#said, path, scopes)),
     );
-    const edits = untouched.map(({ scope, field, after }) => ({ scope, field, value: after }));
+    const edits = editsAsIn(this.#wanted, untouched, scopes);
     return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
   }
 
@@ -177,7 +181,7 @@ export class Mirror {
    * What the file is to say if somebody saved in the very moment of the last write, or went on writing to the file that it
    * replaced: that edit was made over what was there before. Null if it is no JSON; undefined if there is none.
    */
-  async lateEdit(): Promise<Config | null | undefined> {
+  async lateEdit(scopes: Scopes): Promise<Config | null | undefined> {
     const value = await this.files.values.replacedEdit();
     if (value === undefined) return undefined;
     const { config = {} } = value ?? {};
@@ -185,7 +189,7 @@ export class Mirror {
     // In a work tree a text is taken as a whole.
     const { content } = this.files;
     if (content.kind === "good" && content.head.inTree) return config;
-    return applyConfigEdits(this.#wanted, editsOf(diffConfigs(this.#replaced, config)));
+    return applyConfigEdits(this.#wanted, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
   }
 
   /** What the last write replaced is done with: the file is to be replaced again. Throws ForeignEditError if it was edited. */

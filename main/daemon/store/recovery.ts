@@ -1,5 +1,5 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
-import { joinConfigPath } from "../../../shared/config-path.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
@@ -17,6 +17,7 @@ import {
   type Position,
 } from "./log/commit-log.ts";
 import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
+import { valueByAnyName, withNewNames, writingNewNames } from "./renamed-fields.ts";
 import { UntoldEdits } from "./untold-edits.ts";
 
 /** Where a repository begins after a start. */
@@ -101,26 +102,39 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   // Of what was told as missing in the text before, the newest text has all.
   const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
   const known = { written, recorded, newest, tail, lineage, position, untold };
-  const lacking = saidRevision < newest ? await changesSince(journal, records, saidRevision, recorded) : [];
+  const since = { after: saidRevision, byRules: replayed.byRules };
+  const lacking = saidRevision < newest ? await changesSince(journal, records, since, recorded) : [];
   const saidThen = applyConfigEdits(
     recorded,
     lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
   );
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
   const said = content.kind === "good" ? content.config : saidThen;
-  const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && sameConfig(said, saidThen));
+  const { scopes } = options;
+  const newNames = (config: Config) => withNewNames(config, scopes).config;
+  const isAsThen = () => sameConfig(newNames(said), newNames(saidThen));
+  const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && isAsThen());
   if (content.kind === "broken")
     return { ...known, said, saidRevision, wanted: applyConfigEdits(recorded, untold), merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.head.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
-  // A text of ours lacks all of it; of another one it is only known where it still says what was there before.
-  const edits: readonly ConfigEdit[] = isKnown
-    ? [...untold, ...lacking]
-    : lacking.filter(({ scope, field, before, value }) => {
-        const present = configValue(said, scope, field);
-        return sameJson(present, before) && !sameJson(present, value);
-      });
+  // A text of ours lacks all of it; of another one it is only known where it still says what was there before. What it says by an old
+  // name of a field it says.
+  const base = isKnown ? applyConfigEdits(said, untold) : said;
+  const after = applyConfigEdits(saidThen, lacking);
+  const fields = new Map(
+    lacking.map(({ scope, field }) => {
+      const path = { scope, field: scopes.newName(scope, field) ?? field };
+      return [joinConfigPath(path.scope, path.field), path];
+    }),
+  );
+  const missing = [...fields.values()].flatMap(path => {
+    const [present, value] = [valueByAnyName(base, path, scopes), valueByAnyName(after, path, scopes)];
+    const isLeftAlone = isKnown || sameJson(present, valueByAnyName(saidThen, path, scopes));
+    return isLeftAlone && !sameJson(present, value) ? { ...path, value } : [];
+  });
+  const edits = [...(isKnown ? untold : []), ...writingNewNames(missing, base, scopes)];
   const wanted = edits.length > 0 ? applyConfigEdits(said, edits) : said;
   return { ...known, said, saidRevision, wanted, merged: !isOurs && edits.length > 0 };
 }
@@ -164,6 +178,8 @@ interface Replayed {
   /** What the file is to say and no revision stands for: in all, and of what was committed since the newest text. */
   readonly untold: readonly ConfigEdit[];
   readonly untoldSince: readonly ConfigEdit[];
+  /** What no edit stands for: it came into service, or out of it, by a schema or by trust, and the file lacks nothing of it. */
+  readonly byRules: ReadonlySet<string>;
   /** Behind a gap nothing can be told; so many revisions were given out. */
   readonly gapTo: number | undefined;
 }
@@ -180,11 +196,14 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
   let newest = head?.revision ?? 0;
   let lineage = head?.segment === undefined ? undefined : head.lineage;
   let gapTo: number | undefined;
+  const byRules = new Set<string>();
   for (const { number, entry } of unmirrored) {
     const document = entry.documents.find(one => one.repo === repo);
     if (document === undefined || number <= told) continue;
     if (document.begins && document.revision > newest) lineage = document.lineage;
     else if (lineage !== undefined && document.lineage !== lineage) continue;
+    const edited = new Set(document.edits.map(changeKey(document.revision)));
+    for (const key of servedOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
     if (document.revision > newest + 1) {
       gapTo = Math.max(gapTo ?? 0, document.revision);
     } else if (document.revision === newest + 1 && gapTo === undefined) {
@@ -211,7 +230,13 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       untoldSince.commit(document.edits, servedOf(document));
     }
   }
-  return { tail, written, newest, lineage: lineage ?? "", untold: untold.list, untoldSince: untoldSince.list, gapTo };
+  const edits = { untold: untold.list, untoldSince: untoldSince.list, byRules };
+  return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo };
+}
+
+/** A change of a field at a revision. */
+function changeKey(revision: number): (path: ConfigPath) => string {
+  return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
 }
 
 function recordOf({ documents: _, ...commit }: Commit, document: DocumentCommit, recorded: Config): ChangeRecord {
@@ -228,13 +253,24 @@ function recordOf({ documents: _, ...commit }: Commit, document: DocumentCommit,
 async function changesSince(
   journal: Journal,
   tail: readonly ChangeRecord[],
-  after: number,
+  { after, byRules }: { readonly after: number; readonly byRules: ReadonlySet<string> },
   recorded: Config,
 ): Promise<Lacking[]> {
   const changed = new Map<string, Lacking>();
-  const add = ({ changes }: ChangeRecord) => {
-    for (const { scope, field, before } of changes.toReversed())
-      changed.set(joinConfigPath(scope, field), { scope, field, before, value: configValue(recorded, scope, field) });
+  /** What fields were before the rules changed them: the file is to say that. */
+  const ruledOut = new Map<string, JsonValue | undefined>();
+  const add = ({ changes, revision }: ChangeRecord) => {
+    for (const path of changes.toReversed()) {
+      const { scope, field, before } = path;
+      const key = joinConfigPath(scope, field);
+      const known = changed.get(key);
+      if (known === undefined && byRules.has(changeKey(revision)(path))) {
+        ruledOut.set(key, before);
+        continue;
+      }
+      const present = ruledOut.has(key) ? ruledOut.get(key) : configValue(recorded, scope, field);
+      changed.set(key, { scope, field, before, value: known === undefined ? present : known.value });
+    }
   };
   for (const record of tail.toReversed()) if (record.revision > after) add(record);
   try {

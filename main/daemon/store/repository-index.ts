@@ -44,7 +44,7 @@ export const indexSchema = {
             type: "array",
             items: {
               type: "object",
-              properties: { code: { enum: [1011, 1103, 1104, 1106, 1108, 1114] }, message: { type: "string" } },
+              properties: { code: { enum: [1011, 1103, 1104, 1106, 1108, 1114, 1115] }, message: { type: "string" } },
               required: ["code", "message"],
             },
           },

@@ -12,7 +12,7 @@ import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../sha
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { describeProblem } from "../../../shared/health.ts";
-import { sameJson } from "../../../shared/json.ts";
+import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import type { HealthProblem } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
@@ -35,6 +35,7 @@ import { applyChanges, type ChangeRecord } from "./journal/record.ts";
 import { type Commit, type CommitLog, type Committed, formatPosition, type LogNumber } from "./log/commit-log.ts";
 import { Mirror, type MirroredCommit } from "./mirror.ts";
 import { startingPoint } from "./recovery.ts";
+import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { causeOf, storageFailure, unreadableJournal } from "./storage-failure.ts";
 import type {
@@ -246,14 +247,16 @@ export class Repository {
 
   /** Where a field's value stands in the file. */
   source(scope: string, field: string): ValueSource {
-    return { file: this.file, ...this.#locate([[scope, field]])[0] };
+    const names = this.#options.scopes.namesOf({ scope, field });
+    return { file: this.file, ...this.#locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
 
   /** Whether the value in service is what the file says, also of a field that stands in neither. */
   isFromFile(scope: string, field: string): boolean {
     const { stored, broken } = this.#state;
     const served = configValue(stored ?? {}, scope, field);
-    return broken === undefined && sameJson(served, configValue(this.mirror.wanted, scope, field));
+    const said = valueByAnyName(this.mirror.wanted, { scope, field }, this.#options.scopes);
+    return broken === undefined && sameJson(served, said);
   }
 
   /** Reads the files inside the queue; an edit found there becomes a change. */
@@ -398,7 +401,7 @@ export class Repository {
     const { stored, health, broken } = this.#state;
     if (broken !== undefined) return [];
     const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
-    return [...configEntries(this.mirror.wanted)]
+    return [...configEntries(withNewNames(this.mirror.wanted, this.#options.scopes).config)]
       .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
       .map(({ scope, field, value }) => {
         const serving = configValue(stored ?? {}, scope, field);
@@ -417,7 +420,7 @@ export class Repository {
     const { trust } = this.#options;
     const waiting = this.#waiting.find(({ scope, field }) => scope === path.scope && field === path.field);
     if (waiting?.hash !== hash) {
-      const value = configValue(this.mirror.wanted, path.scope, path.field);
+      const value = valueByAnyName(this.mirror.wanted, path, this.#options.scopes);
       // Somebody else was faster.
       if (waiting === undefined && value !== undefined && hashOfValue(value) === hash) return this.#state.revision;
       throw anotherValue(this.id, path);
@@ -606,7 +609,7 @@ export class Repository {
   /** Whether there was an edit that came in the moment of a write, or behind it into the file that it replaced. */
   async #takeLateEdit(): Promise<boolean> {
     if (!this.loaded || this.files.content.kind === "broken") return false;
-    const edited = await this.mirror.lateEdit();
+    const edited = await this.mirror.lateEdit(this.#options.scopes);
     if (edited === undefined) return false;
     // An editor that writes in place has no JSON there for a moment.
     if (edited === null && !this.#isEndingReplaced) return false;
@@ -625,7 +628,7 @@ export class Repository {
   async endReplaced(): Promise<void> {
     this.#callOffEnd?.();
     if (!this.loaded || this.#removed) return;
-    if ((await this.mirror.lateEdit()) !== undefined) {
+    if ((await this.mirror.lateEdit(this.#options.scopes)) !== undefined) {
       this.#isEndingReplaced = true;
       await this.look();
       this.#isEndingReplaced = false;
@@ -692,7 +695,9 @@ export class Repository {
     const told = this.journal.head?.text;
     const isOurs = told !== undefined && [told.text, told.over].includes(this.mirror.textHash());
     const { config, merged } =
-      content.head.inTree && !isOurs ? { config: content.config, merged: false } : this.mirror.rebase(content.config);
+      content.head.inTree && !isOurs
+        ? { config: content.config, merged: false }
+        : this.mirror.rebase(content.config, this.#options.scopes);
     await this.#absorb(config, merged ? "merge" : "file");
   }
 
@@ -721,7 +726,8 @@ export class Repository {
       health.length === 0 &&
       before.stored !== undefined &&
       (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
-    const edits = editsOf(await runInParts(diffingConfigs(this.mirror.wanted, wanted)));
+    const edited = await runInParts(diffingConfigs(this.mirror.wanted, wanted));
+    const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
     await this.#turn();
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
@@ -983,7 +989,9 @@ export class Repository {
 
   get #rules(): Rules {
     const { scopes, trust } = this.#options;
-    return { scopes, isTrusted: (path, value) => !this.#isOfWorkTree || trust.has(this.id, path, value) };
+    const isTrusted = (path: ConfigPath, value: JsonValue) =>
+      !this.#isOfWorkTree || trust.hasByAnyName(this.id, scopes.namesOf(path), value);
+    return { scopes, isTrusted };
   }
 
   /** Whether git may change the values. A file of the home is the person's own. */
@@ -1023,9 +1031,13 @@ export class Repository {
     return this.#state.broken === undefined ? undefined : describeProblem(this.#state.broken);
   }
 
-  /** Without the values of scopes and fields that are not there now. */
+  /** Without the values of scopes and fields that are not there now, by no name. */
   #known(config: Config): Config {
-    return filterConfig(config, (scope, field) => this.#options.scopes.field(scope, field) !== undefined);
+    const { scopes } = this.#options;
+    return filterConfig(
+      config,
+      (scope, field) => scopes.field(scope, field) !== undefined || scopes.newName(scope, field) !== undefined,
+    );
   }
 
   #notWritable(): RepoconfError {
@@ -1040,6 +1052,15 @@ export class Repository {
     const { status } = this.files.values;
     return status.kind === "good" ? status.json.locate(paths.map(path => ["config", ...path])) : [];
   };
+}
+
+/** Of changes in what is served those that a file's values say and that are not `edited`: without them a power loss that takes the file back takes them too. */
+function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPath[], values: Config): ConfigEdit[] {
+  const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
+  return editsOf(changes).filter(
+    ({ scope, field, value }) =>
+      !known.has(joinConfigPath(scope, field)) && sameJson(configValue(values, scope, field), value),
+  );
 }
 
 /** What a request says of why, and of what it is a part. */

