@@ -8,7 +8,7 @@ const number = { type: "number" };
 const count = { type: "integer", minimum: 0 };
 const names = { type: "array", items: text, uniqueItems: true };
 // biome-ignore lint/suspicious/noThenProperty: a rule of JSON Schema is called so.
-const oneOrMore = { if: { type: "array" }, then: { ...names, minItems: 1 }, else: text };
+const oneOrMore = { if: { type: "array" }, then: { ...names, minItems: 1, maxItems: 100 }, else: text };
 const inner = { $ref: "#/$defs/inner" };
 const list = { type: "array", minItems: 1, items: inner };
 const map = { type: "object", additionalProperties: inner };

@@ -56,6 +56,8 @@ export interface Scope {
   readonly references: ReadonlyMap<string, string>;
   /** Names that fields had before, and what those are called now (`x-renamedFrom`). */
   readonly renamed: ReadonlyMap<string, string>;
+  /** Every name of each field that had others before, the one of now first. */
+  readonly names: ReadonlyMap<string, readonly ConfigPath[]>;
 }
 
 /** The stored value of a field; undefined if there is none. */
@@ -124,11 +126,8 @@ export class Scopes {
 
   /** Every name of a field, the one of now first; `path` may have any of them. */
   namesOf({ scope, field }: ConfigPath): readonly ConfigPath[] {
-    const renamed = this.#scopes.get(scope)?.renamed;
-    if (renamed === undefined || renamed.size === 0) return [{ scope, field }];
-    const name = renamed.get(field) ?? field;
-    const old = [...renamed].flatMap(([from, to]) => (to === name ? from : []));
-    return [name, ...old].map(one => ({ scope, field: one }));
+    const known = this.#scopes.get(scope);
+    return known?.names.get(known.renamed.get(field) ?? field) ?? [{ scope, field }];
   }
 
   /** `<scope>.<field>` of every field there is. */
@@ -234,7 +233,10 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
     }
     references.set(field, target);
   }
-  const scope = { name, schema, fields, references, renamed: renamedFields(fields) };
+  const renamed = renamedFields(fields);
+  const names = new Map([...new Set(renamed.values())].map(field => [field, [{ scope: name, field }]]));
+  for (const [old, field] of renamed) names.get(field)?.push({ scope: name, field: old });
+  const scope = { name, schema, fields, references, renamed, names };
   const [broken] = brokenReferencesIn(scope, () => undefined);
   if (broken !== undefined) {
     throw new ScopeSchemaError(`the default of "${broken.field}" is no key of the default of "${broken.target}"`);

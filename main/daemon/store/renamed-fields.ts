@@ -15,7 +15,7 @@ export function withNewNames(config: Config, scopes: Scopes): Renamed {
   const byOldName: (ConfigPath & { readonly oldName: string })[] = [];
   for (const scope of scopes.renaming) {
     if (!Object.hasOwn(config, scope.name)) continue;
-    for (const field of new Set(scope.renamed.values())) {
+    for (const field of scope.names.keys()) {
       const path = { scope: scope.name, field };
       const standing = standingName(config, path, scopes);
       if (standing !== undefined && standing !== field) byOldName.push({ ...path, oldName: standing });

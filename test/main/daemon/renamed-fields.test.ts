@@ -190,7 +190,7 @@ test("a schema that leaves open which field an old name means is not used", () =
   expect(compile("field1", "b")).toThrow(`"field1" is a field of the scope`);
   expect(compile("field0")).toThrow(`"field0" is a field`);
   expect(compile("no name")).toThrow("cannot be a field's name");
-  for (const wrong of [5, [], [5], ["a", "a"], { a: 1 }])
+  for (const wrong of [5, [], [5], ["a", "a"], { a: 1 }, Array.from({ length: 101 }, (_, index) => `a${index}`)])
     expect(compile(wrong), JSON.stringify(wrong)).toThrow("x-renamedFrom");
   const inside = {
     type: "object",
