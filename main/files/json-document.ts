@@ -16,6 +16,7 @@ import {
   rewriteJson,
   rewriteJsonInParts,
 } from "./json-text.ts";
+import type { MovedNames } from "./json-text-edits.ts";
 
 /** What the file was when last looked at or written. */
 export type DocumentStatus =
@@ -43,6 +44,8 @@ interface AroundWrite {
   readonly record?: (text: string) => Promise<void>;
   /** Called when others see the new text. */
   readonly onReplaced?: (() => void) | undefined;
+  /** Members that stay where they are, under a new name. */
+  readonly moved?: MovedNames;
 }
 
 interface Found {
@@ -146,8 +149,8 @@ export class JsonDocument {
    * Writes the text that `write` would write beside the file; until that comes it is put on the disk. Throws ForeignEditError if
    * the file has changed by then, DocumentTooLargeError or the system's error.
    */
-  async prepare(value: JsonObject): Promise<void> {
-    await this.#file.prepare((await this.#fittingTextOf(value)).text);
+  async prepare(value: JsonObject, moved?: MovedNames): Promise<void> {
+    await this.#file.prepare((await this.#fittingTextOf(value, moved)).text);
     try {
       this.#assertUntouched();
     } catch (error) {
@@ -212,16 +215,17 @@ export class JsonDocument {
     if (!this.#file.holds(this.text)) throw new ForeignEditError();
   }
 
-  async #fittingTextOf(value: JsonObject): Promise<JsonText> {
-    const json = this.#status.kind === "good" ? await rewriteJsonInParts(this.#status.json, value) : formatJson(value);
+  async #fittingTextOf(value: JsonObject, moved?: MovedNames): Promise<JsonText> {
+    const { status: known } = this;
+    const json = known.kind === "good" ? await rewriteJsonInParts(known.json, value, moved) : formatJson(value);
     if (Buffer.byteLength(json.text) > this.#maximumBytes) throw new DocumentTooLargeError();
     return json;
   }
 
   async #replace(value: JsonObject): Promise<void> {
-    const json = await this.#fittingTextOf(value);
+    const { record, onReplaced, moved } = this.#around;
+    const json = await this.#fittingTextOf(value, moved);
     const { text } = json;
-    const { record, onReplaced } = this.#around;
     const recorded = record?.(text);
     // Waited for below; until then its failure has nobody to hear it.
     recorded?.catch(() => {});

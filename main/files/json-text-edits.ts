@@ -28,12 +28,16 @@ interface Edit extends Range {
   readonly text: string;
 }
 
+/** Of objects of the new value, known by themselves: members that stay where they are under a new name, by the old one. */
+export type MovedNames = ReadonlyMap<JsonValue, ReadonlyMap<string, string>>;
+
 interface Rewrite {
   readonly body: string;
   readonly style: Style;
   readonly lines: TextLines;
   readonly edits: Edit[];
   readonly discarded: Range[];
+  readonly moved: MovedNames;
   /** So many values so far. */
   compared: number;
 }
@@ -53,13 +57,14 @@ export function* rewritingBody(
   root: TextNode,
   current: JsonObject,
   next: JsonObject,
+  moved: MovedNames = new Map(),
 ): Generator<void, { text: string; discarded: Range[] }> {
   const lines = new TextLines(body);
   const style = {
     unit: detectUnit(body, lines, root) ?? defaultStyle.unit,
     endOfLine: /\r\n|\r|\n/.exec(body)?.[0] ?? defaultStyle.endOfLine,
   };
-  const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [], compared: 0 };
+  const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [], moved, compared: 0 };
   yield* comparingValue(rewrite, root, current, next);
   return { text: applyEdits(body, rewrite.edits), discarded: rewrite.discarded };
 }
@@ -114,9 +119,21 @@ function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObje
   const changed = yield* findingChanges(current, next);
   if (members.length > comparedAtOnce) yield;
   const removed = new Set<Member>();
+  const moved = rewrite.moved.get(next);
   let lastSurvivor: Member | undefined;
   for (const member of members) {
     const { name } = member;
+    const newName = moved?.get(name);
+    const movedValue = newName === undefined ? undefined : changed.get(newName);
+    if (newName !== undefined && movedValue !== undefined && changed.has(name) && !Object.hasOwn(current, newName)) {
+      // With its place it keeps the comments beside it.
+      rewrite.edits.push({ ...member.key, text: JSON.stringify(newName) });
+      changed.delete(name);
+      changed.delete(newName);
+      lastSurvivor = member;
+      yield* comparingValue(rewrite, member.value, current[name], movedValue);
+      continue;
+    }
     const value = changed.get(name);
     if (value === undefined && changed.has(name)) {
       removed.add(member);

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { runInParts } from "../turns.ts";
-import { rewritingBody } from "./json-text-edits.ts";
+import { type MovedNames, rewritingBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import { type Place, type Range, TextLines } from "./json-text-places.ts";
 import { deepestNesting, firstProblem, type Problem } from "./json-text-problems.ts";
@@ -106,17 +106,18 @@ export function rewriteJson(current: JsonText, next: JsonObject): JsonText {
   return runToEnd(rewriting(current, next));
 }
 
-/** As `rewriteJson`, in parts as `readJsonText`. */
-export async function rewriteJsonInParts(current: JsonText, next: JsonObject): Promise<JsonText> {
-  return current.text.length <= shortText ? rewriteJson(current, next) : runInParts(rewriting(current, next));
+/** As `rewriteJson`, in parts as `readJsonText`; members in `moved` keep their places. */
+export async function rewriteJsonInParts(current: JsonText, next: JsonObject, moved?: MovedNames): Promise<JsonText> {
+  const rewritten = rewriting(current, next, moved);
+  return current.text.length <= shortText ? runToEnd(rewritten) : runInParts(rewritten);
 }
 
-function* rewriting(current: JsonText, next: JsonObject): Generator<void, JsonText> {
+function* rewriting(current: JsonText, next: JsonObject, moved?: MovedNames): Generator<void, JsonText> {
   const { mark, body } = withoutMark(current.text);
   yield;
   const scanned = scanGoodText(body);
   yield;
-  const { text, discarded } = yield* rewritingBody(body, TextNode.root(scanned), current.value, next);
+  const { text, discarded } = yield* rewritingBody(body, TextNode.root(scanned), current.value, next, moved);
   yield;
   return yield* checked(mark + text, next, textsOf(body, outside(scanned.comments, discarded)));
 }

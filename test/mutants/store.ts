@@ -373,4 +373,13 @@ export const mutants: readonly Mutant[] = [
     test: "test/main/daemon/renamed-fields.test.ts",
     name: "a command that a work tree's file has by an old name",
   },
+  {
+    promise: "store",
+    takenOut: "that a renamed field keeps its place in the text, and the comments beside it",
+    file: "main/daemon/store/renamed-fields.ts",
+    find: "    moved.set(fields, names);\n",
+    replace: "",
+    test: "test/main/daemon/renamed-fields.test.ts",
+    name: "is written by its new name by the next set",
+  },
 ];

@@ -13,7 +13,7 @@ import { applyChanges, type ChangeRecord, hashText, type TextRecord } from "./jo
 import { type CommitLog, formatPosition, type LogNumber, type Position } from "./log/commit-log.ts";
 import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts";
 import type { StartingPoint } from "./recovery.ts";
-import { editsAsIn, valueByAnyName } from "./renamed-fields.ts";
+import { editsAsIn, movedNames, valueByAnyName } from "./renamed-fields.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import { UntoldEdits } from "./untold-edits.ts";
 
@@ -236,8 +236,11 @@ export class Mirror {
   }
 
   /** Writes the text of a configuration beside the file, and begins to put it on the disk. Throws ForeignEditError or the system's error. */
-  prepare(config: Config): Promise<void> {
-    return this.#inTurn(() => this.files.values.prepare({ ...this.files.values.value, config }));
+  prepare(config: Config, scopes: Scopes): Promise<void> {
+    return this.#inTurn(() => {
+      const { values } = this.files;
+      return values.prepare({ ...values.value, config }, movedNames(this.#said, config, scopes));
+    });
   }
 
   /** That will not be written. */
@@ -251,7 +254,7 @@ export class Mirror {
    * when people see the new file, which then only a power loss could take back, for the log to put it there again. Throws
    * ForeignEditError, DocumentTooLargeError or the system's error.
    */
-  async write(isServed: (config: Config) => boolean, onReplaced?: () => void): Promise<void> {
+  async write(isServed: (config: Config) => boolean, scopes: Scopes, onReplaced?: () => void): Promise<void> {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
@@ -273,7 +276,8 @@ export class Mirror {
       const told = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
       await this.#appendTail(false, moment, told);
     };
-    await document.write({ ...document.value, config: wanted }, { record, onReplaced });
+    const moved = movedNames(before.config, wanted, scopes);
+    await document.write({ ...document.value, config: wanted }, { record, onReplaced, moved });
     this.#isTextUntold = false;
     this.#said = wanted;
     this.#dropToldEdits();

@@ -1,6 +1,7 @@
 import { applyConfigEdits, type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
+import type { MovedNames } from "../../files/json-text-edits.ts";
 import type { Scopes } from "../scopes.ts";
 
 /** A configuration that may say fields by old names (`x-renamedFrom`), as the schemas of now call them. */
@@ -77,4 +78,24 @@ export function editsAsIn(config: Config, paths: readonly ConfigPath[], scopes: 
   return paths
     .flatMap(path => scopes.namesOf(path))
     .map(({ scope, field }) => ({ scope, field, value: configValue(config, scope, field) }));
+}
+
+/** The fields that a text has by an old name and is to have by the new one alone: by the scope's object in `after`, old name to new. */
+export function movedNames(before: Config, after: Config, scopes: Scopes): MovedNames {
+  const moved = new Map<JsonValue, Map<string, string>>();
+  for (const { name: scope, renamed } of scopes.renaming) {
+    const has = (config: Config, field: string) => configValue(config, scope, field) !== undefined;
+    const fields = Object.hasOwn(after, scope) ? after[scope] : undefined;
+    if (fields === undefined) continue;
+    const names = new Map<string, string>();
+    const taken = new Set<string>();
+    for (const [old, field] of renamed) {
+      const isMoved = has(before, old) && !has(after, old) && !has(before, field) && has(after, field);
+      if (!isMoved || taken.has(field)) continue;
+      names.set(old, field);
+      taken.add(field);
+    }
+    moved.set(fields, names);
+  }
+  return moved;
 }

@@ -339,6 +339,7 @@ export class Repository {
         const isBehind = this.mirror.isFileBehind;
         await this.mirror.write(
           config => !this.#isJudgedByOldRules && isServed(config, this.#state.stored, this.#rules),
+          this.#options.scopes,
           onReplaced,
         );
         if (isBehind) this.#endReplacedLater();
@@ -954,7 +955,7 @@ export class Repository {
   async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
     if (!this.#state.inTree || commits.length === 0) return false;
     try {
-      await this.mirror.prepare(config);
+      await this.mirror.prepare(config, this.#options.scopes);
       return false;
     } catch (error) {
       // Where the disk refuses, the set is served all the same, and `health` tells of the file.

@@ -1,6 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { repositorySchemaText } from "../../../main/daemon/repository-schema.ts";
 import { compileScope } from "../../../main/daemon/scopes.ts";
 import { hashOfValue } from "../../../main/daemon/store/trusted-values.ts";
 import { problemsIn } from "../../../shared/health.ts";
@@ -43,10 +44,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     const { result } = await t.owner.call("config/set", { ...set, "deploy.workers": 40 });
     expect(result).toMatchObject([{ revision: revision + 1, mirrored: true }]);
     const text = await t.readRepository("shop");
-    expect(text).toContain(`"workers": 40`);
-    expect(text).not.toContain("jobs");
-    for (const kept of ["// by hand", `"zone": "north", // far away`, `"svc": { "timeout": 30 }`])
-      expect(text).toContain(kept);
+    expect(text).toBe(deployText.replace(`"jobs": 30`, `"workers": 40`));
     expect(await healthOf(t, "shop")).toMatchObject([{ code: 1115, field: "deploy.region" }]);
     await t.restart();
     expect((await deployOf(t)).values).toEqual({ workers: 40, region: "north" });
@@ -168,6 +166,14 @@ describe("a schema that renames fields and comes while the daemon runs", () => {
   });
 });
 
+test("the schema for editors has an old name as one that is deprecated and not offered", async () => {
+  const text = await repositorySchemaText([compileScope("deploy", { type: "object", properties: after })], "home");
+  const { properties, additionalProperties } = JSON.parse(text).properties.config.properties.deploy;
+  expect(additionalProperties).toBe(false);
+  expect(properties.jobs).toMatchObject({ type: "integer", minimum: 0, deprecated: true, doNotSuggest: true });
+  expect(properties.workers).not.toHaveProperty("deprecated");
+});
+
 test("a schema that leaves open which field an old name means is not used", () => {
   const whole = { type: "integer", default: 1 };
   const compile =
@@ -230,4 +236,23 @@ test("a command that a work tree's file has by an old name waits for trust, but 
   await t.owner.call("trust/accept", { repo: "shop", field: "deploy.onPush", hash: hashOfValue("once a text") });
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "once a text" });
   expect(await readFile(file, "utf8")).toContain("hook");
+});
+
+test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into service", async () => {
+  await using above = await temporaryFolder();
+  const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
+  const file = join(folder, ".repoconf.json");
+  await Promise.all([mkdir(folder), mkdir(home)]);
+  await saveByRename(file, deployText);
+  await putDeploy(home, after);
+  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
+  expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
+  await t.owner.call("config/set", { repo: "shop", "deploy.region": "north", "deploy.workers": 2 });
+  const renamed = deployText.replace(`"jobs": 30`, `"workers": 2`).replace("zone", "region");
+  expect(await readFile(file, "utf8")).toBe(renamed);
+  await saveByRename(file, deployText);
+  await t.owner.call("file/read", { repo: "shop" });
+  expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
+  expect(await readFile(file, "utf8")).toBe(deployText);
 });

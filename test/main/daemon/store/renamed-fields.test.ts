@@ -61,8 +61,7 @@ describe("a kill between the log and the file", () => {
     const { values, text } = await openedTwice(home.path);
     expect(values).toEqual({ workers: 40, region: "north" });
     expect(text).toContain(`"workers": 40`);
-    expect(text).toMatch(/"zone": "north".* \/\/ far away/);
-    expect(text).not.toContain("jobs");
+    expect(text).toBe(deployText.replace(`"jobs": 30`, `"workers": 40`));
   });
 
   test("loses nothing of a set and one back to the value of before", async () => {
