@@ -181,6 +181,23 @@ describe.concurrent("repoconf check", () => {
 });
 
 describe.concurrent("repoconf get --offline", () => {
+  test("takes a value that stands there by an old name, of which check warns; who asks for the old name is told the new one", async () => {
+    await using clone = await makeClone(`{ "config": { "deploy": {\n  "jobs": 30\n} } }`);
+    const workers = { type: "integer", default: 1, deprecated: true, "x-renamedFrom": "jobs" };
+    const schema = JSON.stringify({ type: "object", properties: { workers } });
+    await writeFile(join(clone.path, ".repoconf/scopes/deploy.schema.json"), schema);
+    expect(await clone.run(["get", "--offline", "deploy.workers"])).toMatchObject({ code: 0, output: "30\n" });
+    const old = await clone.run(["get", "--offline", "deploy.jobs"]);
+    expect(old).toMatchObject({ code: 3, errorOutput: expect.stringContaining(`It is called "deploy.workers" now.`) });
+    const { code, output } = await clone.run(["check"]);
+    expect(code).toBe(0);
+    expect(output.split("\n")).toEqual([
+      expect.stringMatching(/^\.repoconf\.json:2:11: warning: The file has deploy\.workers by its old name "jobs"/),
+      expect.stringMatching(/^\.repoconf\.json:2:11: warning: deploy\.workers is deprecated/),
+      "",
+    ]);
+  });
+
   test("gives what the file says, else the default; no home, no daemon, no write", async () => {
     await using clone = await makeClone(
       '{ "config": { "svc": { "timeout": 30, "envvars": [] }, "build": { "jobs": 3 } } }',
