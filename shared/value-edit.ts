@@ -16,7 +16,7 @@ export interface ValueEdit {
 }
 
 /** An edit that the value does not allow: `path` is the pointer to what is in the way, `given` the JSON type found there. */
-export interface EditProblem {
+interface EditProblem {
   readonly message: string;
   readonly path: string;
   readonly given: string;

@@ -23,6 +23,7 @@ import {
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, showValue } from "./fields.ts";
+import { printableAnswer } from "./masking.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson } from "./terminal.ts";
 import { describeEdit } from "./value-place.ts";
@@ -61,8 +62,8 @@ export async function changeValues(
     ? await client.request("config/unset", { ...how, repo, fields: unset })
     : await client.request("config/set", { ...values, ...how, repo, unset, edits });
   if (options.json) {
-    if (isOne) printChangeJson(reply);
-    else printAllJson(reply);
+    if (isOne) await printChangeJson(client, reply);
+    else printAllJson(reply, fields);
   } else {
     const names = new Map(repositories.map(({ id, name }) => [id, name]));
     for (const changed of reply.result) {
@@ -119,8 +120,9 @@ function configOf(config: ChangedRepository["config"]) {
   return Object.fromEntries(values);
 }
 
-function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>): void {
-  printJson({ repositories: result, ...(errors.length > 0 && { errors }) });
+function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>, fields: Fields): void {
+  const repositories = result.map(changed => printableAnswer(changed, fields));
+  printJson({ repositories, ...(errors.length > 0 && { errors }) });
 }
 
 function capitalized(line: string): string {

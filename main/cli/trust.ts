@@ -11,10 +11,13 @@ import {
   type SessionOptions,
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { type Fields, listFields } from "./fields.ts";
+import { printable } from "./masking.ts";
 import { confirm, print, printJson, style } from "./terminal.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
+  readonly reveal?: boolean;
 }
 
 /** So many lines that stay are shown on either side of those that differ. */
@@ -33,6 +36,7 @@ export function addTrustCommand(program: Command): void {
       "trust the value with this hash, as --json tells it, and do not ask (may be repeated)",
       (hash: string, before: readonly string[] = []) => [...before, hash],
     )
+    .option("--reveal", "with --json, print masked values too")
     .action(trust);
 }
 
@@ -45,8 +49,15 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
     const stranger = fields.find(field => !all.some(one => one.field === field));
     if (stranger !== undefined) throw new CommandError(`Nothing waits in ${stranger}.`, exitCodes.refused);
     const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
-    if (options.accept !== undefined) return acceptNamed(client, waiting, options.accept, options);
-    if (options.json) return printJson(waiting);
+    const printValues = async (values: readonly UntrustedValue[]) => {
+      const known = await listFields(client);
+      printJson(options.reveal ? values : values.map(value => printableValue(value, known)));
+    };
+    if (options.accept !== undefined) {
+      const accepted = await acceptNamed(client, waiting, options.accept, options);
+      return options.json ? printValues(accepted) : undefined;
+    }
+    if (options.json) return printValues(waiting);
     if (waiting.length === 0) return print("Nothing waits to be trusted.");
     const left = await showAndAsk(client, waiting);
     if (left > 0) process.exitCode = exitCodes.failed;
@@ -58,7 +69,7 @@ async function acceptNamed(
   waiting: readonly UntrustedValue[],
   hashes: readonly string[],
   { json }: OutputOptions,
-): Promise<void> {
+): Promise<readonly UntrustedValue[]> {
   const missing = hashes.find(hash => !waiting.some(one => one.hash === hash));
   if (missing !== undefined) {
     const message = `No value with the hash ${missing} waits here: the file may have another one by now. Look again: repoconf trust --json`;
@@ -66,7 +77,12 @@ async function acceptNamed(
   }
   const accepted = waiting.filter(({ hash }) => hashes.includes(hash));
   for (const one of accepted) await accept(client, one, json === true);
-  if (json) printJson(accepted);
+  return accepted;
+}
+
+function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
+  const show = (value: JsonValue) => printable(one.field, value, fields);
+  return { ...one, value: show(one.value), serving: show(one.serving) };
 }
 
 /** Shows what waits and asks for each; says how to trust what is left. Returns how many wait still. */

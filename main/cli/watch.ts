@@ -11,7 +11,8 @@ import {
 } from "./command-options.ts";
 import { type DescribeOptions, describeChange } from "./describe-change.ts";
 import { CommandError } from "./exit-codes.ts";
-import { listFields } from "./fields.ts";
+import { type Fields, listFields } from "./fields.ts";
+import { printableChange } from "./masking.ts";
 import { print, printJson, printNote } from "./terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
@@ -53,7 +54,8 @@ async function watch(options: WatchOptions): Promise<void> {
       if (message === undefined) continue;
       const [resource, event, payload] = message;
       if (message[0] === "repo") names.set(message[2].id, message[2].name);
-      if (options.json) printJson({ resource, event, payload }, 0);
+      if (options.json)
+        printJson({ resource, event, payload: options.reveal ? payload : printableOf(message, fields) }, 0);
       else print(...describe(message, names, { fields, reveal: options.reveal === true }));
       if (repository !== undefined && resource === "repo" && event === "removed") {
         throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
@@ -78,6 +80,11 @@ function narrow(message: ToldMessage, id: string): ToldMessage | undefined {
     default:
       return undefined;
   }
+}
+
+/** What it tells, without the values that are masked. */
+function printableOf(message: ToldMessage, fields: Fields) {
+  return message[0] === "config" ? printableChange(message[2], fields) : message[2];
 }
 
 function describe(message: ToldMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
