@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { configEntries } from "../../shared/config.ts";
-import { joinConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
@@ -24,6 +24,7 @@ import {
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, showValue } from "./fields.ts";
 import { printableAnswer } from "./masking.ts";
+import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson } from "./terminal.ts";
 import { describeEdit } from "./value-place.ts";
@@ -73,7 +74,21 @@ export async function changeValues(
       warnOfMirror(changed);
     }
   }
+  const given = [
+    ...Object.entries(values),
+    ...edits.map(({ field, value = null }) => [field, value as JsonValue] as const),
+  ];
+  const isSet = (path: string) => reply.result.some(({ config }) => describedAt(config, path));
+  warnOfPlainSecrets(
+    given.filter(([path]) => isSet(path)),
+    fields,
+  );
   await throwRefusal(client, reply);
+}
+
+function describedAt(config: ChangedRepository["config"], path: string): boolean {
+  const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+  return config[scope]?.[field] !== undefined;
 }
 
 async function chooseRepositories(

@@ -20,6 +20,7 @@ import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 import { type Fields, listFields, showValue } from "./fields.ts";
 import { printable } from "./masking.ts";
+import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { confirm, print, printJson, visible } from "./terminal.ts";
 
@@ -81,6 +82,10 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     const reply = await client.request("config/set", set);
     failOnError(reply);
     printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options);
+    warnOfPlainSecrets(
+      changes.map(({ field, value }) => [field, value] as const),
+      fields,
+    );
   });
 }
 

@@ -1,0 +1,120 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { Home } from "../home.ts";
+import { environmentFields, readVariables, UntrustedEnvironmentError } from "./environment.ts";
+import { shellQuoted } from "./environment-text.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { type Fields, listFields } from "./fields.ts";
+import type { HookShell } from "./hook-scripts.ts";
+import { describeError } from "./messages.ts";
+import { repositoryHere } from "./repositories.ts";
+import { resolveVariables } from "./secrets.ts";
+import { homeOf, openSession } from "./session.ts";
+import { allPrinted, printValue, visible } from "./terminal.ts";
+
+/** What the shell is to hold from now on. */
+interface Loaded {
+  readonly variables: { readonly [name: string]: string };
+  /** Their texts are compared at each prompt: when one changes it is asked again. */
+  readonly files: readonly string[];
+  /** The texts of the files before the values were read, so that no change between the two is missed. */
+  readonly texts: readonly (string | undefined)[];
+  /** Why there is no more, for people. */
+  readonly note?: string;
+}
+
+/** Milliseconds that a prompt waits at most: a little more than secrets may take. */
+const patience = 12_000;
+
+/** Prints what a hook's script evaluates: literals alone. Does not throw: a prompt must come up whatever is wrong. */
+export async function printHookCode(shell: HookShell, start: boolean): Promise<never> {
+  const loaded = await Promise.race([
+    load(start),
+    delay(patience, { variables: {}, files: [], texts: [], note: "The daemon does not answer." } satisfies Loaded),
+  ]);
+  printValue(codeOf(loaded, shell));
+  await allPrinted();
+  process.exit(exitCodes.done);
+}
+
+async function load(start: boolean): Promise<Loaded> {
+  const home = homeOf({});
+  try {
+    using session = await openSession({ start });
+    const repository = await repositoryHere(session.client);
+    return repository === undefined ? nothing() : await loadRepository(session.client, home, repository);
+  } catch (error) {
+    const isNobodyThere = error instanceof RepoconfError && error.code === 1200;
+    // The file comes with the next daemon.
+    const files = [home.endpointFile];
+    if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
+    const note = "No daemon runs, so no environment is loaded. Any command starts one, such as repoconf status.";
+    return { ...nothing(), files, texts: await readTexts(files), note };
+  }
+}
+
+async function loadRepository(client: RepoconfClient, home: Home, repository: RepositoryEntry): Promise<Loaded> {
+  const fields = await listFields(client);
+  const files = filesOf(home, repository, fields);
+  const texts = await readTexts(files);
+  try {
+    const variables = await resolveVariables(await readVariables(client, repository), home);
+    const own = Object.keys(variables).find(name => /^(__repoconf_|REPOCONF_HOOK_)/.test(name));
+    if (own !== undefined) throw new CommandError(`${own} is a name of the hook's own.`);
+    return { variables, files, texts };
+  } catch (error) {
+    const note = describeError(error);
+    if (!(error instanceof UntrustedEnvironmentError)) return { variables: {}, files, texts, note };
+    // Trust changes no other file.
+    return {
+      variables: {},
+      files: [...files, home.trustFile],
+      texts: [...texts, ...(await readTexts([home.trustFile]))],
+      note,
+    };
+  }
+}
+
+/** What the environment is made of: the repository's file, schemas that name variables, and commands for secrets. */
+function filesOf(home: Home, { id, path, inTree }: RepositoryEntry, fields: Fields): string[] {
+  const file = inTree && path !== undefined ? join(path, ".repoconf.json") : join(home.repositories, `${id}.json`);
+  const scopes = new Set(environmentFields(fields).map(name => splitConfigPath(name)?.scope));
+  const schemas = [...scopes].filter(scope => scope !== undefined && scope !== "svc");
+  return [file, home.settingsFile, ...schemas.map(scope => join(home.scopes, `${scope}.schema.json`))];
+}
+
+function nothing(): Loaded {
+  return { variables: {}, files: [], texts: [] };
+}
+
+/** Undefined: the file holds what is no text. */
+function readTexts(files: readonly string[]): Promise<(string | undefined)[]> {
+  return Promise.all(
+    files.map(async file => {
+      const bytes = await readFile(file).catch(() => Buffer.of());
+      const text = bytes.toString();
+      return text.includes("\0") || text.includes("\ufffd") ? undefined : text;
+    }),
+  );
+}
+
+function codeOf({ variables, files, texts, note = "" }: Loaded, shell: HookShell): string {
+  const stamps = files.flatMap((file, index) => {
+    const text = texts[index];
+    // As the script reads it: bash without line ends at either end, zsh without those at the end.
+    const known = shell === "bash" ? text?.replace(/^\n+|\n+$/g, "") : text?.replace(/\n+$/, "");
+    return [
+      `__repoconf_files+=(${shellQuoted(file)})`,
+      known === undefined ? `__repoconf_read ${shellQuoted(file)}` : `__repoconf_text=${shellQuoted(known)}`,
+      `__repoconf_texts+=("$__repoconf_text")`,
+    ];
+  });
+  const sets = Object.entries(variables).map(([name, value]) => `__repoconf_set ${name} ${shellQuoted(value)}`);
+  const notes = `__repoconf_note=${shellQuoted(note.split("\n").map(visible).join(" "))}`;
+  return [...stamps, notes, ...sets, "__repoconf_made=1", ""].join("\n");
+}
