@@ -125,7 +125,8 @@ async function askOnce(
   for (const { text, variable, argument } of references)
     if (argument === undefined) throw failure(text, variable, "needs an ARGUMENT", exitCodes.refused);
   const lines = references.map(({ argument = "" }) => `${input.replaceAll("{}", () => argument)}\n`).join("");
-  const answers = withoutLineEnd(await ask(command, lines, references, home, signal)).split(/\r?\n/);
+  const output = await ask(command, lines, references, home, signal);
+  const answers = output === "" ? [] : withoutLineEnd(output).split(/\r?\n/);
   if (answers.length !== references.length)
     throw failed(references, `answered ${answers.length} lines to ${references.length}`, command);
   return references.map(({ text }, index) => [text, answers[index] ?? ""]);

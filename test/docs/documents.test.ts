@@ -76,7 +76,7 @@ test.each([
   ["REPOCONF_HOME=x repoconf list --stord | head", "there is no option --stord"],
   ["a=$(repoconf get svc.timeout --nope)", "there is no option --nope"],
   ["repoconf set svc.timeout='30 31' --resaon x", "there is no option --resaon"],
-  ["repoconf get svc.timeout svc.domain", "svc.domain is one argument too many"],
+  ["repoconf list svc.timeout svc.domain", "svc.domain is one argument too many"],
   ["repoconf --repo shop get svc.timeout --josn", "there is no option --josn"],
   ["repoconf --repo shop lsit", "there is no command lsit"],
   ["repoconf list --repo", "error: option '--repo <repository>' argument missing"],

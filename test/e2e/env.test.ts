@@ -102,7 +102,7 @@ describe.concurrent("references to secrets", () => {
       "cmd://a",
       /"a" in the settings ended with 3/,
     ],
-    ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /1 line/],
+    ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /answered 0 lines to 1/],
     ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /for an option/],
     ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /no ARGUMENT/],
     ["no argument where one is wanted", { a: { command: ["echo", "{}"] } }, "cmd://a", /needs an ARGUMENT/],
@@ -122,6 +122,17 @@ describe.concurrent("references to secrets", () => {
       }
     },
   );
+
+  test("one that does not answer in ten seconds is ended, and told", async () => {
+    await using home = await makeHome({ TOKEN: "cmd://slow" });
+    await setSecrets(home, { slow: { command: [process.execPath, "-e", "setInterval(Boolean, 1e6)"] } });
+    const soon = "const { timeout } = AbortSignal; AbortSignal.timeout = time => timeout.call(AbortSignal, time / 50);";
+    const { code, errorOutput } = await home.run(["env"], {
+      nodeArguments: ["--import", `data:text/javascript,${soon}`],
+    });
+    expect(errorOutput).toContain("took more than 10 seconds");
+    expect(code).toBe(1);
+  });
 
   test("lists, history, events and the file have the reference alone", async () => {
     await using home = await makeHome({ TOKEN: "cmd://a/b" });

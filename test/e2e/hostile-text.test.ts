@@ -150,7 +150,7 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
       await told(["set", `svc.domain=${evil}${Math.random()}`, "--reason", evil, "--repo", "shop"]);
       return output().includes("owned");
     }, "a change");
-    await told(["get", `svc.${evil}`, "--repo", "shop"]);
+    await told(["list", `svc.${evil}`, "--repo", "shop"]);
     await writeFile(join(daemon.homeFolder, "repos/shop.json"), `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
     await until(() => output().includes("has problems"), "the problem");
     watch.kill();
