@@ -9,7 +9,7 @@ import { type Fields, listFields, rawValue } from "./fields.ts";
 import { readConfig } from "./read-config.ts";
 
 /** One variable of a repository's environment. */
-export interface Variable {
+interface Variable {
   /** As it is stored: it may be a reference to a secret. */
   readonly text: string;
   /** The `<scope>.<field>` that it comes from. */
@@ -20,7 +20,7 @@ export interface Variable {
 export type Variables = ReadonlyMap<string, Variable>;
 
 /** A list of names and values. */
-export const listField = "svc.envvars";
+const listField = "svc.envvars";
 
 /** Values of a repository wait for trust that belong to its environment. */
 export class UntrustedEnvironmentError extends CommandError {}
@@ -52,7 +52,7 @@ export async function readVariables(client: RepoconfClient, { id }: Pick<Reposit
 }
 
 /** Throws CommandError where two would have one name, or one can be no variable. */
-export function variablesOf(config: Config, fields: Fields): Variables {
+function variablesOf(config: Config, fields: Fields): Variables {
   const variables = new Map<string, Variable>();
   for (const { scope, field, value } of configEntries(config)) {
     const path = joinConfigPath(scope, field);

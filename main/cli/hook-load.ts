@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { RepoconfClient } from "../../shared/client/client.ts";
@@ -20,13 +20,20 @@ import { allPrinted, printValue, visible } from "./terminal.ts";
 /** What the shell is to hold from now on. */
 interface Loaded {
   readonly variables: { readonly [name: string]: string };
-  /** Their texts are compared at each prompt: when one changes it is asked again. */
-  readonly files: readonly string[];
-  /** The texts of the files before the values were read, so that no change between the two is missed. */
-  readonly texts: readonly (string | undefined)[];
+  readonly stamps: readonly Stamp[];
   /** Why there is no more, for people. */
   readonly note?: string;
 }
+
+/** A file whose text is compared at each prompt: when it changes the environment is asked for again. */
+interface Stamp {
+  readonly file: string;
+  /** From before the values were read, so that no change between the two is missed; undefined: the file holds what is no text. */
+  readonly text: string | undefined;
+}
+
+/** Bytes of the largest file that is compared at each prompt: a larger one would be felt. */
+const largestFile = 262_144;
 
 /** Milliseconds that a prompt waits at most: a little more than secrets may take. */
 const patience = 12_000;
@@ -35,7 +42,7 @@ const patience = 12_000;
 export async function printHookCode(shell: HookShell, start: boolean): Promise<never> {
   const loaded = await Promise.race([
     load(start),
-    delay(patience, { variables: {}, files: [], texts: [], note: "The daemon does not answer." } satisfies Loaded),
+    delay(patience, { variables: {}, stamps: [], note: "The daemon does not answer." } satisfies Loaded),
   ]);
   printValue(codeOf(loaded, shell));
   await allPrinted();
@@ -50,33 +57,27 @@ async function load(start: boolean): Promise<Loaded> {
     return repository === undefined ? nothing() : await loadRepository(session.client, home, repository);
   } catch (error) {
     const isNobodyThere = error instanceof RepoconfError && error.code === 1200;
-    // The file comes with the next daemon.
-    const files = [home.endpointFile];
     if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
     const note = "No daemon runs, so no environment is loaded. Any command starts one, such as repoconf status.";
-    return { ...nothing(), files, texts: await readTexts(files), note };
+    // The file comes with the next daemon.
+    return { variables: {}, stamps: await readStamps([home.endpointFile]), note };
   }
 }
 
 async function loadRepository(client: RepoconfClient, home: Home, repository: RepositoryEntry): Promise<Loaded> {
   const fields = await listFields(client);
-  const files = filesOf(home, repository, fields);
-  const texts = await readTexts(files);
+  const stamps = await readStamps(filesOf(home, repository, fields));
+  // Trust changes no other file.
+  const trust = await readStamps([home.trustFile]);
   try {
     const variables = await resolveVariables(await readVariables(client, repository), home);
     const own = Object.keys(variables).find(name => /^(__repoconf_|REPOCONF_HOOK_)/.test(name));
     if (own !== undefined) throw new CommandError(`${own} is a name of the hook's own.`);
-    return { variables, files, texts };
+    return { variables, stamps };
   } catch (error) {
     const note = describeError(error);
-    if (!(error instanceof UntrustedEnvironmentError)) return { variables: {}, files, texts, note };
-    // Trust changes no other file.
-    return {
-      variables: {},
-      files: [...files, home.trustFile],
-      texts: [...texts, ...(await readTexts([home.trustFile]))],
-      note,
-    };
+    const waits = error instanceof UntrustedEnvironmentError;
+    return { variables: {}, stamps: waits ? [...stamps, ...trust] : stamps, note };
   }
 }
 
@@ -89,23 +90,23 @@ function filesOf(home: Home, { id, path, inTree }: RepositoryEntry, fields: Fiel
 }
 
 function nothing(): Loaded {
-  return { variables: {}, files: [], texts: [] };
+  return { variables: {}, stamps: [] };
 }
 
-/** Undefined: the file holds what is no text. */
-function readTexts(files: readonly string[]): Promise<(string | undefined)[]> {
-  return Promise.all(
+async function readStamps(files: readonly string[]): Promise<Stamp[]> {
+  const stamps = await Promise.all(
     files.map(async file => {
-      const bytes = await readFile(file).catch(() => Buffer.of());
-      const text = bytes.toString();
-      return text.includes("\0") || text.includes("\ufffd") ? undefined : text;
+      const stats = await stat(file).catch(() => undefined);
+      if (stats !== undefined && (!stats.isFile() || stats.size > largestFile)) return [];
+      const text = (await readFile(file).catch(() => Buffer.of())).toString();
+      return [{ file, text: text.includes("\0") || text.includes("\ufffd") ? undefined : text }];
     }),
   );
+  return stamps.flat();
 }
 
-function codeOf({ variables, files, texts, note = "" }: Loaded, shell: HookShell): string {
-  const stamps = files.flatMap((file, index) => {
-    const text = texts[index];
+function codeOf({ variables, stamps, note = "" }: Loaded, shell: HookShell): string {
+  const files = stamps.flatMap(({ file, text }) => {
     // As the script reads it: bash without line ends at either end, zsh without those at the end.
     const known = shell === "bash" ? text?.replace(/^\n+|\n+$/g, "") : text?.replace(/\n+$/, "");
     return [
@@ -116,5 +117,5 @@ function codeOf({ variables, files, texts, note = "" }: Loaded, shell: HookShell
   });
   const sets = Object.entries(variables).map(([name, value]) => `__repoconf_set ${name} ${shellQuoted(value)}`);
   const notes = `__repoconf_note=${shellQuoted(note.split("\n").map(visible).join(" "))}`;
-  return [...stamps, notes, ...sets, "__repoconf_made=1", ""].join("\n");
+  return [...files, notes, ...sets, "__repoconf_made=1", ""].join("\n");
 }

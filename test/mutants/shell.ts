@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/child-command.ts",
     find: "    process.on(signal, handler);\n",
     replace: "",
-    name: "hands %s on",
+    name: "and the command says how it ends",
   },
   {
     ...run,
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/child-command.ts",
     find: "return 128 + (signal",
     replace: "return 0 * (signal",
-    name: "passes on %s",
+    name: "a signal that ends it, as 128 and its number",
   },
   {
     ...run,
@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/environment-text.ts",
     find: `text.replaceAll("'", "'\\\\''")`,
     replace: "text",
-    name: "what it prints for %s, %s reads back",
+    name: "reads back as it was",
   },
   {
     ...env,
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/environment-text.ts",
     find: "/['\\\\]/g",
     replace: "/[']/g",
-    name: "what it prints for %s, %s reads back",
+    name: "reads back as it was",
   },
   {
     ...env,
@@ -179,8 +179,8 @@ export const mutants: readonly Mutant[] = [
     ...hook,
     takenOut: "the comparison of the files' texts: a change of a value is not seen",
     file: "main/cli/hook-load.ts",
-    find: "const stamps = files.flatMap(",
-    replace: "const stamps = files.slice(0, 0).flatMap(",
+    find: "const files = stamps.flatMap(",
+    replace: "const files = stamps.slice(0, 0).flatMap(",
     name: "a prompt starts no program",
   },
   {
