@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
+import { isatty } from "node:tty";
 import { systemErrorCode } from "../files/file-system.ts";
 import { printFailure } from "./terminal.ts";
 
@@ -45,7 +46,8 @@ export class ChildCommand {
 
 /** Hands signals on until it is disposed. What a terminal sends for Ctrl+C goes to the command by itself: twice would be a second one. */
 export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: boolean) => void): Disposable {
-  const isTerminals = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY;
+  // Not by process.stdin, which would begin to read what is for the command.
+  const isTerminals = [0, 1, 2].some(descriptor => isatty(descriptor));
   const handlers = forwarded.map(signal => {
     const comesByItself = isTerminals && (signal === "SIGINT" || signal === "SIGQUIT");
     const handler = () => onSignal(signal, !comesByItself);

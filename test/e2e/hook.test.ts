@@ -44,7 +44,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
         'echo "B is $B"',
         show("REPOCONF_HOOK_UNDO"),
       ],
-      "set -u",
+      name === "bash" ? "set -u; PROMPT_COMMAND=(:)" : "set -u",
     );
     expect(output.trim().split("\n")).toEqual([
       JSON.stringify(hard),
@@ -97,7 +97,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       const hook = `eval "$(repoconf hook ${name})"`;
       const before =
         name === "bash"
-          ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=(show); ${hook}`
+          ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; ${hook}`
           : `show() { echo "prompt $?"; }; precmd_functions=(show); ${hook}`;
       const { output } = await shell.type(["(exit 7)", `cd ${quoted(folder)}`, "(exit 8)", 'echo "$? B=$B"'], before);
       expect(output.trim().split("\n")).toEqual([

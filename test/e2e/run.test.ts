@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -98,6 +99,32 @@ describe.concurrent("repoconf run", () => {
     expect(await ended).toBe(9);
     expect(told.output).toBe("ready\ncaught\n");
   });
+
+  const terminalProgram = "/usr/bin/script";
+  test.skipIf(process.platform !== "linux" || !existsSync(terminalProgram))(
+    "Ctrl+C on a terminal reaches the command, which says how it ends",
+    async () => {
+      await using home = await makeHome();
+      const file = join(home.workFolder, "count.cjs");
+      const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
+      await writeFile(file, code);
+      const command = `"${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
+      const child = spawn(terminalProgram, ["--quiet", "--return", "--command", command, "/dev/null"], {
+        cwd: home.workFolder,
+        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      });
+      using _child = endAtOnce(child);
+      let output = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+      const ended = new Promise<number | null>(resolve => child.once("exit", resolve));
+      await until(() => output.includes("ready"), "the command");
+      child.stdin.write("\u0003");
+      expect(await ended).toBe(4);
+      expect(output).toContain("caught");
+    },
+  );
 
   test("a work tree's variables wait for trust: nothing runs, and the way on is named; what else waits does not matter", async () => {
     await using home = await makeHome();
