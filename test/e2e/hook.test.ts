@@ -44,7 +44,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
         'echo "B is $B"',
         show("REPOCONF_HOOK_UNDO"),
       ],
-      name === "bash" ? "set -u; PROMPT_COMMAND=(:)" : "set -u",
+      name === "bash" ? "set -eu; PROMPT_COMMAND=(:)" : "set -eu",
     );
     expect(output.trim().split("\n")).toEqual([
       JSON.stringify(hard),
@@ -145,6 +145,15 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     ]);
     expect(output.trim().split("\n")).toEqual(["one", "4", "B=plain"]);
     expect(errorOutput.match(/repoconf: No daemon runs/g)).toHaveLength(1);
+  });
+
+  there("with --start it starts a daemon where none runs", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await home.succeed(["stop"]);
+    const shell = await makePromptingShell(home, name, ["--start"]);
+    const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"']);
+    expect(output.trim()).toBe("B=plain");
   });
 
   there("loads nothing of a work tree that waits for trust, says so, and loads it once it is trusted", async () => {
