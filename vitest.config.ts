@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
@@ -6,8 +7,8 @@ export default defineConfig({
     // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Vitest leaves a core free, which of two is half.
-    maxWorkers: "100%",
+    // Most tests wait for processes, disks and browsers more than they compute.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         extends: true,

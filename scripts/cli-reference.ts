@@ -43,8 +43,9 @@ text as it stands: \`svc.default_port=8080\` is the text "8080". Anywhere else i
 **Output.** On a terminal: tables with a header. In a pipe: a line for each, its cells parted by tabs, no header. With
 \`--json\`: one JSON value, for programs; the other forms may change. Colours are for terminals, and \`NO_COLOR=1\` turns
 them off. Results go to standard output, all else to standard error, which stays empty when all is well. Masked values
-(those of \`svc.envvars\`) show in full with \`--reveal\`, with \`--json\`, in \`get\` and in \`export\`. Values that no schema
-describes are treated as masked ones: their schema may be gone, broken, or not read yet.
+(those of \`svc.envvars\`) are printed with \`--reveal\` alone: else a mask stands in their place, in \`--json\` too, and \`get\` and
+\`export\` refuse them. Values that no schema describes are treated as masked ones: their schema may be gone, broken, or not
+read yet. [\`env\` and \`run\`](shell.md) are there to use them.
 
 Control characters, escape sequences and marks that turn the direction of text are shown as JSON writes them, \`\\u001b\` or
 \`\\u202e\`, wherever a name, a value, a reason or a message holds them; in \`--json\` too, which stays the same JSON. \`get\` and
@@ -61,6 +62,9 @@ a terminal only, or where \`ui --print\` asks for it.
 | 3 | a field, a value or a revision was refused; of \`check\`: something in the file is wrong |
 | 4 | no daemon runs, and none could be or should be started |
 | 5 | the key is not good, or may not do this |
+
+Once \`run\` has started a command, the code is the command's: 127 if it is not there, 126 if it cannot be run, 128 and the
+signal's number if a signal ended it.
 `;
 
 /** Options that many commands share: told once, and only named by each. */

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { configEntries } from "../../shared/config.ts";
-import { joinConfigPath } from "../../shared/config-path.ts";
+import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { ChangedRepository, Reply, RepositoryEntry } from "../../shared/protocol.ts";
 import type { ValueEdit } from "../../shared/value-edit.ts";
@@ -23,6 +23,8 @@ import {
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, showValue } from "./fields.ts";
+import { printableAnswer } from "./masking.ts";
+import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print, printJson } from "./terminal.ts";
 import { describeEdit } from "./value-place.ts";
@@ -61,8 +63,8 @@ export async function changeValues(
     ? await client.request("config/unset", { ...how, repo, fields: unset })
     : await client.request("config/set", { ...values, ...how, repo, unset, edits });
   if (options.json) {
-    if (isOne) printChangeJson(reply);
-    else printAllJson(reply);
+    if (isOne) await printChangeJson(client, reply);
+    else printAllJson(reply, fields);
   } else {
     const names = new Map(repositories.map(({ id, name }) => [id, name]));
     for (const changed of reply.result) {
@@ -72,7 +74,21 @@ export async function changeValues(
       warnOfMirror(changed);
     }
   }
+  const given = [
+    ...Object.entries(values),
+    ...edits.map(({ field, value = null }) => [field, value as JsonValue] as const),
+  ];
+  const isSet = (path: string) => reply.result.some(({ config }) => describedAt(config, path));
+  warnOfPlainSecrets(
+    given.filter(([path]) => isSet(path)),
+    fields,
+  );
   await throwRefusal(client, reply);
+}
+
+function describedAt(config: ChangedRepository["config"], path: string): boolean {
+  const { scope = "", field = "" } = splitConfigPath(path) ?? {};
+  return config[scope]?.[field] !== undefined;
 }
 
 async function chooseRepositories(
@@ -119,8 +135,9 @@ function configOf(config: ChangedRepository["config"]) {
   return Object.fromEntries(values);
 }
 
-function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>): void {
-  printJson({ repositories: result, ...(errors.length > 0 && { errors }) });
+function printAllJson({ result, errors }: Reply<readonly ChangedRepository[]>, fields: Fields): void {
+  const repositories = result.map(changed => printableAnswer(changed, fields));
+  printJson({ repositories, ...(errors.length > 0 && { errors }) });
 }
 
 function capitalized(line: string): string {

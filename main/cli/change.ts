@@ -14,6 +14,7 @@ import {
 } from "./command-options.ts";
 import { CommandError, exitCodeOf } from "./exit-codes.ts";
 import { listFields, showValue, withSuggestion } from "./fields.ts";
+import { printableAnswer } from "./masking.ts";
 import { describeError } from "./messages.ts";
 import { print, printJson, printNote, visible } from "./terminal.ts";
 
@@ -70,14 +71,19 @@ export async function reportChange(
   from?: number,
 ): Promise<void> {
   const [changed] = reply.result;
-  if (options.json) printChangeJson(reply);
+  if (options.json) await printChangeJson(client, reply);
   else if (changed !== undefined) await printChange(client, changed, options, done, from);
   await throwRefusal(client, reply);
 }
 
 /** `more` goes into the repository's object. */
-export function printChangeJson({ result: [changed], errors }: Reply<readonly ChangedRepository[]>, more = {}): void {
-  printJson({ ...changed, ...(changed !== undefined && more), ...(errors.length > 0 && { errors }) });
+export async function printChangeJson(
+  client: RepoconfClient,
+  { result: [changed], errors }: Reply<readonly ChangedRepository[]>,
+  more = {},
+): Promise<void> {
+  const shown = changed && { ...printableAnswer(changed, await listFields(client)), ...more };
+  printJson({ ...shown, ...(errors.length > 0 && { errors }) });
 }
 
 async function printChange(

@@ -71,7 +71,7 @@ async function diff(one: number | undefined, other: number | undefined, options:
     const from = await readSide(client, repository, one);
     const to = await readSide(client, second, other);
     const differences = findDifferences(from, to);
-    if (options.json) await printDifferencesJson(from, to, differences);
+    if (options.json) await printDifferencesJson(client, from, to, differences, options);
     else await printDifferences(client, from, to, differences, options);
     if (options.exitCode && differences.length > 0) process.exitCode = exitCodes.failed;
   });
@@ -121,10 +121,24 @@ function sideValue({ effective, stored }: Side, scope: string, field: string): S
   return value === undefined ? null : { value, stored: configValue(stored, scope, field) !== undefined };
 }
 
-async function printDifferencesJson(from: Side, to: Side, differences: readonly Difference[]): Promise<void> {
+async function printDifferencesJson(
+  client: RepoconfClient,
+  from: Side,
+  to: Side,
+  differences: readonly Difference[],
+  { reveal }: DiffOptions,
+): Promise<void> {
   const { printJson } = await import("./terminal.ts");
+  const { listFields } = await import("./fields.ts");
+  const { printable } = await import("./masking.ts");
+  const fields = await listFields(client);
+  const masked = (field: string, side: SideValue | null) =>
+    side && { ...side, value: printable(field, side.value, fields) };
+  const shown = reveal
+    ? differences
+    : differences.map(one => ({ ...one, from: masked(one.field, one.from), to: masked(one.field, one.to) }));
   const place = ({ repo, revision }: Side) => ({ repo, revision });
-  printJson({ from: place(from), to: place(to), differences });
+  printJson({ from: place(from), to: place(to), differences: shown });
 }
 
 async function printDifferences(

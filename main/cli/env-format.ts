@@ -75,7 +75,8 @@ function writeValue(path: string, value: JsonValue, fields: Fields): string | un
 /** What shells and parseEnv leave alone between double quotes: parseEnv knows no escape but \n, and drops every \r. */
 const plainBetweenDoubleQuotes = /^(?:[^"$`\\]|\\[^"$`\\\nn])*$/;
 
-function quote(text: string): string | undefined {
+/** What a POSIX shell and parseEnv read as this text; undefined if there is nothing of that kind. */
+export function quote(text: string): string | undefined {
   if (/[\0\r]/.test(text) || !text.isWellFormed()) return undefined;
   if (!text.includes("'")) return `'${text}'`;
   return plainBetweenDoubleQuotes.test(text) ? `"${text}"` : undefined;

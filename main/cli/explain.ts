@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { describeProblem } from "../../shared/health.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import type { Explanation } from "../../shared/protocol.ts";
 import {
   addJsonOption,
@@ -9,6 +10,8 @@ import {
   type RepositoryOptions,
   type SessionOptions,
 } from "./command-options.ts";
+import type { Fields } from "./fields.ts";
+import { printable } from "./masking.ts";
 
 interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly reveal?: boolean;
@@ -34,8 +37,9 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     const explanation = await client.run("config/explain", { repo: repository.id, field }).catch(async error => {
       throw await withSuggestion(client, error);
     });
-    if (options.json) return printJson(explanation);
-    const schema = (await listFields(client)).get(field);
+    const fields = await listFields(client);
+    if (options.json) return printJson(options.reveal ? explanation : masked(explanation, field, fields));
+    const schema = fields.get(field);
     const show = (value: Explanation["value"]) => showValue(value, schema, options.reveal === true);
     print(`${field} = ${show(explanation.value)}`);
     print(`  in          ${repository.name} (${repository.id}), revision ${repository.revision}`);
@@ -52,6 +56,17 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
       if (problem.field === undefined || problem.field === field) print(`  problem     ${describeProblem(problem)}`);
     }
   });
+}
+
+function masked(explanation: Explanation, field: string, fields: Fields): Explanation {
+  const show = (value: JsonValue) => printable(field, value, fields);
+  const { value, default: byDefault, stored } = explanation;
+  return {
+    ...explanation,
+    value: show(value),
+    default: show(byDefault),
+    ...(stored !== undefined && { stored: show(stored) }),
+  };
 }
 
 function describeOrigin({ origin, file, line, column }: Explanation): string {

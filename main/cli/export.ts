@@ -17,15 +17,20 @@ interface ExportOptions extends SessionOptions, RepositoryOptions {
   readonly format?: ValuesFormat;
   readonly output?: string;
   readonly force?: boolean;
+  readonly reveal?: boolean;
 }
 
 /** `repoconf export`: the values of a repository as a file that `import` reads again. */
 export function addExportCommand(program: Command): void {
   addFormatOption(addRepositoryOption(addSessionOptions(program.command("export"))))
-    .description("write the stored values of a repository as JSON or as environment variables; nothing is masked")
+    .summary("write the stored values of a repository as JSON or as environment variables")
+    .description(
+      "write the stored values of a repository as JSON or as environment variables\n\nA mask is no value that could be read back, so where masked values are among them it is refused with exit code 3, unless with --reveal.",
+    )
     .option("--all-fields", "every field, those that have their default too")
     .option("--output <file>", "write this file, readable by you alone, instead of standard output")
     .option("--force", "replace the file if it is there")
+    .option("--reveal", "write masked values too")
     .action(exportValues);
 }
 
@@ -44,12 +49,15 @@ export function formatOfFile(file: string): ValuesFormat {
 async function exportValues(options: ExportOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
+  const { listFields } = await import("./fields.ts");
+  const { pathsIn, refuseMasked } = await import("./masking.ts");
   const { isTerminal, printNote, printValue } = await import("./terminal.ts");
   const { output, allFields = false, force = false } = options;
   const format = options.format ?? (output === undefined ? "json" : formatOfFile(output));
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const config = await client.run("config/list", { repo: id, ...(!allFields && { stored: true }) });
+    if (!options.reveal) refuseMasked(pathsIn(config), await listFields(client));
     const values = new Map(
       [...configEntries(config)].map(({ scope, field, value }) => [joinConfigPath(scope, field), value]),
     );
@@ -66,7 +74,6 @@ async function exportValues(options: ExportOptions): Promise<void> {
 
     async function environmentText(): Promise<string> {
       const { formatEnvironment } = await import("./env-format.ts");
-      const { listFields } = await import("./fields.ts");
       const { CommandError, exitCodes } = await import("./exit-codes.ts");
       const { text: lines, problems } = formatEnvironment(values, await listFields(client));
       if (problems.length === 0) return lines;

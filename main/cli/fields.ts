@@ -22,15 +22,16 @@ export async function listFields(client: RepoconfClient): Promise<Fields> {
 }
 
 /** What stands in for a masked value. */
-const mask = "••••••";
+export const mask = "••••••";
 
-/**
- * A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. So is
- * what no schema describes: it may be a masked one whose schema is gone, broken, or not read yet.
- */
+/** Whether a field's value shows on request alone. So does what no schema describes: its schema may be gone, broken, or not read yet. */
+export function isMasked(schema: FieldSchema | undefined): boolean {
+  return schema === undefined || schema["x-masked"] === true;
+}
+
+/** A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. */
 export function showValue(value: JsonValue, schema: FieldSchema | undefined, reveal: boolean): string {
-  if (!reveal && (schema === undefined || schema["x-masked"]))
-    return showValue(maskValue(value, mask), undefined, true);
+  if (!reveal && isMasked(schema)) return showValue(maskValue(value, mask), undefined, true);
   return value === "" ? '""' : rawValue(value);
 }
 

@@ -16,6 +16,7 @@ interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
   readonly offline?: boolean;
   readonly trustCommands?: boolean;
+  readonly reveal?: boolean;
 }
 
 /** `repoconf get FIELD...`: values, for scripts. */
@@ -26,6 +27,7 @@ export function addGetCommand(program: Command): void {
     .description(
       "print values: a text as it is, anything else as JSON\n\nSeveral are of one moment, a line each, so none may have line ends; with --json they are one object. A script that changes a value because of what it was reads it with --with-revision and sets it with --if-revision: then no change that came between is lost.",
     )
+    .option("--reveal", "print masked values too; without it they are refused, with exit code 3")
     .option(
       "--with-revision",
       'print the revision first: before the value and a blank, or on a line of its own before several; with --json {"revision": ..., "value": ...}, or "values"',
@@ -46,13 +48,14 @@ const offlineOption = new Option(
 async function get(names: readonly string[], options: GetOptions): Promise<void> {
   if (options.offline) {
     const { readOffline } = await import("./read-offline.ts");
-    return printValues({ values: await readOffline(names, options.trustCommands === true), revision: 0 }, options);
+    const how = { trustsCommands: options.trustCommands === true, reveal: options.reveal === true };
+    return printValues({ values: await readOffline(names, how), revision: 0 }, options);
   }
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   await withSession(options, async ({ client }) => {
     const { id } = await chooseRepository(client, options.repo);
-    await printValues(await readValues(client, id, names), options);
+    await printValues(await readValues(client, id, names, options.reveal === true), options);
   });
 }
 
@@ -81,22 +84,38 @@ interface ReadValues {
   readonly revision: number;
 }
 
-/** All of one revision. Throws RequestError, or CommandError with what may have been meant. */
-async function readValues(client: RepoconfClient, repo: string, names: readonly string[]): Promise<ReadValues> {
+/** All of one revision. Throws RequestError, or CommandError with what may have been meant; for masked values too, unless `reveal`. */
+async function readValues(
+  client: RepoconfClient,
+  repo: string,
+  names: readonly string[],
+  reveal: boolean,
+): Promise<ReadValues> {
   const { readConfig } = await import("./read-config.ts");
+  const { listFields } = await import("./fields.ts");
+  const { pathsIn, refuseMasked } = await import("./masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
+    // Both at once: a script waits for one answer.
+    const fields = reveal ? undefined : listFields(client);
+    fields?.catch(() => {});
     const { config, revision } = await readConfig(client, { repo, field: only });
+    if (fields !== undefined) refuseMasked(pathsIn(config), await fields);
     return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
   }
-  const { listFields } = await import("./fields.ts");
   const { readPlace } = await import("./value-place.ts");
   const { valueAt } = await import("../../shared/value-edit.ts");
   const { CommandError, exitCodes } = await import("./exit-codes.ts");
   const fields = await listFields(client);
+  const places = names.map(name => readPlace(name, fields));
+  if (!reveal)
+    refuseMasked(
+      places.map(({ field }) => field),
+      fields,
+    );
   const { config, revision } = await readConfig(client, { repo });
-  const values = names.map(name => {
-    const { field, path } = readPlace(name, fields);
+  const values = places.map(({ field, path }, index) => {
+    const name = names[index] ?? field;
     const split = splitConfigPath(field);
     const value = split && valueAt(configValue(config, split.scope, split.field), path);
     if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);

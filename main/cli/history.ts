@@ -54,16 +54,17 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, withSuggestion } = await import("./fields.ts");
   const { describeChange } = await import("./describe-change.ts");
+  const { printableChange } = await import("./masking.ts");
   const { isTerminal, print, printJson, printNote, style } = await import("./terminal.ts");
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, options.repo);
     const { entries, older, damage } = await readHistory(client, id, field, options).catch(async error => {
       throw await withSuggestion(client, error);
     });
+    const fields = await listFields(client);
     if (options.json) {
-      printJson(entries);
+      printJson(options.reveal ? entries : entries.map(entry => printableChange(entry, fields)));
     } else {
-      const fields = await listFields(client);
       if (isTerminal()) print(style("dim", `${name} (${id})`));
       for (const entry of entries) {
         print(...describeChange(entry, { fields, reveal: options.reveal === true }));

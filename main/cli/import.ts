@@ -19,6 +19,8 @@ import type { ReadValues } from "./env-format.ts";
 import { CommandError, exitCodeOf, exitCodes } from "./exit-codes.ts";
 import { addFormatOption, formatOfFile, type ValuesFormat } from "./export.ts";
 import { type Fields, listFields, showValue } from "./fields.ts";
+import { printable } from "./masking.ts";
+import { warnOfPlainSecrets } from "./plain-secrets.ts";
 import { chooseRepository } from "./repositories.ts";
 import { confirm, print, printJson, visible } from "./terminal.ts";
 
@@ -72,14 +74,18 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
       if (!sameJson(previous, value)) changes.push({ field, ...(previous !== undefined && { previous }), value });
     }
     if (!options.json) printPreview(changes, fields);
-    if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, options);
+    if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Where standard input was the file, nobody is left to answer.
     if (!options.yes && (file === "-" || !(await confirm(`Set this in ${repository.name}?`)))) {
       throw new CommandError("Nothing was changed. Say yes at the question, or give --yes.");
     }
     const reply = await client.request("config/set", set);
     failOnError(reply);
-    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, options);
+    printOutcome(repository, reply.result[0]?.revision ?? revision, changes, fields, options);
+    warnOfPlainSecrets(
+      changes.map(({ field, value }) => [field, value] as const),
+      fields,
+    );
   });
 }
 
@@ -128,13 +134,19 @@ function printOutcome(
   { id, name }: RepositoryEntry,
   revision: number,
   changes: readonly Change[],
+  fields: Fields,
   { json, dryRun }: ImportOptions,
 ): void {
   const count = changes.length === 1 ? "1 field" : `${changes.length} fields`;
-  if (json) printJson({ repo: id, revision, changes });
+  if (json) printJson({ repo: id, revision, changes: changes.map(change => printableOf(change, fields)) });
   else if (changes.length === 0) print("Nothing to change.");
   else if (dryRun) print("Nothing was changed (--dry-run).");
   else print(`Imported ${count} into ${name} (${id}), revision ${revision}.`);
+}
+
+function printableOf({ field, previous, value }: Change, fields: Fields): Change {
+  const show = (shown: JsonValue) => printable(field, shown, fields);
+  return { field, ...(previous !== undefined && { previous: show(previous) }), value: show(value) };
 }
 
 function failOnError(reply: Reply): void {

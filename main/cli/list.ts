@@ -41,6 +41,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
   const { withSession } = await import("./session.ts");
   const { chooseRepository } = await import("./repositories.ts");
   const { listFields, showValue } = await import("./fields.ts");
+  const { printableConfig } = await import("./masking.ts");
   const { readConfig } = await import("./read-config.ts");
   const { forgottenMark } = await import("./describe-change.ts");
   const { isTerminal, print, printJson, printTable, style } = await import("./terminal.ts");
@@ -51,7 +52,10 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
     const place = { repo: repository.id, ...(revision !== undefined && { revision }) };
     const read = await readConfig(client, { ...place, ...part, ...(options.stored && { stored: true }) });
     const { config } = read;
-    if (options.json) return printJson(options.withRevision ? { revision: read.revision, config } : config);
+    if (options.json) {
+      const shown = options.reveal ? config : printableConfig(config, await listFields(client));
+      return printJson(options.withRevision ? { revision: read.revision, config: shown } : shown);
+    }
     const [fields, stored] = await Promise.all([
       listFields(client),
       client.run("config/list", { ...place, stored: true }),

@@ -12,6 +12,7 @@ import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { findWorkTree } from "../git.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { unknownField } from "./fields.ts";
+import { refuseMasked } from "./masking.ts";
 import { readPlace, type ValuePlace } from "./value-place.ts";
 
 /**
@@ -20,7 +21,7 @@ import { readPlace, type ValuePlace } from "./value-place.ts";
  */
 export async function readOffline(
   names: readonly string[],
-  trustsCommands: boolean,
+  { trustsCommands, reveal }: { readonly trustsCommands: boolean; readonly reveal: boolean },
 ): Promise<readonly (readonly [name: string, value: JsonValue])[]> {
   const file = await findInTreeFile(process.cwd());
   const read = await readValues(file, trustsCommands).catch(error => {
@@ -35,8 +36,13 @@ export async function readOffline(
     throw new CommandError(`The file cannot be used.\n${broken.join("\n")}`);
   }
   const fields = fieldsOf(read);
-  return names.map(name => {
-    const { field, path } = placeOf(name, fields, problems);
+  const places = names.map(name => ({ name, ...placeOf(name, fields, problems) }));
+  if (!reveal)
+    refuseMasked(
+      places.map(({ field }) => field),
+      fields,
+    );
+  return places.map(({ name, field, path }) => {
     const refused = problems.find(({ problem }) => problem.field === field && !isNote(problem));
     if (refused !== undefined) throw refusal(refused);
     const split = splitConfigPath(field);

@@ -7,7 +7,12 @@ import { nearest } from "./suggestion.ts";
 
 /** The repository that a command is about: the one named by id or name, else the one that holds the current folder. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
-  return named === undefined ? repositoryHere(client) : repositoryNamed(client, named);
+  if (named !== undefined) return repositoryNamed(client, named);
+  const here = await repositoryHere(client);
+  if (here !== undefined) return here;
+  throw new CommandError(
+    "This folder belongs to no repository that is known. Add it with: repoconf repo add\nOr name one with --repo; repoconf repo list names those there are.",
+  );
 }
 
 async function repositoryNamed(client: RepoconfClient, named: string): Promise<RepositoryEntry> {
@@ -29,22 +34,17 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
 }
 
 /**
- * Nearest above, as git finds it; a linked worktree belongs to its main repository unless it, or a folder in it, was
- * added itself.
+ * The repository that holds the current folder: nearest above, as git finds it; a linked worktree belongs to its main
+ * repository unless it, or a folder in it, was added itself.
  */
-async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry> {
+export async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry | undefined> {
   const here = process.cwd();
   const holding = await holder(client, here);
   const workTree = await findWorkTree(here);
   if (workTree?.mainFolder === undefined || (holding?.path !== undefined && isInside(workTree.folder, holding.path))) {
-    if (holding !== undefined) return holding;
-  } else {
-    const main = (await holder(client, workTree.mainFolder)) ?? holding;
-    if (main !== undefined) return main;
+    return holding;
   }
-  throw new CommandError(
-    "This folder belongs to no repository that is known. Add it with: repoconf repo add\nOr name one with --repo; repoconf repo list names those there are.",
-  );
+  return (await holder(client, workTree.mainFolder)) ?? holding;
 }
 
 async function holder(client: RepoconfClient, path: string): Promise<RepositoryEntry | undefined> {

@@ -94,19 +94,29 @@ export function printTable(header: readonly string[], rows: readonly (readonly s
 }
 
 /** One reader for all questions: with the answer to one it may have read what was typed for the next. */
-let typedLines: AsyncIterator<string> | undefined;
+let reader: { readonly lines: AsyncIterator<string>; isOver: boolean; pause(): void; resume(): void } | undefined;
 
 /** Asks on the terminal; false without one, as nobody can answer, and at the end of the input (Ctrl-D). */
 export async function confirm(question: string): Promise<boolean> {
   if (process.stdin.isTTY !== true) return false;
   process.stderr.write(`${visible(question)} [y/N] `);
-  if (typedLines === undefined) {
+  if (reader === undefined) {
     const { createInterface } = await import("node:readline");
     // Lines are the terminal's own business, so what is typed early is kept and Ctrl-C ends the command.
-    typedLines = createInterface({ input: process.stdin, terminal: false })[Symbol.asyncIterator]();
+    const lines = createInterface({ input: process.stdin, terminal: false });
+    reader = {
+      lines: lines[Symbol.asyncIterator](),
+      isOver: false,
+      pause: () => lines.pause(),
+      resume: () => lines.resume(),
+    };
+    lines.once("close", () => Object.assign(reader ?? {}, { isOver: true }));
   }
   process.stdin.ref();
-  const { value: answer = "", done } = await typedLines.next();
+  if (!reader.isOver) reader.resume();
+  const { value: answer = "", done } = await reader.lines.next();
+  // What is typed now is for whatever comes next, as an editor is.
+  if (!reader.isOver) reader.pause();
   // The command may end without another question.
   process.stdin.unref();
   if (done === true) process.stderr.write("\n");

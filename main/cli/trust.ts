@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
+import type { JsonValue } from "../../shared/json.ts";
 import type { UntrustedValue } from "../../shared/protocol.ts";
 import {
   addJsonOption,
@@ -10,11 +11,14 @@ import {
   type SessionOptions,
 } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { type Fields, listFields } from "./fields.ts";
+import { printable } from "./masking.ts";
 import { showDifference } from "./show-difference.ts";
 import { confirm, print, printJson } from "./terminal.ts";
 
 interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly accept?: readonly string[];
+  readonly reveal?: boolean;
 }
 
 /** `repoconf trust`: shows what a work tree's file brings that runs as a command, and lets a person trust it. */
@@ -30,6 +34,7 @@ export function addTrustCommand(program: Command): void {
       "trust the value with this hash, as --json tells it, and do not ask (may be repeated)",
       (hash: string, before: readonly string[] = []) => [...before, hash],
     )
+    .option("--reveal", "with --json, print masked values too")
     .action(trust);
 }
 
@@ -40,25 +45,35 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
   await withSession(options, async ({ client, home }) => {
     const { id, path } = await chooseRepository(client, options.repo);
     let all = await client.run("trust/list", { repo: id });
+    const printAll = async (others: readonly object[], values: readonly UntrustedValue[]) => {
+      const known = await listFields(client);
+      printJson([...others, ...(options.reveal ? values : values.map(value => printableValue(value, known)))]);
+    };
+    let { accept: hashes } = options;
+    let takenScopes: readonly object[] = [];
     const scopes = path === undefined || fields.length > 0 ? [] : await readOfferedScopes(path, home);
     if (scopes.length > 0) {
       const { acceptScopes, askForScopes, scopeAsJson } = await import("./trust-scopes.ts");
-      if (options.accept !== undefined) {
-        const taken = await acceptScopes(client, home, scopes, options.accept, options.json === true);
-        const others = options.accept.filter(hash => !taken.some(one => one.hash === hash));
-        return acceptNamed(client, all, others, options, taken.map(scopeAsJson));
+      if (hashes !== undefined) {
+        const taken = await acceptScopes(client, home, scopes, hashes, options.json === true);
+        hashes = hashes.filter(hash => !taken.some(one => one.hash === hash));
+        takenScopes = taken.map(scopeAsJson);
+      } else if (options.json) return printAll(scopes.map(scopeAsJson), all);
+      else {
+        if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
+        // A scope that is new may have made some of its values wait.
+        all = await client.run("trust/list", { repo: id });
+        if (all.length === 0) return;
       }
-      if (options.json) return printJson([...scopes.map(scopeAsJson), ...all]);
-      if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
-      // A scope that is new may have made some of its values wait.
-      all = await client.run("trust/list", { repo: id });
-      if (all.length === 0) return;
     }
     const stranger = fields.find(field => !all.some(one => one.field === field));
     if (stranger !== undefined) throw new CommandError(`Nothing waits in ${stranger}.`, exitCodes.refused);
     const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
-    if (options.accept !== undefined) return acceptNamed(client, waiting, options.accept, options);
-    if (options.json) return printJson(waiting);
+    if (hashes !== undefined) {
+      const accepted = await acceptNamed(client, waiting, hashes, options);
+      return options.json ? printAll(takenScopes, accepted) : undefined;
+    }
+    if (options.json) return printAll([], waiting);
     if (waiting.length === 0) return print("Nothing waits to be trusted.");
     const left = await showAndAsk(client, waiting);
     if (left > 0) process.exitCode = exitCodes.failed;
@@ -70,8 +85,7 @@ async function acceptNamed(
   waiting: readonly UntrustedValue[],
   hashes: readonly string[],
   { json }: OutputOptions,
-  before: readonly object[] = [],
-): Promise<void> {
+): Promise<readonly UntrustedValue[]> {
   const missing = hashes.find(hash => !waiting.some(one => one.hash === hash));
   if (missing !== undefined) {
     const message = `No value with the hash ${missing} waits here: the file may have another one by now. Look again: repoconf trust --json`;
@@ -79,7 +93,12 @@ async function acceptNamed(
   }
   const accepted = waiting.filter(({ hash }) => hashes.includes(hash));
   for (const one of accepted) await accept(client, one, json === true);
-  if (json) printJson([...before, ...accepted]);
+  return accepted;
+}
+
+function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
+  const show = (value: JsonValue) => printable(one.field, value, fields);
+  return { ...one, value: show(one.value), serving: show(one.serving) };
 }
 
 /** Shows what waits and asks for each; says how to trust what is left. Returns how many wait still. */

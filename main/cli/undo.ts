@@ -51,7 +51,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
     }
     const [changed] = reply.result;
     if (options.json) {
-      printChangeJson(reply, { undone: revision });
+      await printChangeJson(client, reply, { undone: revision });
       return throwRefusal(client, reply);
     }
     if (changed !== undefined) {

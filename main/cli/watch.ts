@@ -13,7 +13,8 @@ import {
 } from "./command-options.ts";
 import { type DescribeOptions, describeChange } from "./describe-change.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { listFields, unknownField } from "./fields.ts";
+import { type Fields, listFields, unknownField } from "./fields.ts";
+import { printableChange } from "./masking.ts";
 import { print, printJson, printNote } from "./terminal.ts";
 
 interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions {
@@ -62,7 +63,8 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     function tell(message: ToldMessage): void {
       const [resource, event, payload] = message;
       if (message[0] === "repo") names.set(message[2].id, message[2].name);
-      if (options.json) printJson({ resource, event, payload }, 0);
+      if (options.json)
+        printJson({ resource, event, payload: options.reveal ? payload : printableOf(message, fields) }, 0);
       else print(...describe(message, names, { fields, reveal: options.reveal === true }));
       if (repository !== undefined && resource === "repo" && event === "removed")
         throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
@@ -111,6 +113,11 @@ function narrow(message: ToldMessage, id: string | undefined, field: string | un
     default:
       return id === undefined ? message : undefined;
   }
+}
+
+/** What it tells, without the values that are masked. */
+function printableOf(message: ToldMessage, fields: Fields) {
+  return message[0] === "config" ? printableChange(message[2], fields) : message[2];
 }
 
 function describe(message: ToldMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../shared/json.ts";
 import { type CompiledSchema, SchemaCompiler } from "../../shared/schema/compile-schema.ts";
 import { nativePattern } from "../../shared/schema/native-pattern.ts";
+import { fieldKeywords } from "../../shared/scopes/scope-schema.ts";
 
 const text = { type: "string" };
 const flag = { type: "boolean" };
@@ -81,13 +82,20 @@ const rules: JsonObject = {
   "x-path": flag,
 };
 
-/** In a field's schema the rules about a whole field would count for nothing, and x-command is not to get lost so. */
-const notField: JsonObject = { "x-command": false, "x-keyOf": false, "x-renamedFrom": false };
+/** In a field's schema the rules about a whole field would count for nothing, and x-command and x-env are not to get lost so. */
+const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [keyword, false]));
+/** Of a field as a whole; each of `fieldKeywords` that `rules` does not have. */
+const ofField: JsonObject = {
+  "x-command": flag,
+  "x-env": { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
+  "x-secret": flag,
+  "x-renamedFrom": oneOrMore,
+};
 const dialects = ["", "#"].map(end => `https://json-schema.org/draft/2020-12/schema${end}`);
 const schemas: JsonObject = {
   $defs: {
     inner: { type: ["object", "boolean"], properties: { ...rules, ...notField } },
-    field: { type: "object", properties: { ...rules, "x-command": flag, "x-renamedFrom": oneOrMore } },
+    field: { type: "object", properties: { ...rules, ...ofField } },
     // The fields are looked at one by one.
     scope: { type: "object", properties: { ...rules, ...notField, $schema: { enum: dialects }, properties: true } },
   },

@@ -14,7 +14,7 @@ import { patternsOf } from "../../shared/schema/patterns-in.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import type { SchemaProblem, TextPattern } from "../../shared/schema/schema-walk.ts";
 import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
-import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
+import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { valueAt } from "../../shared/value-edit.ts";
@@ -42,7 +42,7 @@ export interface BrokenReference {
 
 interface Field {
   readonly schema: FieldSchema;
-  /** Its value runs as a command (`x-command`). */
+  /** Its value runs as a command (`x-command`, `x-env`). */
   readonly isCommand: boolean;
   /** `spare`: what the checks of one file or request may cost together; without it those of this one value. */
   validate(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
@@ -325,9 +325,8 @@ function* compilingField(
   if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" cannot be a field's name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
   if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
-  const isCommand = schema["x-command"] ?? false;
   // A slip of the pen must not open what it was to close.
-  if (typeof isCommand !== "boolean")
+  if (typeof (schema["x-command"] ?? false) !== "boolean")
     throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
   // One may be as large as the file.
   yield;
@@ -345,7 +344,7 @@ function* compilingField(
   const problem = validate(schema.default, spare);
   if (problem !== undefined)
     throw new ScopeSchemaError(`the default of "${name}" is refused by its own schema: it ${problem.message}`);
-  return { schema, isCommand, validate };
+  return { schema, isCommand: runsAsCommand(schema), validate };
 }
 
 type Judge = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;

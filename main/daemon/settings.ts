@@ -33,6 +33,20 @@ export const settingsSchema = {
       description:
         "How much history of a repository is kept, whichever is reached first: revisions (10000) or bytes (67108864, 64 MiB).",
     },
+    secrets: {
+      type: "object",
+      propertyNames: { pattern: "^[A-Za-z0-9][A-Za-z0-9_-]*$" },
+      additionalProperties: {
+        type: "object",
+        properties: {
+          command: { type: "array", minItems: 1, items: { type: "string", minLength: 1 } },
+          input: { type: "string", pattern: "^[^\\r\\n]*\\{\\}[^\\r\\n]*$" },
+        },
+        required: ["command"],
+        additionalProperties: false,
+      },
+      description: "What repoconf run and env start for the values cmd://NAME and cmd://NAME/ARGUMENT, by NAME.",
+    },
   },
   additionalProperties: false,
 } as const;

@@ -1,6 +1,7 @@
 import { type Config, configEntries, configValue } from "../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../shared/config-path.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import type { FieldChange } from "../diff/diff-lines.ts";
 import { unknownSchema } from "../page/show-json.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
@@ -46,7 +47,7 @@ function noteOf(edit: PendingEdit | undefined): string | undefined {
 
 /** Whether its value comes out of a file and runs as a command: who trusts one is to see it whole first, at its field. */
 export function isToBeTrusted({ schema, differs }: ComparedField, from: ComparedSide): boolean {
-  return differs && from.kind === "file" && schema["x-command"] === true;
+  return differs && from.kind === "file" && runsAsCommand(schema);
 }
 
 /** Whether the value on one side can become an edit of the other. */

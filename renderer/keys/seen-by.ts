@@ -1,6 +1,7 @@
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { allows, allowsSomewhere, type Grants } from "../../shared/grants.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
+import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 import { covers, pathsOf } from "./field-patterns.ts";
 
@@ -42,7 +43,7 @@ export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scop
         return {
           path,
           isMasked: schema?.["x-masked"] === true,
-          isCommand: schema?.["x-command"] === true && allows(grants, "write", repo, path),
+          isCommand: schema !== undefined && runsAsCommand(schema) && allows(grants, "write", repo, path),
         };
       });
   return {

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { runToEnd } from "../run-to-end.ts";
+import { fieldKeywords } from "../scopes/scope-schema.ts";
 import { keywords } from "./keywords.ts";
 import { SchemaResources, schemasAtOnce } from "./schema-resources.ts";
 import type { CheckedSchema, SchemaCheck, SchemaProblem, TextPattern } from "./schema-walk.ts";
@@ -100,7 +101,7 @@ export class SchemaCompiler {
 
   /** One that stands in another, or that another refers to: what is said of a whole field there would count for nothing. */
   #inner(schema: unknown): CheckedSchema {
-    for (const keyword of ["x-command", "x-keyOf"])
+    for (const keyword of fieldKeywords)
       if (typeof schema === "object" && schema !== null && Object.hasOwn(schema, keyword))
         throw new SchemaError(
           `${keyword} counts for nothing where another schema leads to it: put what they share into $defs`,

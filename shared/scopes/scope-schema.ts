@@ -13,6 +13,10 @@ export interface ValueSchema {
   readonly "x-command"?: boolean;
   /** Ours, of a field as a whole: names that it had before. What is stored by them serves. */
   readonly "x-renamedFrom"?: string | readonly string[];
+  /** Ours, of a field as a whole: the environment variable that has the value in `repoconf run`. It waits for trust as a command does. */
+  readonly "x-env"?: string;
+  /** Ours, of a field as a whole: the value is a secret, so it should be a reference to one. */
+  readonly "x-secret"?: boolean;
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */
@@ -34,4 +38,15 @@ export interface ScopeSchema {
   readonly type: "object";
   readonly properties: { readonly [field: string]: FieldSchema };
   readonly [keyword: string]: unknown;
+}
+
+/** What is said of a field as a whole: anywhere else in a schema it would count for nothing. */
+export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom", "x-keyOf"] as const;
+
+/**
+ * Whether a field's value runs as a command. A variable of the environment does too: LD_PRELOAD, NODE_OPTIONS, PATH and others,
+ * which no list of forbidden names could hold.
+ */
+export function runsAsCommand(schema: ValueSchema): boolean {
+  return schema["x-command"] === true || schema["x-env"] !== undefined;
 }

@@ -18,6 +18,7 @@ import { memory } from "./memory.ts";
 import { drawPicture } from "./picture.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
+import { shell } from "./shell.ts";
 import { start } from "./start.ts";
 import { watch } from "./watch.ts";
 
@@ -30,6 +31,7 @@ const sections: readonly Section[] = [
   watch,
   handEdit,
   cli,
+  shell,
   start,
   memory,
   growth,

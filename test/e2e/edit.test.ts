@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 let home: CommandHome;
 let count = 0;
@@ -96,6 +100,35 @@ describe("repoconf edit", () => {
     });
     expect(await get("svc.timeout")).toBe("42\n");
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "on a terminal asks to edit again, and leaves what is typed then to the editor",
+    async () => {
+      const { EDITOR } = await editor(
+        `shift; if [ -e "$0.ran" ]; then echo "which value?"; read value; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
+      );
+      const command = `'${process.execPath}' '${repoconfCommand}' edit --repo shop svc.timeout`;
+      const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
+        cwd: home.workFolder,
+        env: { ...process.env, REPOCONF_HOME: home.homeFolder, EDITOR, VISUAL: "" },
+      });
+      const ended = once(child, "exit");
+      let output = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+      const told = (part: string) => until(() => output.includes(part), part);
+      await told("Edit again? [y/N]");
+      expect(output).toContain("must be <= 86400");
+      child.stdin.write("y\n");
+      await told("which value?");
+      for (const digit of "4711") child.stdin.write(digit);
+      child.stdin.write("\n");
+      await told("Set svc.timeout.");
+      expect(await ended).toEqual([0, null]);
+      expect(await get("svc.timeout")).toBe("4711\n");
+    },
+  );
 
   test("tells of an editor that fails, and leaves nothing behind", async () => {
     const folders = () => readdir(join(home.workFolder, "temporary"));

@@ -18,17 +18,17 @@ async function makeHome(): Promise<CommandHome> {
 }
 
 async function listStored(home: CommandHome, repo: string): Promise<unknown> {
-  return JSON.parse(await home.succeed(["list", "--repo", repo, "--stored", "--json"]));
+  return JSON.parse(await home.succeed(["list", "--repo", repo, "--stored", "--json", "--reveal"]));
 }
 
 describe.concurrent("repoconf export", () => {
-  test("what is stored comes out as JSON, every field with --all-fields, nothing masked", async () => {
+  test("what is stored comes out as JSON, every field with --all-fields, what is masked with --reveal", async () => {
     await using home = await makeHome();
     expect(await home.succeed(["export", "--repo", "shop"])).toBe("{}\n");
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30", `svc.envvars=[{"name":"A","value":"s3cret"}]`]);
     const stored = { svc: { timeout: 30, envvars: [{ name: "A", value: "s3cret" }] } };
-    expect(JSON.parse(await home.succeed(["export", "--repo", "shop"]))).toEqual(stored);
-    const all = JSON.parse(await home.succeed(["export", "--repo", "shop", "--all-fields"]));
+    expect(JSON.parse(await home.succeed(["export", "--repo", "shop", "--reveal"]))).toEqual(stored);
+    const all = JSON.parse(await home.succeed(["export", "--repo", "shop", "--all-fields", "--reveal"]));
     expect(Object.keys(all.svc)).toHaveLength(fieldCount);
     expect(all.svc).toMatchObject({ timeout: 30, refresh_hour: 4 });
   });

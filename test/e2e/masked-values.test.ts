@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { rm, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
@@ -53,22 +53,95 @@ test("a watch that began before a scope was there goes by its schema: none of it
 test.each<[title: string, change: (file: string) => Promise<void>]>([
   ["gone", file => rm(file)],
   ["broken", file => writeFile(file, "{")],
-])("a masked value stays masked when its schema is %s: in history, diff and explain", async (_title, change) => {
+])(
+  "a masked value stays masked when its schema is %s: wherever it could be printed, as JSON too",
+  async (_title, change) => {
+    await using home = await makeCommandHome();
+    await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+    await writeFile(schemaFile(home), JSON.stringify(schema));
+    await untilScope(home, true);
+    await home.succeed(["set", `deploy.token=${secret}`]);
+    await home.succeed(["set", `deploy.token=${secret} 2`]);
+    await change(schemaFile(home));
+    // A daemon that starts with what is there knows no schema of before.
+    await home.succeed(["stop"]);
+    const commands = [
+      ["history"],
+      ["diff", "2", "3"],
+      ["explain", "deploy.token"],
+      ["list"],
+      ["list", "--stored"],
+      ["undo", "--dry-run"],
+      ["get", "deploy.token"],
+      ["export"],
+    ];
+    for (const args of commands.flatMap(one => [one, [...one, "--json"]])) {
+      const { output, errorOutput } = await home.run(args);
+      expect(output + errorOutput, args.join(" ")).not.toContain(secret);
+    }
+    expect((await home.run(["history"])).output).toContain("deploy.token: •");
+    // Whoever asks for it gets it.
+    expect((await home.run(["history", "--reveal"])).output).toContain(secret);
+    expect((await home.run(["history", "--json", "--reveal"])).output).toContain(secret);
+  },
+);
+
+test("no command prints a masked value without --reveal, as JSON neither; get and export refuse it and name the way", async () => {
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
-  await writeFile(schemaFile(home), JSON.stringify(schema));
-  await untilScope(home, true);
-  await home.succeed(["set", `deploy.token=${secret}`]);
-  await home.succeed(["set", `deploy.token=${secret} 2`]);
-  await change(schemaFile(home));
-  // A daemon that starts with what is there knows no schema of before.
-  await home.succeed(["stop"]);
-  for (const args of [["history"], ["diff", "2", "3"], ["explain", "deploy.token"], ["list"], ["undo", "--dry-run"]]) {
-    const { output, errorOutput } = await home.run(args);
-    expect(output + errorOutput, args.join(" ")).not.toContain(secret);
+  await mkdir(join(home.workFolder, "blog"));
+  await home.succeed(["repo", "add", "--name", "blog", "--id", "blog", join(home.workFolder, "blog")]);
+  const value = (text: string) => `svc.envvars=[{"name":"A","value":"${text}"}]`;
+  await writeFile(
+    join(home.workFolder, "values.json"),
+    JSON.stringify({ svc: { envvars: [{ name: "A", value: secret }] } }),
+  );
+  const watch = spawn(process.execPath, [repoconfCommand, "watch", "--json", "--repo", "shop"], {
+    env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+  });
+  let watched = "";
+  watch.stdout.setEncoding("utf8").on("data", (text: string) => {
+    watched += text;
+  });
+  try {
+    let hour = 0;
+    await until(async () => {
+      hour = (hour + 1) % 24;
+      await home.succeed(["set", `svc.refresh_hour=${hour}`]);
+      return watched.includes("refresh_hour");
+    }, "the watch to begin");
+    const printed: [args: readonly string[], isRefused?: boolean][] = [
+      [["import", "values.json", "--dry-run", "--json"]],
+      [["set", value(`${secret} 1`), "--json"]],
+      [["set", `svc.envvars.0.value=${secret} 2`, "--json"]],
+      [["set", value(`${secret} 2`), "--json", "--repo", "shop", "--repo", "blog"]],
+      [["list", "--json"]],
+      [["list", "--with-revision"]],
+      [["list", "--stored", "--json"]],
+      [["explain", "svc.envvars", "--json"]],
+      [["history", "--json"]],
+      [["diff", "1", "--json"]],
+      [["undo", "--dry-run", "--json"]],
+      [["restore", "1", "--dry-run", "--json"]],
+      [["get", "svc.envvars"], true],
+      [["get", "svc.envvars", "--json"], true],
+      [["get", "svc.timeout", "svc.envvars"], true],
+      [["get", "svc.envvars.0.value"], true],
+      [["export"], true],
+      [["export", "--format", "env"], true],
+      [["export", "--output", "exported.json"], true],
+    ];
+    for (const [args, isRefused = false] of printed) {
+      const { code, output, errorOutput } = await home.run(args);
+      expect(output + errorOutput, args.join(" ")).not.toContain(secret);
+      expect(code, args.join(" ")).toBe(isRefused ? 3 : 0);
+      if (isRefused) expect(errorOutput).toMatch(/svc\.envvars is masked.*--reveal/);
+    }
+    for (const args of [["list", "--json"], ["get", "svc.envvars.0.value"], ["export"], ["history", "--json"]])
+      expect(await home.succeed([...args, "--reveal"]), args.join(" ")).toContain(secret);
+    await until(() => watched.includes("envvars"), "the change");
+    expect(watched).not.toContain(secret);
+  } finally {
+    watch.kill();
   }
-  expect((await home.run(["history"])).output).toContain("deploy.token: •");
-  // Whoever asks for it, and programs, get it.
-  expect((await home.run(["history", "--reveal"])).output).toContain(secret);
-  expect((await home.run(["history", "--json"])).output).toContain(secret);
 });

@@ -197,4 +197,13 @@ export const mutants: readonly Mutant[] = [
     test: "test/e2e/value-places.test.ts",
     name: "runs a command as if in that folder",
   },
+  {
+    promise: "commands",
+    takenOut: "that what is typed behind an answer is left to the editor that comes next",
+    file: "main/cli/terminal.ts",
+    find: "  if (!reader.isOver) reader.pause();\n",
+    replace: "",
+    test: "test/e2e/edit.test.ts",
+    name: "leaves what is typed then to the editor",
+  },
 ];

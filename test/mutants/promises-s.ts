@@ -671,7 +671,7 @@ export const mutants: readonly Mutant[] = [
     promise: "S16",
     takenOut: "that x-command where it counts for nothing is refused",
     file: "main/daemon/meta-schema.ts",
-    find: 'const notField: JsonObject = { "x-command": false, "x-keyOf": false, "x-renamedFrom": false };',
+    find: "const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [keyword, false]));",
     replace: "const notField: JsonObject = {};",
     test: "test/main/daemon/meta-schema.test.ts",
     name: "anywhere but in the field's own schema is refused",

@@ -57,13 +57,21 @@ describe("a scope's schema has to be one:", () => {
     ["x-unit", 1],
     ["x-labels", "a"],
     ["x-path", 1],
+    ["x-secret", "yes"],
+    ["x-env", true],
+    ["x-env", "A-B"],
+    ["x-env", ""],
     ["uniqueItemProperties", "name"],
   ])("%s may not be %j", (rule, operand) => {
     expect(messageOf(withField({ default: null, [rule]: operand }))).toContain(rule);
   });
 
-  test.each(["x-command", "x-keyOf"])("%s anywhere but in the field's own schema is refused", rule => {
-    const operand = rule === "x-command" ? true : "a";
+  test.each<[rule: string, operand: unknown]>([
+    ["x-command", true],
+    ["x-env", "TOKEN"],
+    ["x-secret", true],
+    ["x-keyOf", "a"],
+  ])("%s anywhere but in the field's own schema is refused", (rule, operand) => {
     const told = /^(the field "a": )?x-\w+ at \S+ counts for nothing: it belongs right into the field's own schema$/;
     expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(told);
     const referring = withField(

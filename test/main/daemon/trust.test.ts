@@ -163,6 +163,23 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(result.map(({ repo, field }) => `${repo} ${field}`)).toEqual(["site tasks.stop", "twin tasks.run"]);
   });
 
+  test("waits also where it becomes a variable of the environment, whatever x-command says", async () => {
+    const properties = {
+      options: { type: "string", "x-env": "NODE_OPTIONS", default: "" },
+      path: { type: "string", "x-env": "PATH", "x-command": false, default: "" },
+    };
+    await using tree = await startTree();
+    await mkdir(join(tree.home, "scopes"), { recursive: true });
+    await writeFile(join(tree.home, "scopes/tasks.schema.json"), JSON.stringify({ type: "object", properties }));
+    await tree.t.restart();
+    const tasks = { options: "--require ./evil.js", path: "evil" };
+    await saveByRename(join(tree.folder, ".repoconf.json"), JSON.stringify({ config: { tasks } }));
+    expect((await tree.waiting()).map(({ field }) => field)).toEqual(["tasks.options", "tasks.path"]);
+    expect((await tree.t.owner.call("config/list", { repo: "site", scope: "tasks" })).result).toEqual({
+      tasks: { options: "", path: "" },
+    });
+  });
+
   test("a set of the very value trusts it; a dry run does not, nor does a set that is refused", async () => {
     await using tree = await startTree();
     await tree.pull({ services: evil });

@@ -1,0 +1,44 @@
+import { type Command, Option } from "commander";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { type EnvironmentFormat, environmentFormats } from "./environment-text.ts";
+
+interface EnvOptions extends SessionOptions, RepositoryOptions {
+  readonly format: EnvironmentFormat;
+  readonly reveal?: boolean;
+}
+
+/** `repoconf env`: the environment that `run` gives to a command, for a shell to read. */
+export function addEnvCommand(program: Command): void {
+  addRepositoryOption(addSessionOptions(program.command("env")))
+    .summary("print the environment of a repository, for a shell to read")
+    .description(
+      'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nIt is svc.envvars and every field whose schema has x-env. Secrets are in clear, as programs need them: on a terminal, where nobody but a person reads, it asks for --reveal.',
+    )
+    .addOption(new Option("--format <format>", "how to write it").choices(environmentFormats).default("sh"))
+    .option("--reveal", "print it on a terminal too")
+    .action(env);
+}
+
+async function env(options: EnvOptions): Promise<void> {
+  const { isTerminal, printValue } = await import("./terminal.ts");
+  const { CommandError, exitCodes } = await import("./exit-codes.ts");
+  if (isTerminal() && !options.reveal) {
+    const message = `This prints values that are masked, and secrets, in clear. For a shell: eval "$(repoconf env)". To see them here: --reveal`;
+    throw new CommandError(message, exitCodes.refused);
+  }
+  const { withSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  const { readVariables } = await import("./environment.ts");
+  const { resolveVariables } = await import("./secrets.ts");
+  const { environmentText } = await import("./environment-text.ts");
+  await withSession(options, async ({ client, home }) => {
+    const variables = await readVariables(client, await chooseRepository(client, options.repo));
+    const text = environmentText(await resolveVariables(variables, home), options.format);
+    if (text !== "") printValue(text);
+  });
+}

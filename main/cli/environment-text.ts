@@ -1,0 +1,32 @@
+import { quote } from "./env-format.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+/** How `repoconf env` writes an environment. */
+export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
+export type EnvironmentFormat = (typeof environmentFormats)[number];
+
+/** An environment as a text that ends with a line end, if it has anything. Throws CommandError for what the format cannot hold. */
+export function environmentText(variables: { readonly [name: string]: string }, format: EnvironmentFormat): string {
+  if (format === "json") return `${JSON.stringify(variables, null, 2)}\n`;
+  return Object.entries(variables)
+    .map(([name, value]) => `${writers[format](name, value)}\n`)
+    .join("");
+}
+
+const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name: string, value: string) => string } = {
+  dotenv: (name, value) => {
+    const quoted = quote(value);
+    if (quoted !== undefined) return `${name}=${quoted}`;
+    const message = `${name} has no form that shells and env files read alike: an apostrophe beside ", $, \` or \\, or a carriage return. Another form holds it: --format json`;
+    throw new CommandError(message, exitCodes.refused);
+  },
+  sh: (name, value) => `export ${name}=${shellQuoted(value)}`,
+  fish: (name, value) => `set -gx ${name} '${value.replace(/['\\]/g, "\\$&")}'`,
+  // PowerShell takes typographic apostrophes for plain ones.
+  pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
+};
+
+/** As one word of a POSIX shell, bash or zsh, whatever it holds. */
+export function shellQuoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}

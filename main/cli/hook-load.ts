@@ -1,0 +1,121 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
+import { RepoconfError } from "../../shared/errors.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { Home } from "../home.ts";
+import { environmentFields, readVariables, UntrustedEnvironmentError } from "./environment.ts";
+import { shellQuoted } from "./environment-text.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+import { type Fields, listFields } from "./fields.ts";
+import type { HookShell } from "./hook-scripts.ts";
+import { describeError } from "./messages.ts";
+import { repositoryHere } from "./repositories.ts";
+import { resolveVariables } from "./secrets.ts";
+import { homeOf, openSession } from "./session.ts";
+import { allPrinted, printValue, visible } from "./terminal.ts";
+
+/** What the shell is to hold from now on. */
+interface Loaded {
+  readonly variables: { readonly [name: string]: string };
+  readonly stamps: readonly Stamp[];
+  /** Why there is no more, for people. */
+  readonly note?: string;
+}
+
+/** A file whose text is compared at each prompt: when it changes the environment is asked for again. */
+interface Stamp {
+  readonly file: string;
+  /** From before the values were read, so that no change between the two is missed; undefined: the file holds what is no text. */
+  readonly text: string | undefined;
+}
+
+/** Bytes of the largest file that is compared at each prompt: a larger one would be felt. */
+const largestFile = 262_144;
+
+/** Milliseconds that a prompt waits at most: a little more than secrets may take. */
+const patience = 12_000;
+
+/** Prints what a hook's script evaluates: literals alone. Does not throw: a prompt must come up whatever is wrong. */
+export async function printHookCode(shell: HookShell, start: boolean): Promise<never> {
+  const loaded = await Promise.race([
+    load(start),
+    delay(patience, { variables: {}, stamps: [], note: "The daemon does not answer." } satisfies Loaded),
+  ]);
+  printValue(codeOf(loaded, shell));
+  await allPrinted();
+  process.exit(exitCodes.done);
+}
+
+async function load(start: boolean): Promise<Loaded> {
+  const home = homeOf({});
+  try {
+    using session = await openSession({ start });
+    const repository = await repositoryHere(session.client);
+    return repository === undefined ? nothing() : await loadRepository(session.client, home, repository);
+  } catch (error) {
+    const isNobodyThere = error instanceof RepoconfError && error.code === 1200;
+    if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
+    const note = "No daemon runs, so no environment is loaded. Any command starts one, such as repoconf status.";
+    // The file comes with the next daemon.
+    return { variables: {}, stamps: await readStamps([home.endpointFile]), note };
+  }
+}
+
+async function loadRepository(client: RepoconfClient, home: Home, repository: RepositoryEntry): Promise<Loaded> {
+  const fields = await listFields(client);
+  const stamps = await readStamps(filesOf(home, repository, fields));
+  // Trust changes no other file.
+  const trust = await readStamps([home.trustFile]);
+  try {
+    const variables = await resolveVariables(await readVariables(client, repository), home);
+    const own = Object.keys(variables).find(name => /^(__repoconf_|REPOCONF_HOOK_)/.test(name));
+    if (own !== undefined) throw new CommandError(`${own} is a name of the hook's own.`);
+    return { variables, stamps };
+  } catch (error) {
+    const note = describeError(error);
+    const waits = error instanceof UntrustedEnvironmentError;
+    return { variables: {}, stamps: waits ? [...stamps, ...trust] : stamps, note };
+  }
+}
+
+/** What the environment is made of: the repository's file, schemas that name variables, and commands for secrets. */
+function filesOf(home: Home, { id, path, inTree }: RepositoryEntry, fields: Fields): string[] {
+  const file = inTree && path !== undefined ? join(path, ".repoconf.json") : join(home.repositories, `${id}.json`);
+  const scopes = new Set(environmentFields(fields).map(name => splitConfigPath(name)?.scope));
+  const schemas = [...scopes].filter(scope => scope !== undefined && scope !== "svc");
+  return [file, home.settingsFile, ...schemas.map(scope => join(home.scopes, `${scope}.schema.json`))];
+}
+
+function nothing(): Loaded {
+  return { variables: {}, stamps: [] };
+}
+
+async function readStamps(files: readonly string[]): Promise<Stamp[]> {
+  const stamps = await Promise.all(
+    files.map(async file => {
+      const stats = await stat(file).catch(() => undefined);
+      if (stats !== undefined && (!stats.isFile() || stats.size > largestFile)) return [];
+      const text = (await readFile(file).catch(() => Buffer.of())).toString();
+      return [{ file, text: text.includes("\0") || text.includes("\ufffd") ? undefined : text }];
+    }),
+  );
+  return stamps.flat();
+}
+
+function codeOf({ variables, stamps, note = "" }: Loaded, shell: HookShell): string {
+  const files = stamps.flatMap(({ file, text }) => {
+    // As the script reads it: bash without line ends at either end, zsh without those at the end.
+    const known = shell === "bash" ? text?.replace(/^\n+|\n+$/g, "") : text?.replace(/\n+$/, "");
+    return [
+      `__repoconf_files+=(${shellQuoted(file)})`,
+      known === undefined ? `__repoconf_read ${shellQuoted(file)}` : `__repoconf_text=${shellQuoted(known)}`,
+      `__repoconf_texts+=("$__repoconf_text")`,
+    ];
+  });
+  const sets = Object.entries(variables).map(([name, value]) => `__repoconf_set ${name} ${shellQuoted(value)}`);
+  const notes = `__repoconf_note=${shellQuoted(note.split("\n").map(visible).join(" "))}`;
+  return [...files, notes, ...sets, "__repoconf_made=1", ""].join("\n");
+}

@@ -1,0 +1,38 @@
+import { Argument, type Command } from "commander";
+import { type HookShell, hookScript, hookShells } from "./hook-scripts.ts";
+
+/** `repoconf hook SHELL`: the script that a shell evaluates at its start. */
+export function addHookCommand(program: Command): void {
+  program
+    .command("hook")
+    .addArgument(shellArgument())
+    .summary("print a script that loads the environment on entering a repository's folder")
+    .description(
+      'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n\nIt is the environment that repoconf env prints. At a prompt no program is started unless the folder or the repository\'s file changed; without --start no daemon ever is.',
+    )
+    .option("--start", "on entering a folder, start a daemon in the background where none runs")
+    .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
+      const { print } = await import("./terminal.ts");
+      print(
+        ...hookScript(shell, start === true)
+          .trimEnd()
+          .split("\n"),
+      );
+    });
+}
+
+/** The hidden `repoconf hook-load SHELL` that the scripts call. */
+export function addHookLoadCommand(program: Command): void {
+  program
+    .command("hook-load", { hidden: true })
+    .addArgument(shellArgument())
+    .option("--start", "start a daemon where none runs")
+    .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
+      const { printHookCode } = await import("./hook-load.ts");
+      await printHookCode(shell, start === true);
+    });
+}
+
+function shellArgument(): Argument {
+  return new Argument("<shell>", "the shell to load it in").choices(hookShells);
+}

@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import type { RepoconfClient } from "../../shared/client/client.ts";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { Home } from "../home.ts";
+import { ChildCommand, codeOfSignal, forwardSignals } from "./child-command.ts";
+import {
+  addRepositoryOption,
+  addSessionOptions,
+  type RepositoryOptions,
+  type SessionOptions,
+} from "./command-options.ts";
+import { readVariables, type Variables } from "./environment.ts";
+import { CommandError } from "./exit-codes.ts";
+import { describeError } from "./messages.ts";
+import { resolveVariables } from "./secrets.ts";
+import { allPrinted, printFailure, printNote } from "./terminal.ts";
+
+interface RunOptions extends SessionOptions, RepositoryOptions {
+  readonly watch?: boolean;
+}
+
+/** `repoconf run -- COMMAND`: a command with the environment of a repository. */
+export function addRunCommand(program: Command): void {
+  addRepositoryOption(addSessionOptions(program.command("run")))
+    .argument("<command...>", "the command and its arguments, best after --")
+    .summary("run a command with the environment of a repository")
+    .description(
+      "run a command with the environment of a repository\n\nThat is svc.envvars and every field whose schema has x-env, beside what the environment has already. Nothing is written to disk. Signals reach the command, and its exit code is that of this one: 127 if it is not there, 126 if it cannot be run, 128 and the signal's number if a signal ended it.",
+    )
+    .option("--watch", "start it anew when the environment changes")
+    // What follows the command is the command's.
+    .passThroughOptions()
+    .action(run);
+}
+
+async function run(command: readonly string[], options: RunOptions): Promise<void> {
+  const { openSession } = await import("./session.ts");
+  const { chooseRepository } = await import("./repositories.ts");
+  let code: number;
+  {
+    using session = await openSession(options);
+    const { client, home } = session;
+    const repository = await chooseRepository(client, options.repo);
+    const variables = await readVariables(client, repository);
+    const environment = await resolveVariables(variables, home);
+    // Without a watch the daemon is not needed any more, and may leave before the command does.
+    if (!options.watch) client.close();
+    code = options.watch
+      ? await runAgain(command, { client, home, repository }, variables, environment)
+      : await runOnce(command, environment);
+  }
+  await allPrinted();
+  process.exit(code);
+}
+
+async function runOnce(command: readonly string[], environment: { readonly [name: string]: string }): Promise<number> {
+  const child = new ChildCommand(command, environment);
+  using _signals = forwardSignals((signal, isForCommand) => {
+    if (isForCommand) child.kill(signal);
+  });
+  return await child.ended;
+}
+
+interface Watched {
+  readonly client: RepoconfClient;
+  readonly home: Home;
+  readonly repository: RepositoryEntry;
+}
+
+/** Runs the command, and starts it anew for each change of its environment, until a signal ends it or nothing is left to watch. */
+async function runAgain(
+  command: readonly string[],
+  { client, home, repository }: Watched,
+  variables: Variables,
+  environment: { readonly [name: string]: string },
+): Promise<number> {
+  const stop = new AbortController();
+  let current = variables;
+  let signalled: NodeJS.Signals | undefined;
+  let nothingRan = false;
+  let running = start(environment);
+  using _signals = forwardSignals((signal, isForCommand) => {
+    if (isForCommand) running.child.kill(signal);
+    if (signal !== "SIGINT" && signal !== "SIGTERM" && signal !== "SIGHUP") return;
+    signalled = signal;
+    if (!running.hasEnded) return;
+    nothingRan = true;
+    stop.abort();
+  });
+
+  function start(values: { readonly [name: string]: string }) {
+    const child = new ChildCommand(command, values);
+    const state = { child, hasEnded: false, isReplaced: false };
+    void child.ended.then(code => {
+      state.hasEnded = true;
+      if (state.isReplaced) return;
+      // A command that is not there will not be there for another environment.
+      if (signalled !== undefined || !child.hasStarted) stop.abort();
+      else printNote(`${command[0]} ended with ${code}; it is started anew when the environment changes.`);
+    });
+    return state;
+  }
+
+  async function restartIfChanged(): Promise<void> {
+    let values: { readonly [name: string]: string };
+    try {
+      const wanted = await readVariables(client, repository);
+      if (isSame(wanted, current)) return;
+      values = await resolveVariables(wanted, home);
+      current = wanted;
+    } catch (error) {
+      // What runs goes on with what it has.
+      printFailure(describeError(error));
+      return;
+    }
+    if (stop.signal.aborted) return;
+    signalled = undefined;
+    running.isReplaced = true;
+    if (!running.hasEnded) await running.child.stop();
+    if (signalled === undefined) running = start(values);
+    else stop.abort();
+  }
+
+  try {
+    const messages = client.watchEverything({ signal: stop.signal });
+    const first = messages.next();
+    // What changed before the watch began.
+    await restartIfChanged();
+    for (let next = await first; next.done !== true; next = await messages.next()) {
+      const [resource, event, payload] = next.value;
+      if (resource === "repo" && event === "removed" && payload.id === repository.id)
+        throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
+      const isOurs = resource === "config" && payload.repo === repository.id;
+      if (isOurs || resource === "scope" || (resource === "connection" && event === "resumed"))
+        await restartIfChanged();
+    }
+  } catch (error) {
+    // What runs goes on, and its end is ours.
+    printFailure(describeError(error));
+  }
+  const code = await running.child.ended;
+  return nothingRan ? codeOfSignal(signalled ?? null) : code;
+}
+
+function isSame(one: Variables, other: Variables): boolean {
+  return one.size === other.size && [...one].every(([name, { text }]) => other.get(name)?.text === text);
+}

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import pLimit from "p-limit";
+import { isSecretReference } from "../../shared/scopes/secret-reference.ts";
+import type { Home } from "../home.ts";
+import type { Variables } from "./environment.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
+
+/*
+ * `cmd://NAME/ARGUMENT` stands for a secret that is kept elsewhere. What NAME runs is in the home's settings.json, never in a
+ * repository, and no shell reads any of it. What it prints goes into the environment and nowhere else: no error quotes it.
+ */
+
+/** What a name in the settings runs. */
+interface SecretCommand {
+  /** The program and its arguments; `{}` in one stands for the reference's argument. */
+  readonly command: readonly string[];
+  /** A line that the program reads, for each reference: then it is started once for all of them, and answers a line each. */
+  readonly input?: string;
+}
+
+interface Reference {
+  /** As it is stored. */
+  readonly text: string;
+  readonly name: string;
+  readonly argument: string | undefined;
+  /** Which variable wants it, for messages. */
+  readonly variable: string;
+}
+
+/** Milliseconds that all of them may take together. */
+const mostTime = 10_000;
+/** Characters of one program's answer. */
+const mostOutput = 1_048_576;
+const mostAtOnce = 8;
+
+/** The environment with secrets in place of what refers to them. Throws CommandError, which tells no secret. */
+export async function resolveVariables(variables: Variables, home: Home): Promise<{ [name: string]: string }> {
+  const references = new Map<string, Reference>();
+  for (const [variable, { text }] of variables)
+    if (isSecretReference(text) && !references.has(text)) references.set(text, readReference(text, variable));
+  const secrets =
+    references.size === 0 ? new Map<string, string>() : await fetchSecrets([...references.values()], home);
+  return Object.fromEntries(Array.from(variables, ([name, { text }]) => [name, secrets.get(text) ?? text]));
+}
+
+function readReference(text: string, variable: string): Reference {
+  // Control characters could end a line of what a program reads.
+  const [, name, argument] = /^cmd:\/\/([A-Za-z0-9][A-Za-z0-9_-]*)(?:\/(\P{Cc}+))?$/u.exec(text) ?? [];
+  if (name === undefined)
+    throw failure(text, variable, "is no reference: it is cmd://NAME or cmd://NAME/ARGUMENT", exitCodes.refused);
+  return { text, name, argument, variable };
+}
+
+/** By the reference's text. */
+async function fetchSecrets(references: readonly Reference[], home: Home): Promise<ReadonlyMap<string, string>> {
+  const commands = await readCommands(home);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(mostTime)]);
+  const limit = pLimit(mostAtOnce);
+  const answers = [...Map.groupBy(references, ({ name }) => name)].flatMap(([name, named]) => {
+    const [first] = named;
+    const template = commands[name];
+    if (template === undefined && first !== undefined)
+      throw failure(
+        first.text,
+        first.variable,
+        `needs "${name}" under "secrets" in ${home.settingsFile}, and it is not there`,
+        exitCodes.refused,
+      );
+    if (template === undefined) return [];
+    if (template.input !== undefined) return [limit(() => askOnce(template, named, home, signal))];
+    return named.map(reference => limit(() => askEach(template, reference, home, signal)));
+  });
+  try {
+    return new Map((await Promise.all(answers)).flat());
+  } finally {
+    // Where one fails, nobody waits for the others.
+    stop.abort();
+  }
+}
+
+async function readCommands({ settingsFile }: Home): Promise<{ readonly [name: string]: SecretCommand | undefined }> {
+  const { parseSettings } = await import("../daemon/settings.ts");
+  const text = await readFile(settingsFile, "utf8").catch(() => undefined);
+  try {
+    const { secrets = {} } = text === undefined ? {} : parseSettings(text);
+    // Made by the settings' own schema; of names like "constructor" only own ones count.
+    return Object.assign(Object.create(null), secrets);
+  } catch (error) {
+    throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+type Answer = readonly (readonly [reference: string, secret: string])[];
+
+/** One process for one reference. */
+async function askEach(
+  template: SecretCommand,
+  reference: Reference,
+  home: Home,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { text, variable, argument = "" } = reference;
+  const takesArgument = template.command.some(part => part.includes("{}"));
+  if (takesArgument !== (reference.argument !== undefined)) {
+    const what = takesArgument
+      ? "needs an ARGUMENT, as the command has {}"
+      : "may have no ARGUMENT, as the command has no {}";
+    throw failure(text, variable, what, exitCodes.refused);
+  }
+  if (argument.startsWith("-") && template.command.some(part => part.startsWith("{}")))
+    throw failure(text, variable, "has an ARGUMENT that the program would take for an option", exitCodes.refused);
+  const command = template.command.map(part => part.replaceAll("{}", () => argument));
+  return [[text, withoutLineEnd(await ask(command, undefined, [reference], home, signal))]];
+}
+
+/** One process for all references of a name: a line in and a line out for each. */
+async function askOnce(
+  { command, input = "" }: SecretCommand,
+  references: readonly Reference[],
+  home: Home,
+  signal: AbortSignal,
+): Promise<Answer> {
+  for (const { text, variable, argument } of references)
+    if (argument === undefined) throw failure(text, variable, "needs an ARGUMENT", exitCodes.refused);
+  const lines = references.map(({ argument = "" }) => `${input.replaceAll("{}", () => argument)}\n`).join("");
+  const output = await ask(command, lines, references, home, signal);
+  const answers = output === "" ? [] : withoutLineEnd(output).split(/\r?\n/);
+  if (answers.length !== references.length)
+    throw failed(references, `answered ${answers.length} lines to ${references.length}`, command);
+  return references.map(({ text }, index) => [text, answers[index] ?? ""]);
+}
+
+/** What the program prints. Standard error is not passed on: it could hold what nobody should read. */
+async function ask(
+  command: readonly string[],
+  input: string | undefined,
+  references: readonly Reference[],
+  home: Home,
+  signal: AbortSignal,
+): Promise<string> {
+  const [program = "", ...args] = command;
+  const child = spawn(program, args, {
+    // In a work tree files that came with it could tell the program what to do.
+    cwd: home.folder,
+    stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
+    windowsHide: true,
+  });
+  // One that reads nothing may be gone before the input is.
+  child.stdin?.on("error", () => {});
+  child.stdin?.end(input);
+  const output = await outputOf(child, signal).catch((cause: Error) => {
+    child.kill("SIGKILL");
+    throw failed(references, cause.message, command);
+  });
+  if (output.includes("\0") || !output.isWellFormed())
+    throw failed(references, "printed what no variable can hold", command);
+  return output;
+}
+
+/** Rejects with the end of a sentence about the program. */
+function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    const timeOut = () => reject(new Error(`took more than ${mostTime / 1_000} seconds`));
+    if (signal.aborted) timeOut();
+    signal.addEventListener("abort", timeOut, { once: true });
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.length > mostOutput) reject(new Error("printed more than a megabyte"));
+    });
+    child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
+    child.once("close", (code, ended) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(code === null ? `was ended by ${ended}` : `ended with ${code}`));
+    });
+  });
+}
+
+function failed(references: readonly Reference[], what: string, command: readonly string[]): CommandError {
+  const all = references.map(({ text, variable }) => `${text} (for ${variable})`).join(", ");
+  const name = references[0]?.name ?? "";
+  const message = `No secret for ${all}: the command of "${name}" in the settings ${what}. To see why, run it: ${command.join(" ")}`;
+  return new CommandError(message);
+}
+
+function failure(text: string, variable: string, what: string, code: 1 | 3): CommandError {
+  return new CommandError(`${text} (for ${variable}) ${what}.`, code);
+}
+
+function withoutLineEnd(text: string): string {
+  return text.replace(/\r?\n$/, "");
+}

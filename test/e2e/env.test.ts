@@ -1,0 +1,165 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseEnv } from "node:util";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { isShellThere } from "../helpers/prompting-shell.ts";
+import { onTerminal, runProcess } from "../helpers/spawned-daemon.ts";
+
+const hard = "it's\n\"two\" $HOME `id` \\ \\' ’‘ ! ünï % *\t\n\n'";
+
+async function makeHome(variables: { readonly [name: string]: string }): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+  await setVariables(home, variables);
+  return home;
+}
+
+async function setVariables(home: CommandHome, variables: { readonly [name: string]: string }): Promise<void> {
+  const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
+  await home.succeed(["set", `svc.envvars=${JSON.stringify(list)}`]);
+}
+
+async function setSecrets(home: CommandHome, secrets: unknown): Promise<void> {
+  await writeFile(join(home.homeFolder, "settings.json"), JSON.stringify({ secrets }));
+}
+
+const show = `'${process.execPath}' -p 'JSON.stringify([process.env.HARD, process.env.B])'`;
+
+describe.concurrent("repoconf env", () => {
+  test.each([
+    ["sh", "sh", "eval"],
+    ["sh", "bash", "eval"],
+    ["sh", "zsh", "eval"],
+    ["fish", "fish", "source"],
+  ] as const)("what it prints for %s, %s reads back as it was", async (format, shell, how) => {
+    if (!isShellThere(shell)) return;
+    await using home = await makeHome({ HARD: hard, B: "plain" });
+    const file = join(home.workFolder, "environment");
+    await writeFile(file, await home.succeed(["env", "--format", format]));
+    const code = how === "eval" ? `eval "$(cat '${file}')"; ${show}` : `source '${file}'; ${show}`;
+    const { output } = await runProcess(shell, ["-c", code]);
+    expect(JSON.parse(output)).toEqual([hard, "plain"]);
+  });
+
+  test("as JSON it is an object, as dotenv what parseEnv reads, for PowerShell every apostrophe is doubled", async () => {
+    await using home = await makeHome({ HARD: hard, B: "pl ain" });
+    expect(JSON.parse(await home.succeed(["env", "--format", "json"]))).toEqual({ HARD: hard, B: "pl ain" });
+    const pwsh = await home.succeed(["env", "--format", "pwsh"]);
+    expect(pwsh).toContain(`\${env:HARD} = '${hard.replace(/['‘’]/g, "$&$&")}'`);
+    const refused = await home.run(["env", "--format", "dotenv"]);
+    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("HARD has no form") });
+    await setVariables(home, { A: "it's", B: 'two\n"lines" $x' });
+    expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
+  });
+
+  test("on a terminal it asks for --reveal", async () => {
+    await using home = await makeHome({ B: "hush" });
+    const refused = await home.run(["env"], { nodeArguments: onTerminal });
+    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("--reveal") });
+    expect((await home.run(["env", "--reveal"], { nodeArguments: onTerminal })).output).toContain("hush");
+  });
+});
+
+describe.concurrent("references to secrets", () => {
+  test("each different one is asked for once, with its argument as it stands and no shell", async () => {
+    await using home = await makeHome({});
+    const log = join(home.workFolder, "asked.log");
+    const program = join(home.workFolder, "ask.cjs");
+    await writeFile(
+      program,
+      `require("fs").appendFileSync(${JSON.stringify(log)}, JSON.stringify(process.argv.slice(2)) + "\\n"); console.log("of " + process.argv[2]);`,
+    );
+    await setSecrets(home, { ask: { command: [process.execPath, program, "{}"] } });
+    const odd = "a b/$(id)%2F;'\"{}";
+    await setVariables(home, { A: `cmd://ask/${odd}`, B: "cmd://ask/b", C: "cmd://ask/b", D: "no cmd://ask/b" });
+    const environment = JSON.parse(await home.succeed(["env", "--format", "json"]));
+    expect(environment).toEqual({ A: `of ${odd}`, B: "of b", C: "of b", D: "no cmd://ask/b" });
+    const asked = (await readFile(log, "utf8")).trim().split("\n");
+    expect(asked.sort()).toEqual([JSON.stringify([odd]), JSON.stringify(["b"])].sort());
+  });
+
+  test("with input, one process is asked for all of a name, a line for each", async () => {
+    await using home = await makeHome({ A: "cmd://all/a", B: "cmd://all/b/c", C: "cmd://all/a" });
+    const code = `const lines = require("fs").readFileSync(0, "utf8").split("\\n").slice(0, -1); for (const line of lines) console.log(process.pid + line);`;
+    await setSecrets(home, { all: { command: [process.execPath, "-e", code], input: "<{}>" } });
+    const { A, B, C } = JSON.parse(await home.succeed(["env", "--format", "json"]));
+    expect(A).toMatch(/^\d+<a>$/);
+    expect(B).toBe(A.replace("<a>", "<b/c>"));
+    expect(C).toBe(A);
+  });
+
+  const loud = `console.log("hush"); console.error("hush")`;
+  test.each<[title: string, secrets: unknown, reference: string, told: RegExp]>([
+    ["a name that the settings do not have", {}, "cmd://none/x", /"none" under "secrets" in \S+settings\.json/],
+    ["a name that only objects have", {}, "cmd://constructor/x", /"constructor" under "secrets"/],
+    ["what is no reference", {}, "cmd://", /is no reference/],
+    ["a program that is not there", { a: { command: ["no-such-program"] } }, "cmd://a", /"a".*cannot be started/],
+    [
+      "a program that fails",
+      { a: { command: [process.execPath, "-e", `${loud}; process.exitCode = 3`] } },
+      "cmd://a",
+      /"a" in the settings ended with 3/,
+    ],
+    ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /answered 0 lines to 1/],
+    ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /for an option/],
+    ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /no ARGUMENT/],
+    ["no argument where one is wanted", { a: { command: ["echo", "{}"] } }, "cmd://a", /needs an ARGUMENT/],
+    ["a broken settings file", { a: "echo" }, "cmd://a", /settings\.json: .*secrets/],
+  ])(
+    "%s: the reference and what is wrong are told, no secret, and nothing runs",
+    async (_title, secrets, reference, told) => {
+      await using home = await makeHome({ TOKEN: reference, OTHER: "x" });
+      await setSecrets(home, secrets);
+      for (const args of [["env"], ["run", "--", "echo", "ran"]]) {
+        const { code, output, errorOutput } = await home.run(args);
+        expect(code).not.toBe(0);
+        expect(output).toBe("");
+        expect(errorOutput).toMatch(told);
+        if (!errorOutput.includes("settings.json:")) expect(errorOutput).toContain(`${reference} (for TOKEN)`);
+        expect(errorOutput.replace(/To see why, run it: .*/, "")).not.toContain("hush");
+      }
+    },
+  );
+
+  test("one that does not answer in ten seconds is ended, and told", async () => {
+    await using home = await makeHome({ TOKEN: "cmd://slow" });
+    await setSecrets(home, { slow: { command: [process.execPath, "-e", "setInterval(Boolean, 1e6)"] } });
+    const soon = "const { timeout } = AbortSignal; AbortSignal.timeout = time => timeout.call(AbortSignal, time / 50);";
+    const { code, errorOutput } = await home.run(["env"], {
+      nodeArguments: ["--import", `data:text/javascript,${soon}`],
+    });
+    expect(errorOutput).toContain("took more than 10 seconds");
+    expect(code).toBe(1);
+  });
+
+  test("lists, history, events and the file have the reference alone", async () => {
+    await using home = await makeHome({ TOKEN: "cmd://a/b" });
+    await setSecrets(home, { a: { command: ["echo", "hush", "{}"] } });
+    expect(await home.succeed(["env"])).toBe("export TOKEN='hush b'\n");
+    for (const args of [["list"], ["history"], ["export"], ["diff", "1"]]) {
+      const output = await home.succeed([...args, "--reveal"]);
+      expect(output).toContain("cmd://a/b");
+      expect(output).not.toContain("hush");
+    }
+  });
+
+  test("a plain value in a field with x-secret is set, and warned of; a reference is not, nor is nothing", async () => {
+    await using home = await makeHome({});
+    const token = { type: "string", default: "", "x-secret": true, "x-masked": true };
+    const schema = { type: "object", properties: { token, list: { type: "array", default: [], "x-secret": true } } };
+    await writeFile(join(home.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(schema));
+    await until(async () => (await home.run(["get", "deploy.list"])).code === 0, "the scope");
+    const { code, errorOutput } = await home.run(["set", "deploy.token=hush-hush"]);
+    expect(code).toBe(0);
+    expect(errorOutput).toMatch(/deploy\.token.*cmd:\/\//);
+    expect(errorOutput).not.toContain("hush");
+    expect(await home.succeed(["get", "deploy.token", "--reveal"])).toBe("hush-hush\n");
+    expect((await home.run(["set", "deploy.list+=hush"])).errorOutput).toContain("deploy.list");
+    await home.succeed(["set", "deploy.token=cmd://op/a", "deploy.list=[]"]);
+    await home.succeed(["set", "deploy.token="]);
+    await writeFile(join(home.workFolder, "values.json"), JSON.stringify({ deploy: { token: "hush" } }));
+    expect((await home.run(["import", "values.json", "--yes"])).errorOutput).toContain("deploy.token");
+  });
+});

@@ -1,0 +1,188 @@
+import { mkdir, realpath, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { isShellThere, makePromptingShell } from "../helpers/prompting-shell.ts";
+
+const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
+
+/** A home with a repository in `folder`, which has variables A and B. */
+async function makeRepository(home: CommandHome, name = "shop"): Promise<string> {
+  const folder = join(home.workFolder, name);
+  await mkdir(folder);
+  await home.succeed(["repo", "add", folder, "--id", "shop", "--name", "shop"]);
+  await setVariables(home, { A: hard, B: "plain" });
+  return folder;
+}
+
+async function setVariables(home: CommandHome, variables: { readonly [name: string]: string }): Promise<void> {
+  const list = Object.entries(variables).map(([name, value]) => ({ name, value }));
+  await home.succeed(["set", "--repo", "shop", `svc.envvars=${JSON.stringify(list)}`]);
+}
+
+const loads = (calls: readonly string[]) => calls.filter(call => call.startsWith("hook-load")).length;
+/** As one line of JSON, so that nothing of it is lost. */
+const show = (name: string) => `'${process.execPath}' -p 'JSON.stringify(process.env.${name}) ?? "unset"'`;
+const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
+
+describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
+  const there = test.skipIf(!isShellThere(name));
+
+  there("loads values of any text on entering, and gives back on leaving what was there before", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home, 'it\'s "odd"\nshop');
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type(
+      [
+        "export A='mine'$'\\n''too'; B=unexported",
+        `cd ${quoted(folder)}`,
+        show("A"),
+        show("B"),
+        "cd ..",
+        show("A"),
+        show("B"),
+        'echo "B is $B"',
+        show("REPOCONF_HOOK_UNDO"),
+      ],
+      name === "bash" ? "set -eu; PROMPT_COMMAND=(:)" : "set -eu",
+    );
+    expect(output.trim().split("\n")).toEqual([
+      JSON.stringify(hard),
+      '"plain"',
+      JSON.stringify("mine\ntoo"),
+      "unset",
+      "B is unexported",
+      "unset",
+    ]);
+    expect(errorOutput).not.toMatch(/^repoconf:|unbound|parameter not set/m);
+  });
+
+  there("a prompt starts no program while neither folder nor file changed, and one when a value did", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, name);
+    // What the children of the shell have used: any process that it made and waited for shows there.
+    const children = `IFS= read -r line </proc/$$/stat && words=(\${=line}) 2>/dev/null || words=($line); echo "faults \${words[11]}"`;
+    const faults = name === "bash" ? `read -r -a words </proc/$$/stat; echo "faults \${words[10]}"` : children;
+    const { output } = await shell.type([
+      `cd ${quoted(folder)}`,
+      faults,
+      ":",
+      ":",
+      faults,
+      'echo "B=$B"',
+      "repoconf set svc.refresh_hour=7 >/dev/null",
+      'echo "B=$B"',
+      `repoconf set 'svc.envvars=[{"name":"B","value":"new"}]' >/dev/null`,
+      `echo "B=$B"; echo "A=\${A-none}"`,
+      "echo end",
+    ]);
+    const lines = output.trim().split("\n");
+    if (process.platform === "linux") {
+      const [before, after] = lines.filter(line => line.startsWith("faults"));
+      expect(before).toMatch(/^faults \d+$/);
+      expect(after).toBe(before);
+    }
+    expect(lines.filter(line => !line.startsWith("faults"))).toEqual(["B=plain", "B=plain", "B=new", "A=none", "end"]);
+    // One for the first prompt, one for the folder, one for each set.
+    expect(loads(await shell.calls())).toBe(4);
+  });
+
+  there(
+    "keeps the exit status and what runs at prompts already, and is there once however often it is read",
+    async () => {
+      await using home = await makeCommandHome();
+      const folder = await makeRepository(home);
+      const shell = await makePromptingShell(home, name);
+      const hook = `eval "$(repoconf hook ${name})"`;
+      const before =
+        name === "bash"
+          ? `show() { echo "prompt $?"; }; PROMPT_COMMAND=show; ${hook}`
+          : `show() { echo "prompt $?"; }; precmd_functions=(show); ${hook}`;
+      const { output } = await shell.type(["(exit 7)", `cd ${quoted(folder)}`, "(exit 8)", 'echo "$? B=$B"'], before);
+      expect(output.trim().split("\n")).toEqual([
+        "prompt 0",
+        "prompt 7",
+        "prompt 0",
+        "prompt 8",
+        "8 B=plain",
+        "prompt 0",
+      ]);
+      expect(loads(await shell.calls())).toBe(2);
+    },
+  );
+
+  there("a shell inside a loaded folder unloads too, and gives back what was before both", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, name);
+    const inner = name === "bash" ? `bash --noprofile --rcfile '${home.workFolder}/bashrc' -i` : "zsh -d -i";
+    const { output } = await shell.type([
+      "export A=mine",
+      `cd ${quoted(folder)}`,
+      inner,
+      'echo "B=$B"',
+      "cd ..",
+      `echo "A=$A B=\${B-none}"`,
+      "exit",
+      'echo "B=$B"',
+    ]);
+    expect(output.trim().split("\n")).toEqual(["B=plain", "A=mine B=none", "B=plain"]);
+  });
+
+  there("without a daemon it says so once, starts none, breaks nothing, and loads when one has come", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await home.succeed(["stop"]);
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type([
+      `cd ${quoted(folder)}`,
+      "echo one; cd ..",
+      `cd ${quoted(folder)}`,
+      "repoconf list --no-start >/dev/null 2>&1; echo $?",
+      "repoconf list >/dev/null",
+      'echo "B=$B"',
+    ]);
+    expect(output.trim().split("\n")).toEqual(["one", "4", "B=plain"]);
+    expect(errorOutput.match(/repoconf: No daemon runs/g)).toHaveLength(1);
+  });
+
+  there("with --start it starts a daemon where none runs", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await home.succeed(["stop"]);
+    const shell = await makePromptingShell(home, name, ["--start"]);
+    const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"']);
+    expect(output.trim()).toBe("B=plain");
+  });
+
+  there("loads nothing of a work tree that waits for trust, says so, and loads it once it is trusted", async () => {
+    await using home = await makeCommandHome();
+    const folder = join(await realpath(home.workFolder), "site");
+    await mkdir(folder);
+    const svc = { envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] };
+    await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc } }));
+    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const [waiting] = JSON.parse(await home.succeed(["trust", "--json"], { folder }));
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type([
+      `cd ${quoted(folder)}`,
+      `echo "\${LD_PRELOAD-none}"`,
+      ":",
+      `repoconf trust --accept ${waiting.hash} >/dev/null`,
+      `echo "\${LD_PRELOAD-none}"; cd ..; unset LD_PRELOAD`,
+    ]);
+    expect(output.trim().split("\n")).toEqual(["none", "evil.so"]);
+    expect(errorOutput.match(/svc\.envvars.*repoconf trust/g)).toHaveLength(1);
+  });
+
+  there("a variable that the shell uses in its own way is left alone and named", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await setVariables(home, { UID: "0", LIST: "text", B: "plain" });
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type(["LIST=(a b)", `cd ${quoted(folder)}`, `echo "\${LIST[*]} $B"`]);
+    expect(output.trim()).toBe("a b plain");
+    for (const one of ["UID", "LIST"]) expect(errorOutput).toContain(`${one} is no plain variable of this shell`);
+  });
+});

@@ -1,0 +1,243 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
+
+const deploySchema = {
+  type: "object",
+  properties: {
+    token: { type: "string", default: "", "x-env": "DEPLOY_TOKEN", "x-masked": true, "x-secret": true },
+    options: { type: "object", default: {}, "x-env": "DEPLOY_OPTIONS" },
+    stage: { type: "string", default: "test" },
+  },
+};
+
+/** A home with the repository `shop`, that has the variable A. */
+async function makeHome(): Promise<CommandHome> {
+  const home = await makeCommandHome();
+  await home.succeed(["repo", "add", home.workFolder, "--id", "shop", "--name", "shop"]);
+  await home.succeed(["set", `svc.envvars=[{"name":"A","value":"one"}]`]);
+  return home;
+}
+
+async function addDeployScope(home: CommandHome): Promise<void> {
+  await writeFile(join(home.homeFolder, "scopes/deploy.schema.json"), JSON.stringify(deploySchema));
+  await until(async () => (await home.run(["get", "deploy.stage"])).code === 0, "the scope");
+}
+
+const script = (code: string) => [process.execPath, "-e", code];
+
+/** A repoconf that goes on until it is told to end. */
+function startRun(home: CommandHome, args: readonly string[]) {
+  const child = spawn(process.execPath, [repoconfCommand, "run", ...args], {
+    cwd: home.workFolder,
+    env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+  });
+  const told = { output: "", errorOutput: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    told.output += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    told.errorOutput += text;
+  });
+  const ended = new Promise<number | null>(resolve => child.once("exit", code => resolve(code)));
+  return { child, told, ended };
+}
+
+function endAtOnce(child: ChildProcess): Disposable {
+  return { [Symbol.dispose]: () => void child.kill("SIGKILL") };
+}
+
+describe.concurrent("repoconf run", () => {
+  test("gives the variables and the fields with x-env, text as it is and all else as JSON, beside what there was", async () => {
+    await using home = await makeHome();
+    await addDeployScope(home);
+    await home.succeed(["set", 'deploy.options={"a":[1,"b"]}', "deploy.stage=live"]);
+    const { A, DEPLOY_TOKEN, DEPLOY_OPTIONS, MINE, deploy } = JSON.parse(
+      await home.succeed(["run", "--", ...script("console.log(JSON.stringify(process.env))")], {
+        environment: { MINE: "kept", A: "replaced" },
+      }),
+    );
+    expect({ A, DEPLOY_TOKEN, DEPLOY_OPTIONS, MINE, deploy }).toEqual({
+      A: "one",
+      DEPLOY_TOKEN: "",
+      DEPLOY_OPTIONS: '{"a":[1,"b"]}',
+      MINE: "kept",
+    });
+  });
+
+  test.each<[title: string, command: readonly string[], code: number]>([
+    ["its exit code", script("process.exit(7)"), 7],
+    ["a signal that ends it, as 128 and its number", script("process.kill(process.pid, 'SIGKILL')"), 137],
+    ["127 for one that is not there", ["no-such-command"], 127],
+    ["126 for one that cannot be run", ["./"], 126],
+  ])("passes on %s", async (_title, command, code) => {
+    await using home = await makeHome();
+    expect((await home.run(["run", "--", ...command])).code).toBe(code);
+  });
+
+  test("standard input reaches the command, and its options are its own, without -- too", async () => {
+    await using home = await makeHome();
+    const code = "process.stdin.pipe(process.stdout); console.log(process.argv.slice(1).join())";
+    const output = await home.succeed(["run", process.execPath, "-e", code, "--", "--watch", "--repo"], {
+      input: "typed",
+    });
+    expect(output).toBe("--watch,--repo\ntyped");
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("hands %s on, and the command says how it ends", async signal => {
+    await using home = await makeHome();
+    const code = `process.on("${signal}", () => { console.log("caught"); process.exit(9); }); setInterval(() => {}, 1e6); console.log("ready");`;
+    const { child, told, ended } = startRun(home, ["--", ...script(code)]);
+    using _child = endAtOnce(child);
+    await until(() => told.output.includes("ready"), "the command");
+    child.kill(signal);
+    expect(await ended).toBe(9);
+    expect(told.output).toBe("ready\ncaught\n");
+  });
+
+  const terminalProgram = "/usr/bin/script";
+  test.skipIf(process.platform !== "linux" || !existsSync(terminalProgram))(
+    "Ctrl+C on a terminal reaches the command, which says how it ends",
+    async () => {
+      await using home = await makeHome();
+      const file = join(home.workFolder, "count.cjs");
+      const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
+      await writeFile(file, code);
+      const command = `"${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
+      const child = spawn(terminalProgram, ["--quiet", "--return", "--command", command, "/dev/null"], {
+        cwd: home.workFolder,
+        env: { ...process.env, REPOCONF_HOME: home.homeFolder },
+      });
+      using _child = endAtOnce(child);
+      let output = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+      const ended = new Promise<number | null>(resolve => child.once("exit", resolve));
+      await until(() => output.includes("ready"), "the command");
+      child.stdin.write("\u0003");
+      expect(await ended).toBe(4);
+      expect(output).toContain("caught");
+    },
+  );
+
+  test("a work tree's variables wait for trust: nothing runs, and the way on is named; what else waits does not matter", async () => {
+    await using home = await makeHome();
+    await addDeployScope(home);
+    const folder = join(await realpath(home.workFolder), "site");
+    await mkdir(folder);
+    const file = join(folder, ".repoconf.json");
+    const svc = { services: { web: { ready: "evil", image: "" } } };
+    await writeFile(file, JSON.stringify({ config: { svc, deploy: { options: { evil: true } } } }));
+    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const command = ["run", "--", ...script("console.log('ran', process.env.DEPLOY_OPTIONS)")];
+    for (const args of [command, ["env"]]) {
+      const { code, output, errorOutput } = await home.run(args, { folder });
+      expect([code, output]).toEqual([3, ""]);
+      expect(errorOutput).toMatch(/deploy\.options.*repoconf trust --repo/);
+      expect(errorOutput).not.toContain("svc.services");
+    }
+    const waiting: { readonly field: string; readonly hash: string }[] = JSON.parse(
+      await home.succeed(["trust", "--json"], { folder }),
+    );
+    const hash = waiting.find(({ field }) => field === "deploy.options")?.hash ?? "";
+    await home.succeed(["trust", "--accept", hash], { folder });
+    expect(await home.succeed(command, { folder })).toBe('ran {"evil":true}\n');
+  });
+
+  test("a key that may not ask about trust is refused too", async () => {
+    await using home = await makeHome();
+    const folder = join(await realpath(home.workFolder), "site");
+    await mkdir(folder);
+    const svc = { envvars: [{ name: "NODE_OPTIONS", value: "--require ./evil.js" }] };
+    await writeFile(join(folder, ".repoconf.json"), JSON.stringify({ config: { svc } }));
+    await home.succeed(["repo", "add", folder, "--in-tree", "--json"]);
+    const { output: key } = await home.run(["key", "create", "tool"]);
+    const environment = { REPOCONF_API_KEY: key.trim() };
+    const refused = await home.run(["run", "--", ...script("console.log('ran')")], { folder, environment });
+    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("svc.envvars") });
+  });
+
+  test("two values for one variable are refused with both their names", async () => {
+    await using home = await makeHome();
+    await addDeployScope(home);
+    await home.succeed(["set", `svc.envvars=[{"name":"DEPLOY_TOKEN","value":"one"}]`]);
+    const refused = await home.run(["run", "true"]);
+    expect(refused).toMatchObject({
+      code: 3,
+      errorOutput: expect.stringContaining("svc.envvars and deploy.token would both be DEPLOY_TOKEN"),
+    });
+  });
+
+  test("writes nothing to disk", async () => {
+    await using home = await makeHome();
+    const secret = "never-on-the-disk-again";
+    const file = join(home.homeFolder, "settings.json");
+    await writeFile(
+      file,
+      JSON.stringify({ secrets: { echo: { command: ["printf", "%s-%s", "never-on-the-disk", "{}"] } } }),
+    );
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://echo/again"}]`]);
+    expect(await home.succeed(["run", "--", ...script("console.log(process.env.A)")])).toBe(`${secret}\n`);
+    const files = await readdir(home.workFolder, { recursive: true, withFileTypes: true });
+    for (const one of files.filter(entry => entry.isFile()))
+      expect(await readFile(join(one.parentPath, one.name), "latin1"), one.name).not.toContain(secret);
+  });
+});
+
+describe.concurrent("repoconf run --watch", () => {
+  const code = `process.on("SIGTERM", () => { console.log("end"); process.exit(5); }); setInterval(() => {}, 1e6); console.log("start " + process.env.A);`;
+
+  test("starts the command anew once for each change of its environment, and for no other", async () => {
+    await using home = await makeHome();
+    const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
+    using _child = endAtOnce(child);
+    await until(() => told.output.includes("start one"), "the command");
+    // A field that is no variable, and the same value again under another revision.
+    await home.succeed(["set", "svc.timeout=31"]);
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await until(() => told.output.includes("start two"), "the second start");
+    await home.succeed(["set", "svc.timeout=32"]);
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"three"}]`, "svc.timeout=33"]);
+    await until(() => told.output.includes("start three"), "the third start");
+    child.kill("SIGTERM");
+    expect(await ended).toBe(5);
+    expect(told.output).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
+  });
+
+  test("waits for a change when the command ends by itself, and ends with a signal then", async () => {
+    await using home = await makeHome();
+    const { child, told, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
+    using _child = endAtOnce(child);
+    await until(() => told.errorOutput.includes("ended with 0"), "the end");
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await until(() => told.output === "one\ntwo\n", "the second start");
+    await until(() => (told.errorOutput.match(/ended with 0/g) ?? []).length === 2, "the second end");
+    child.kill("SIGTERM");
+    expect(await ended).toBe(143);
+  });
+
+  test("a command that is not there is not waited for", async () => {
+    await using home = await makeHome();
+    expect((await home.run(["run", "--watch", "--", "no-such-command"])).code).toBe(127);
+  });
+
+  test("what runs goes on with what it has when a change of its environment cannot be used", async () => {
+    await using home = await makeHome();
+    const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
+    using _child = endAtOnce(child);
+    await until(() => told.output.includes("start one"), "the command");
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://nobody/knows"}]`]);
+    await until(() => told.errorOutput.includes("cmd://nobody/knows"), "the failure");
+    await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
+    await until(() => told.output.includes("start two"), "the second start");
+    child.kill("SIGTERM");
+    await ended;
+    expect(told.output).toBe("start one\nend\nstart two\nend\n");
+  });
+});
