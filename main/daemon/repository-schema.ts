@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { SchemaResources } from "../../shared/schema/schema-resources.ts";
+import { holdsSchemas } from "../../shared/schema/subschemas.ts";
 import { nextTurn, runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -68,7 +69,8 @@ function flattened(whole: JsonObject, resources: SchemaResources, places: Places
     });
     const [first, second] = references;
     return {
-      ...mapped(others, move),
+      // What stands in `default` and the like is no schema, and may be of megabytes.
+      ...mapped(others, (member, keyword) => (holdsSchemas(keyword) ? move(member) : member)),
       ...first,
       ...(second && { allOf: [...(Array.isArray(others["allOf"]) ? others["allOf"].map(move) : []), second] }),
     };
@@ -90,8 +92,8 @@ function withOldNames(scope: JsonObject, renamed: ReadonlyMap<string, string>): 
   return { ...scope, properties: { ...properties, ...Object.fromEntries(old) } };
 }
 
-function mapped(value: JsonObject, move: (value: JsonValue) => JsonValue): JsonObject {
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, move(member ?? null)]));
+function mapped(value: JsonObject, move: (member: JsonValue, name: string) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, move(member ?? null, name)]));
 }
 
 type Places = ReadonlyMap<JsonObject, string>;
@@ -101,8 +103,10 @@ function placesOf(whole: JsonObject, resources: SchemaResources, place: string):
   const places = new Map<JsonObject, string>();
   const visit = (value: JsonValue, at: string) => {
     if (typeof value !== "object" || value === null) return;
-    if (isJsonObject(value) && resources.schemas.has(value)) places.set(value, at);
-    for (const [name, member] of Object.entries(value)) visit(member, `${at}/${partOfReference(name)}`);
+    const isSchema = isJsonObject(value) && resources.schemas.has(value);
+    if (isSchema) places.set(value, at);
+    for (const [name, member] of Object.entries(value))
+      if (!isSchema || holdsSchemas(name)) visit(member, `${at}/${partOfReference(name)}`);
   };
   visit(whole, place);
   return places;

@@ -24,6 +24,11 @@ const namedSchemas = new Set([
   "properties",
 ]);
 
+/** Whether a rule's operand is a schema, or holds some. */
+export function holdsSchemas(keyword: string): boolean {
+  return oneSchema.has(keyword) || manySchemas.has(keyword) || namedSchemas.has(keyword);
+}
+
 /** The schemas right in a schema, each as an object. What stands in `default`, `enum` and the like is none. */
 export function* subschemas(schema: JsonObject): Generator<JsonObject> {
   for (const [keyword, operand] of Object.entries(schema)) {
