@@ -12,8 +12,8 @@ import { useScrollPlace } from "./scroll-place.ts";
 const loadFileView = () => import("../file/file-view.tsx");
 /** With its editor it is a third of the screen's code, so the screen starts without it. */
 const FileView = lazy(() => loadFileView().then(({ FileView: view }) => ({ default: view })));
-// It is there before it is wanted, and also when the daemon is gone.
-window.addEventListener("load", () => setTimeout(() => void loadFileView().catch(() => {}), 1_000));
+/** Milliseconds after which it is fetched all the same: it is there before it is wanted, and also when the daemon is gone. */
+const fileViewDelay = 500;
 
 /** One repository: its fields, its history, or its file. */
 export function RepositoryPage({ view, selection }: { readonly view: View; readonly selection: Selection }) {
@@ -28,6 +28,10 @@ export function RepositoryPage({ view, selection }: { readonly view: View; reado
   useEffect(() => {
     if (isThere) void open(repo);
   }, [repo, isThere]);
+  useEffect(() => {
+    const timer = setTimeout(() => void loadFileView().catch(() => {}), fileViewDelay);
+    return () => clearTimeout(timer);
+  }, []);
   if (!isKnown) return <p className="waiting">Reading…</p>;
   if (entry === undefined) return <Nothing what={`There is no repository ${repo}. It may have been removed.`} />;
   return (

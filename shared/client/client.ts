@@ -73,7 +73,7 @@ export interface ChangeOptions {
   readonly flush?: boolean;
 }
 
-type AskForPage<Entry> = (page: { limit?: number; after?: string }) => Promise<Reply<readonly Entry[]>>;
+type AskForPage<Entry> = (page: { after?: string }) => Promise<Reply<readonly Entry[]>>;
 
 export interface RestoreOptions extends ChangeOptions {
   /** Only these; left out: every field that the key may write and that differs. */
@@ -202,7 +202,11 @@ export class RepoconfClient {
 
   /** As `repositories`, page by page as they come. Throws RequestError. */
   async *repositoryPages(): AsyncGenerator<readonly RepositoryEntry[], void> {
-    yield* this.#pages<RepositoryEntry>(page => this.request("repo/list", page), limits.pageLength);
+    // Of very many the first ones soon, and then all as soon as can be.
+    const [first, rest] = [100, limits.pageLength];
+    const ask: AskForPage<RepositoryEntry> = page =>
+      this.request("repo/list", { ...page, limit: page.after === undefined ? first : rest });
+    yield* this.#pages(ask);
   }
 
   /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */
@@ -305,11 +309,10 @@ export class RepoconfClient {
   }
 
   /** The pages of a long list. Throws RequestError. */
-  async *#pages<Entry>(ask: AskForPage<Entry>, limit?: number): AsyncGenerator<readonly Entry[], void> {
+  async *#pages<Entry>(ask: AskForPage<Entry>): AsyncGenerator<readonly Entry[], void> {
     let after: string | undefined;
     do {
-      const page = { ...(limit !== undefined && { limit }), ...(after !== undefined && { after }) };
-      const { result, errors, next } = await ask(page);
+      const { result, errors, next } = await ask(after === undefined ? {} : { after });
       yield result ?? [];
       const [first] = errors;
       if (first !== undefined) throw new RequestError(first, { result, errors });

@@ -199,7 +199,7 @@ describeScreen("the tree", () => {
     await requests.untilHeld();
     expect(await window.tree.count()).toBe(0);
     // As if a page held no more than one.
-    requests.release(message => message.replace('"limit":1000', '"limit":1'));
+    requests.release(message => message.replace('"limit":100', '"limit":1'));
     await requests.untilHeld();
     expect(requests.asked("repo/list")).toBe(2);
     await poll(() => window.row("quiet").getAttribute("aria-setsize")).toBe("1");
