@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pino } from "pino";
 import type { Page } from "playwright-core";
+import { connect } from "../main/client/client.ts";
 import { createDaemon } from "../main/daemon/daemon.ts";
 import { launchBrowser } from "../test/helpers/browser.ts";
 import { fillDemoHome } from "./demo-home.ts";
@@ -42,7 +43,11 @@ const pictures: readonly Picture[] = [
   },
   { name: "activity", address: "#/activity", ready: page => page.getByRole("list", { name: "Changes" }).waitFor() },
   { name: "compare", address: "#/compare/webshop/:default", ready: page => page.getByRole("table").waitFor() },
-  { name: "keys", address: "#/keys", ready: page => heading(page, 1, "Keys") },
+  {
+    name: "keys",
+    address: "#/keys",
+    ready: page => page.getByRole("button", { name: "Revoke… deploy tool" }).waitFor(),
+  },
   { name: "new-key", address: "#/keys/new", ready: page => heading(page, 1, "Create a key") },
   { name: "sessions", address: "#/sessions", ready: page => heading(page, 1, "Sessions") },
 ];
@@ -81,6 +86,18 @@ const daemon = await createDaemon({
   logger,
   screenFolder: join(project, "dist/screen"),
 });
+const client = await connect({ home });
+await client.run("key/create", { name: "ci", grants: [{ repos: "*", fields: ["svc.*"], right: "read" }] });
+await client.run("key/create", {
+  name: "deploy tool",
+  grants: [{ repos: ["webshop"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" }],
+});
+/** Else those of the pictures before would stand in the list of sessions. */
+async function endSessions(): Promise<void> {
+  for (const { id, kind } of await client.run("key/list", {}))
+    if (kind === "session") await client.run("key/revoke", { id });
+}
+
 await using browser = await launchBrowser();
 if (browser === undefined) throw new Error("there is no Chromium to take pictures with");
 await mkdir(folder, { recursive: true });
@@ -89,6 +106,7 @@ for (const viewport of sizes) {
     for (const { name, address, ready } of pictures) {
       // A context of its own is a browser that was never there.
       const context = await browser.newContext({ viewport, colorScheme });
+      await endSessions();
       const page = await context.newPage();
       await page.goto(daemon.createLink(60_000));
       await page.getByText("Connected").waitFor();
@@ -110,6 +128,7 @@ for (const viewport of sizes) {
     }
   }
 }
+client.close();
 await daemon.close();
 await rm(home, { recursive: true, force: true });
 process.exit(0);
