@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
     promise: "screen",
     takenOut: "that the first of very many repositories show before the others have come",
     file: "renderer/state/connection.ts",
-    find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: inOrder(page) });\n",
+    find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: sorted });\n",
     replace: "",
     test: "test/screen/tree.test.ts",
     name: "the first ones show before the others have come",
