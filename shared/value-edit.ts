@@ -45,7 +45,12 @@ export function pointerTokens(pointer: string): string[] {
 
 /** A JSON pointer from names and numbers. */
 export function joinPointer(tokens: readonly string[]): string {
-  return tokens.map(token => `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return tokens.map(token => `/${escapedToken(token)}`).join("");
+}
+
+/** A name as it stands in a JSON pointer. */
+export function escapedToken(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /** The part of a value that a JSON pointer leads to; undefined: there is none. */

@@ -60,19 +60,18 @@ export function changeArguments({ ifRevision, atomic, dryRun, reason }: HowOptio
 }
 
 /**
- * Says what a change did, and throws what was refused. For programs it is one object: that of the repository if anything
- * was done, with `errors` if anything was refused. `from`: the revision whose values were given back.
+ * Says what giving back the values of a revision did, and throws what was refused. For programs it is one object: that of the
+ * repository if anything was done, with `errors` if anything was refused.
  */
-export async function reportChange(
+export async function reportRestored(
   client: RepoconfClient,
   reply: Reply<readonly ChangedRepository[]>,
   options: ChangeCommandOptions,
-  done: string,
-  from?: number,
+  from: number,
 ): Promise<void> {
   const [changed] = reply.result;
   if (options.json) await printChangeJson(client, reply);
-  else if (changed !== undefined) await printChange(client, changed, options, done, from);
+  else if (changed !== undefined) await printRestored(client, changed, options, from);
   await throwRefusal(client, reply);
 }
 
@@ -86,24 +85,22 @@ export async function printChangeJson(
   printJson({ ...shown, ...(errors.length > 0 && { errors }) });
 }
 
-async function printChange(
+async function printRestored(
   client: RepoconfClient,
   changed: ChangedRepository,
   { dryRun }: ChangeCommandOptions,
-  done: string,
-  from: number | undefined,
+  from: number,
 ): Promise<void> {
   const { repo, config } = changed;
   const fields = await listFields(client);
   // What was not stored then is not stored now.
-  const stored =
-    from === undefined ? undefined : await client.run("config/list", { repo, revision: from, stored: true });
+  const stored = await client.run("config/list", { repo, revision: from, stored: true });
   for (const [scope, values] of Object.entries(config)) {
     for (const [field, { value }] of Object.entries(values)) {
       const path = joinConfigPath(scope, field);
       const shown = showValue(value, fields.get(path), false);
-      const mark = stored !== undefined && configValue(stored, scope, field) === undefined ? " (default)" : "";
-      print(`${dryRun ? `Would be: ${done.toLowerCase()}` : done} ${path} = ${shown}${mark}`);
+      const mark = configValue(stored, scope, field) === undefined ? " (default)" : "";
+      print(`${dryRun ? "Would be: restored" : "Restored"} ${path} = ${shown}${mark}`);
     }
   }
   warnOfMirror(changed);

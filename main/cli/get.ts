@@ -1,7 +1,6 @@
 import { type Command, Option } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
-import { configEntries, configValue } from "../../shared/config.ts";
-import { splitConfigPath } from "../../shared/config-path.ts";
+import { configEntries } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import {
   addJsonOption,
@@ -103,9 +102,7 @@ async function readValues(
     if (fields !== undefined) refuseMasked(pathsIn(config), await fields);
     return { values: Array.from(configEntries(config), ({ value }) => [only, value]), revision };
   }
-  const { readPlace } = await import("./value-place.ts");
-  const { valueAt } = await import("../../shared/value-edit.ts");
-  const { CommandError, exitCodes } = await import("./exit-codes.ts");
+  const { readAt, readPlace } = await import("./value-place.ts");
   const fields = await listFields(client);
   const places = names.map(name => readPlace(name, fields));
   if (!reveal)
@@ -114,12 +111,9 @@ async function readValues(
       fields,
     );
   const { config, revision } = await readConfig(client, { repo });
-  const values = places.map(({ field, path }, index) => {
-    const name = names[index] ?? field;
-    const split = splitConfigPath(field);
-    const value = split && valueAt(configValue(config, split.scope, split.field), path);
-    if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
-    return [name, value] as const;
+  const values = places.map((place, index) => {
+    const name = names[index] ?? place.field;
+    return [name, readAt(config, place, name)] as const;
   });
   return { values, revision };
 }

@@ -2,7 +2,7 @@ import { type Config, configValue } from "../../shared/config.ts";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { valueAt } from "../../shared/value-edit.ts";
-import { type Fields, rawValue } from "./fields.ts";
+import { type Fields, isMasked, rawValue } from "./fields.ts";
 import { readPlace, schemaAt } from "./value-place.ts";
 
 /**
@@ -23,7 +23,7 @@ export async function knownValues(
   if (sign === "-") {
     const list = valueAt(await fieldValue(split.field), path);
     // Nobody looks over one's shoulder for what is masked.
-    return Array.isArray(list) && !schema["x-masked"] ? list.map(rawValue) : [];
+    return Array.isArray(list) && !isMasked(schema) ? list.map(rawValue) : [];
   }
   const target = schema["x-keyOf"];
   if (target !== undefined && path === "") {

@@ -1,10 +1,8 @@
 import { basename } from "node:path";
-import { configValue } from "../../shared/config.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import { isNote } from "../../shared/health.ts";
 import type { JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { valueAt } from "../../shared/value-edit.ts";
 import { type ReadValues, readValues } from "../check/read-values.ts";
 import { findInTreeFile } from "../check/work-tree-file.ts";
 import type { FileProblem } from "../check/work-tree-scopes.ts";
@@ -13,7 +11,7 @@ import { findWorkTree } from "../git.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { unknownField } from "./fields.ts";
 import { refuseMasked } from "./masking.ts";
-import { readPlace, type ValuePlace } from "./value-place.ts";
+import { readAt, readPlace, type ValuePlace } from "./value-place.ts";
 
 /**
  * The values of fields, or of places inside values, as the current folder's work tree has them; no daemon is asked and nothing is written. There is no
@@ -45,10 +43,7 @@ export async function readOffline(
   return places.map(({ name, field, path }) => {
     const refused = problems.find(({ problem }) => problem.field === field && !isNote(problem));
     if (refused !== undefined) throw refusal(refused);
-    const split = splitConfigPath(field);
-    const value = split && valueAt(configValue(values, split.scope, split.field), path);
-    if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
-    return [name, value];
+    return [name, readAt(values, { field, path }, name)];
   });
 }
 

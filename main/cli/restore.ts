@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportChange } from "./change.ts";
+import { addChangeOptions, type ChangeCommandOptions, changeArguments, reportRestored } from "./change.ts";
 import { parseRevision } from "./command-options.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
@@ -36,7 +36,7 @@ async function restore(to: number, fields: readonly string[], options: ChangeCom
       for (const field of forgotten)
         print(`Not restored: ${field}, whose value at revision ${to} was made to be forgotten.`);
     }
-    if (!nothing || options.json) return reportChange(client, reply, options, "Restored", to);
+    if (!nothing || options.json) return reportRestored(client, reply, options, to);
     const all = forgotten.length === 0 ? "every value is" : "every other value is";
     const what = fields.length === 0 ? all : `${fields.join(", ")} ${fields.length === 1 ? "is" : "are"}`;
     print(`Nothing to restore: ${what} as ${fields.length > 1 ? "they were" : "it was"} at revision ${to}.`);

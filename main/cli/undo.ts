@@ -7,7 +7,7 @@ import {
   type ChangeCommandOptions,
   changeArguments,
   printChangeJson,
-  reportChange,
+  reportRestored,
   throwRefusal,
 } from "./change.ts";
 import { describeAuthor } from "./describe-change.ts";
@@ -59,7 +59,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
         `${options.dryRun ? "Would undo" : "Undid"} revision ${revision} of ${last.time}, ${describeAuthor(last)}.`,
       );
     }
-    await reportChange(client, reply, options, "Restored", revision - 1);
+    await reportRestored(client, reply, options, revision - 1);
     if (changed !== undefined && !options.dryRun) {
       print(`This is revision ${changed.revision}; to bring back what was undone: repoconf undo`);
     }

@@ -1,6 +1,9 @@
+import { type Config, configValue } from "../../shared/config.ts";
+import { splitConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
-import { joinPointer, pointerTokens, type ValueEdit } from "../../shared/value-edit.ts";
+import { joinPointer, pointerTokens, type ValueEdit, valueAt } from "../../shared/value-edit.ts";
+import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, type PlainSchema, showValue, unknownField } from "./fields.ts";
 
 /** A field, or a place inside its value. */
@@ -30,6 +33,14 @@ export function readPlace(typed: string, fields: Fields): ValuePlace {
 export function showPlace({ field, path }: ValuePlace): string {
   const names = pointerTokens(path).map(name => (/^[^."]+$/.test(name) ? name : `"${name}"`));
   return [field, ...names].join(".");
+}
+
+/** The value at a place that was typed as `name`. Throws CommandError if there is none. */
+export function readAt(config: Config, { field, path }: ValuePlace, name: string): JsonValue {
+  const split = splitConfigPath(field);
+  const value = split && valueAt(configValue(config, split.scope, split.field), path);
+  if (value === undefined) throw new CommandError(`There is no value at ${name}.`, exitCodes.refused);
+  return value;
 }
 
 /** What may stand at a place inside a field's value, as far as its schema says so plainly. */

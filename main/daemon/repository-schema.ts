@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import { SchemaResources } from "../../shared/schema/schema-resources.ts";
 import { holdsSchemas } from "../../shared/schema/subschemas.ts";
+import { escapedToken } from "../../shared/value-edit.ts";
 import { nextTurn, runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
@@ -114,7 +115,7 @@ function placesOf(whole: JsonObject, resources: SchemaResources, place: string):
 
 function partOfReference(name: string): string {
   if (/^[\w$.-]*$/.test(name)) return name;
-  const escaped = name.replaceAll("~", "~0").replaceAll("/", "~1");
+  const escaped = escapedToken(name);
   // Half a character has no such form.
   return escaped.isWellFormed() ? encodeURIComponent(escaped) : escaped;
 }

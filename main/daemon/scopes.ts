@@ -17,7 +17,7 @@ import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts"
 import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
-import { valueAt } from "../../shared/value-edit.ts";
+import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { metaSchemas } from "./meta-schema.ts";
 import { describeSchemaError } from "./schema-messages.ts";
 
@@ -410,7 +410,7 @@ function shortenedPointer(pointer: string): string {
 /** Its message is made when it is asked for: of thousands of refused values a hundred are told. */
 function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
   const { path, keyword } = problem;
-  const pointer = path.map(part => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const pointer = joinPointer(path.map(String));
   return {
     get message() {
       const place = pointer === "" ? "" : `at ${shortenedPointer(pointer)} `;
