@@ -108,7 +108,8 @@ describe.concurrent("repoconf run", () => {
       const file = join(home.workFolder, "count.cjs");
       const code = `process.on("SIGINT", () => { console.log("caught"); process.exit(4); }); setInterval(() => {}, 1e6); console.log("ready");`;
       await writeFile(file, code);
-      const command = `"${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
+      // A shell that stayed in between would end by Ctrl+C itself, and its exit code would be what is told.
+      const command = `exec "${process.execPath}" "${repoconfCommand}" run -- "${process.execPath}" "${file}"`;
       const child = spawn(terminalProgram, ["--quiet", "--return", "--command", command, "/dev/null"], {
         cwd: home.workFolder,
         env: { ...process.env, REPOCONF_HOME: home.homeFolder },

@@ -11,7 +11,11 @@ const noSweeps = { sweepInterval: 3_600_000 };
 
 describe("a daemon whose home is no longer the one it took", () => {
   const ways: { readonly [way: string]: (home: string) => Promise<void> } = {
-    "was removed": home => rm(home, { recursive: true }),
+    // At once: who sees the owner's key go before the lock cuts its connections off, as for a key that is taken away.
+    "was removed": async home => {
+      await rename(home, `${home}-before`);
+      await rm(`${home}-before`, { recursive: true });
+    },
     "gave way to a copy of itself": async home => {
       // Node copies no sockets; nor would that of another daemon be of use.
       const filter = (path: string) => !path.startsWith(join(home, "socket"));
