@@ -15,7 +15,10 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
   const pending = useScreen(state => state.pending);
   const drafts = useScreen(state => state.drafts);
   const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
-  const problems = repositories.flatMap(entry => problemsIn(entry.health).map(problem => ({ entry, problem })));
+  // Of very many repositories nearly all are well.
+  const problems = repositories
+    .filter(({ health }) => health.length > 0)
+    .flatMap(entry => problemsIn(entry.health).map(problem => ({ entry, problem })));
   const untrusted = problems.flatMap(({ entry, problem: { code, field } }) =>
     code === 1114 && field !== undefined ? [{ entry, field }] : [],
   );

@@ -58,17 +58,41 @@ export function treeRows(state: RowsState): TreeRow[] {
     const fields = matches?.get(id);
     // What was found inside shows without being opened.
     const open = state.expanded.has(id) || (fields !== undefined && fields.size > 0);
-    const place = {
-      key: id,
-      level: 1,
-      position: index + 1,
-      siblings: entries.length,
-      selection: { repo: id },
-    } as const;
-    rows.push({ ...place, kind: "repository", entry, open, edits: edits.get(id) ?? 0 });
+    rows.push(repositoryRow(entry, index + 1, entries.length, open, edits.get(id) ?? 0));
     if (open) rows.push(...scopeRows(state, entry, fields));
   }
   return rows;
+}
+
+type RepositoryRow = Extract<TreeRow, { kind: "repository" }>;
+
+/** Of very many repositories most rows stay as they are while one types. */
+const repositoryRows = new WeakMap<RepositoryEntry, RepositoryRow>();
+
+function repositoryRow(
+  entry: RepositoryEntry,
+  position: number,
+  siblings: number,
+  open: boolean,
+  edits: number,
+): RepositoryRow {
+  const known = repositoryRows.get(entry);
+  if (known?.position === position && known.siblings === siblings && known.open === open && known.edits === edits)
+    return known;
+  const { id } = entry;
+  const row: RepositoryRow = {
+    kind: "repository",
+    key: id,
+    level: 1,
+    position,
+    siblings,
+    selection: { repo: id },
+    entry,
+    open,
+    edits,
+  };
+  repositoryRows.set(entry, row);
+  return row;
 }
 
 function scopeRows(state: RowsState, { id }: RepositoryEntry, found: FoundFields | undefined): TreeRow[] {
@@ -144,19 +168,33 @@ function unopened(found: FoundFields): Pick<OpenRepository, "effective" | "store
 function matchesOf({ query, found, repositories }: RowsState): ReadonlyMap<string, FoundFields> | undefined {
   const text = query.trim().toLowerCase();
   if (text === "") return undefined;
-  const matches = new Map<string, Map<string, JsonValue | undefined>>();
-  // Names need no answer from the daemon, so they show at once.
-  const words = text.split(/\s+/);
-  for (const { id, name, path } of repositories ?? []) {
-    const candidate = `${name}\n${path ?? ""}\n${id}`.toLowerCase();
-    if (words.every(word => candidate.includes(word))) matches.set(id, new Map());
-  }
+  const inside = new Map<string, Map<string, JsonValue | undefined>>();
   for (const { repo, scope, field, value } of found?.query === query ? found.hits : []) {
-    const fields = matches.get(repo) ?? new Map<string, JsonValue | undefined>();
-    matches.set(repo, fields);
+    const fields = inside.get(repo) ?? new Map<string, JsonValue | undefined>();
+    inside.set(repo, fields);
     if (scope !== undefined && field !== undefined) fields.set(joinConfigPath(scope, field), value);
   }
+  const matches = new Map<string, FoundFields>(inside);
+  // Names need no answer from the daemon, so they show at once.
+  const words = text.split(/\s+/);
+  for (const entry of repositories ?? []) {
+    if (matches.has(entry.id)) continue;
+    const candidate = searchedText(entry);
+    if (words.every(word => candidate.includes(word))) matches.set(entry.id, nothingInside);
+  }
   return matches;
+}
+
+const nothingInside: FoundFields = new Map();
+/** Of very many repositories, put together once and not at every key. */
+const searchedTexts = new WeakMap<RepositoryEntry, string>();
+
+function searchedText(entry: RepositoryEntry): string {
+  const known = searchedTexts.get(entry);
+  if (known !== undefined) return known;
+  const text = `${entry.name}\n${entry.path ?? ""}\n${entry.id}`.toLowerCase();
+  searchedTexts.set(entry, text);
+  return text;
 }
 
 /** A value in a few words. */

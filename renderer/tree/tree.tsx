@@ -1,5 +1,5 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { type KeyboardEvent, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { focusField } from "../page/focus-when-there.ts";
 import { rootFontSize } from "../root-font-size.ts";
 import { expand, select } from "../state/navigation.ts";
@@ -38,11 +38,13 @@ export function Tree() {
   const inItsPlace = focusedRow.current === null ? 0 : Math.max(0, Math.min(lastIndex.current, rows.length - 1));
   const activeIndex = foundIndex === -1 ? inItsPlace : foundIndex;
   const rem = rootFontSize();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: with another function all rows are measured again, as they have to be with another size.
+  const getItemKey = useCallback((index: number) => rows[index]?.key ?? index, [rows, rem]);
   const virtualizer = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: index => (rows[index]?.kind === "repository" ? tallRow : lowRow) * rem,
-    getItemKey: index => rows[index]?.key ?? index,
+    getItemKey,
     overscan: 12,
     // The active row stays in the page, or focus would fall to the body when it scrolls out of sight.
     rangeExtractor: range => {
