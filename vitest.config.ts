@@ -2,6 +2,12 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
+/**
+ * Each worker runs its files in one process, which loads the product once; mocks, spies and variables are taken back after
+ * each test. Projects without this have files that replace modules.
+ */
+const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
+
 export default defineConfig({
   test: {
     // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
@@ -15,12 +21,18 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/{shared,main,regression,docs,scripts}/**/*.test.ts"],
+          ...oneProcess,
           typecheck: { enabled: false },
         },
       },
       {
         extends: true,
-        test: { name: "screen", include: ["test/screen/**/*.test.ts"], globalSetup: "test/helpers/unpack-browser.ts" },
+        test: {
+          name: "screen",
+          include: ["test/screen/**/*.test.ts"],
+          globalSetup: "test/helpers/unpack-browser.ts",
+          ...oneProcess,
+        },
       },
       {
         extends: true,
@@ -46,7 +58,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
-      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3 } },
+      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3, ...oneProcess } },
       {
         extends: true,
         // Once more by the port, where commands have no Unix socket.
@@ -55,6 +67,7 @@ export default defineConfig({
           include: ["test/e2e/{cli-*,export-import,status}.test.ts"],
           env: { REPOCONF_TEST_CHANNEL: "port" },
           maxConcurrency: 3,
+          ...oneProcess,
         },
       },
     ],
