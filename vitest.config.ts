@@ -8,6 +8,23 @@ import { defineConfig } from "vitest/config";
  */
 const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
 
+/**
+ * Unit and integration tests that take some seconds of the processor each: crashes at every step, thousands of repositories,
+ * random runs. `npm run test:quick` leaves them to `npm test`.
+ */
+const long = [
+  "test/main/daemon/starvation.test.ts",
+  "test/main/daemon/search.test.ts",
+  "test/main/daemon/history-search.test.ts",
+  "test/main/daemon/transport-limits.test.ts",
+  "test/main/daemon/bad-arguments.property.test.ts",
+  "test/main/daemon/store/{git-switch,history-model,letting-go,renamed-fields,ten-thousand}.test.ts",
+  "test/main/daemon/store/journal/{crashes,forget}.test.ts",
+  "test/main/files/json-text.test.ts",
+  "test/scripts/mutants.test.ts",
+  "test/shared/schema/compile-schema.test.ts",
+];
+
 export default defineConfig({
   test: {
     // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
@@ -21,10 +38,11 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/{shared,main,regression,docs,scripts}/**/*.test.ts"],
+          exclude: long,
           ...oneProcess,
-          typecheck: { enabled: false },
         },
       },
+      { extends: true, test: { name: "long", include: long, ...oneProcess } },
       {
         extends: true,
         test: {
