@@ -8,6 +8,8 @@ import { defineConfig } from "vitest/config";
  */
 const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
 
+const commands = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...oneProcess };
+
 /**
  * Unit and integration tests that take some seconds of the processor each: crashes at every step, thousands of repositories,
  * random runs. `npm run test:quick` leaves them to `npm test`.
@@ -31,7 +33,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // Most tests wait for processes, disks and browsers more than they compute.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    maxWorkers: availableParallelism() * 2,
     projects: [
       {
         extends: true,
@@ -76,7 +78,7 @@ export default defineConfig({
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
-      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], maxConcurrency: 3, ...oneProcess } },
+      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...commands } },
       {
         extends: true,
         // Once more by the port, where commands have no Unix socket.
@@ -84,8 +86,7 @@ export default defineConfig({
           name: "e2e-port",
           include: ["test/e2e/{cli-*,export-import,status}.test.ts"],
           env: { REPOCONF_TEST_CHANNEL: "port" },
-          maxConcurrency: 3,
-          ...oneProcess,
+          ...commands,
         },
       },
     ],
