@@ -11,10 +11,11 @@ const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
 const commands = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...oneProcess };
 
 /**
- * Unit and integration tests that take some seconds of the processor each: crashes at every step, thousands of repositories,
- * random runs. `npm run test:quick` leaves them to `npm test`.
+ * What `npm run test:quick` leaves to `npm test`: the tests of bugs that were, and unit and integration tests that take some
+ * seconds of the processor each, as crashes at every step, thousands of repositories and random runs do.
  */
 const long = [
+  "test/regression/**/*.test.ts",
   "test/main/daemon/starvation.test.ts",
   "test/main/daemon/search.test.ts",
   "test/main/daemon/history-search.test.ts",
@@ -39,7 +40,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "quick",
-          include: ["test/{shared,main,regression,docs,scripts}/**/*.test.ts"],
+          include: ["test/{shared,main,docs,scripts}/**/*.test.ts"],
           exclude: long,
           ...oneProcess,
         },
