@@ -11,8 +11,8 @@ const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
 const commands = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...oneProcess };
 
 /**
- * What `npm run test:quick` leaves to `npm test`: the tests of bugs that were, and unit and integration tests that take some
- * seconds of the processor each, as crashes at every step, thousands of repositories and random runs do.
+ * What `npm run test:quick` leaves to `npm test`: the tests of bugs that were, those of the store, with crashes at every step and
+ * thousands of repositories, and others that take seconds of the processor each.
  */
 const long = [
   "test/regression/**/*.test.ts",
@@ -21,8 +21,7 @@ const long = [
   "test/main/daemon/history-search.test.ts",
   "test/main/daemon/transport-limits.test.ts",
   "test/main/daemon/bad-arguments.property.test.ts",
-  "test/main/daemon/store/{git-switch,history-model,letting-go,renamed-fields,ten-thousand}.test.ts",
-  "test/main/daemon/store/journal/{crashes,forget}.test.ts",
+  "test/main/daemon/store/**/*.test.ts",
   "test/main/files/json-text.test.ts",
   "test/scripts/mutants.test.ts",
   "test/shared/schema/compile-schema.test.ts",
