@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
-import { afterAll, describe, expect } from "vitest";
+import { describe, expect } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { launchBrowser } from "./browser.ts";
@@ -10,9 +10,8 @@ import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { projectFolder } from "./spawned-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-// One browser for each test file: every one that imports this has the module to itself.
+// One browser for each worker, whose files share this module; it ends with the worker's process.
 const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
-afterAll(() => browser?.close());
 
 export const screenFolder = join(projectFolder, "dist/screen");
 

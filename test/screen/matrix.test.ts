@@ -42,6 +42,7 @@ describeScreen("the matrix", () => {
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.proxy_https")));
     await window.row("shop").waitFor();
     await page.getByRole("link", { name: "Matrix" }).click();
+    await poll(window.focused).toMatch(/^input Query/);
     await page.keyboard.type("field:svc.proxy_https=off");
     await reads(page.getByRole("main"), "3 repositories, 1 field");
     await header(window, "svc.proxy_https").click();

@@ -11,14 +11,21 @@ describeScreen("what one comes back to", () => {
     const { page } = window;
     const main = page.getByRole("main");
     const top = () => main.evaluate(element => element.scrollTop);
+    // The page hears of it in a frame of its own, and a test can be gone by then as no person could.
+    const scroll = (to: number) =>
+      main.evaluate((element, place) => {
+        const heard = new Promise(resolve => element.addEventListener("scroll", resolve, { once: true }));
+        element.scrollTo(0, place);
+        return heard.then(() => {});
+      }, to);
     await window.choose("shop");
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-    await main.evaluate(element => element.scrollTo(0, 300));
+    await scroll(300);
     await poll(top).toBe(300);
     await window.choose("store");
     await poll(top).toBe(0);
     await page.getByRole("spinbutton", { name: "Timeout" }).waitFor();
-    await main.evaluate(element => element.scrollTo(0, 150));
+    await scroll(150);
     await poll(top).toBe(150);
     // Without a mouse, which would have to scroll up to them.
     const views = page.getByRole("navigation", { name: "Views of this repository" });

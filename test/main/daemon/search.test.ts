@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import type { Grants } from "../../../shared/grants.ts";
 import type { SearchHit } from "../../../shared/protocol.ts";
 import { breakFile } from "../../helpers/broken-file.ts";
-import { startTestDaemon, type TestClient, type TestDaemon } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
 
@@ -342,7 +342,8 @@ describe("what a key may not read", () => {
     await daemon.addRepository("x");
     const text = JSON.stringify({ name: "x", config: { svc: { timeout: "long", domain: "d" } } });
     await daemon.writeRepository("x", text);
-    await expect.poll(() => places("@broken", daemon.owner)).toEqual(["x"]);
+    await until(async () => (await places("@broken", daemon.owner)).length > 0, "what is broken");
+    expect(await places("@broken", daemon.owner)).toEqual(["x"]);
     const [blind, seeing] = [
       await daemon.connectWith(read("*", "svc.domain")),
       await daemon.connectWith(read("*", "svc.timeout")),
