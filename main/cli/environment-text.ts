@@ -1,5 +1,6 @@
 import { quote } from "./env-format.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { shellQuoted } from "./shell-quoted.ts";
 
 /** How `repoconf env` writes an environment. */
 export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
@@ -25,8 +26,3 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   // PowerShell takes typographic apostrophes for plain ones.
   pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
 };
-
-/** As one word of a POSIX shell, bash or zsh, whatever it holds. */
-export function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}

@@ -1,6 +1,7 @@
 import { type RepoconfClient, RequestError } from "../../shared/client/client.ts";
 import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
+import { masksAnything, withMasks } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { maskValue } from "../../shared/scopes/value-text.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
@@ -15,7 +16,7 @@ export type PlainSchema = { readonly [keyword: string]: unknown };
 export async function listFields(client: RepoconfClient): Promise<Fields> {
   const fields = new Map<string, FieldSchema>();
   for (const { scope, schema } of await client.run("scope/list", {})) {
-    for (const [field, fieldSchema] of Object.entries(schema.properties))
+    for (const [field, fieldSchema] of Object.entries(withMasks(schema).properties))
       fields.set(joinConfigPath(scope, field), fieldSchema);
   }
   return fields;
@@ -24,9 +25,9 @@ export async function listFields(client: RepoconfClient): Promise<Fields> {
 /** What stands in for a masked value. */
 export const mask = "••••••";
 
-/** Whether a field's value shows on request alone. So does what no schema describes: its schema may be gone, broken, or not read yet. */
+/** Whether a field's value, or a part of it, shows on request alone. So does what no schema describes: its schema may be gone, broken, or not read yet. */
 export function isMasked(schema: FieldSchema | undefined): boolean {
-  return schema === undefined || schema["x-masked"] === true;
+  return schema === undefined || masksAnything(schema);
 }
 
 /** A value as people read it: a text as it is (an empty one as ""), anything else as JSON; what is masked only on request. */

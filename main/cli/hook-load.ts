@@ -7,7 +7,6 @@ import { RepoconfError } from "../../shared/errors.ts";
 import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { Home } from "../home.ts";
 import { environmentFields, readVariables, UntrustedEnvironmentError } from "./environment.ts";
-import { shellQuoted } from "./environment-text.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, listFields } from "./fields.ts";
 import type { HookShell } from "./hook-scripts.ts";
@@ -15,6 +14,7 @@ import { describeError } from "./messages.ts";
 import { repositoryHere } from "./repositories.ts";
 import { resolveVariables } from "./secrets.ts";
 import { homeOf, openSession } from "./session.ts";
+import { shellQuoted } from "./shell-quoted.ts";
 import { allPrinted, printValue, visible } from "./terminal.ts";
 
 /** What the shell is to hold from now on. */

@@ -14,7 +14,7 @@ export function addHookCommand(program: Command): void {
     .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
       const { print } = await import("./terminal.ts");
       print(
-        ...hookScript(shell, start === true)
+        ...hookScript(shell, start === true, [process.execPath, ...process.argv.slice(1, 2)])
           .trimEnd()
           .split("\n"),
       );

@@ -171,10 +171,11 @@ function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
       if (output.length > mostOutput) reject(new Error("printed more than a megabyte"));
     });
     child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
-    child.once("close", (code, ended) => {
-      if (code === 0) resolve(output);
-      else reject(new Error(code === null ? `was ended by ${ended}` : `ended with ${code}`));
+    child.once("exit", (code, ended) => {
+      if (code !== 0) reject(new Error(code === null ? `was ended by ${ended}` : `ended with ${code}`));
     });
+    // What it started may have the output open still: a failure is not kept waiting for that.
+    child.once("close", () => resolve(output));
   });
 }
 

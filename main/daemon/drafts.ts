@@ -2,10 +2,10 @@ import { rename } from "node:fs/promises";
 import pLimit from "p-limit";
 import { splitConfigPath } from "../../shared/config-path.ts";
 import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
-import { isJsonObject, type JsonObject, sameJson } from "../../shared/json.ts";
+import { isJsonObject, sameJson } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Draft, DraftName, DraftsChanged, KeptDraft, OperationResults } from "../../shared/protocol.ts";
-import { subschemas } from "../../shared/schema/subschemas.ts";
+import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { DurableTextFile } from "../files/durable-text-file.ts";
 import { JsonFile } from "../files/json-file.ts";
 import { JsonTextError, readJsonText } from "../files/json-text.ts";
@@ -187,17 +187,12 @@ export class Drafts {
   #isMasked(path: string): boolean {
     const { scope, field } = splitConfigPath(path) ?? { scope: "", field: "" };
     const schema = this.#options.scopes.field(scope, field)?.schema;
-    return schema === undefined || masksAnything(schema as JsonObject);
+    return schema === undefined || masksAnything(schema);
   }
 
   #tell(message: string, error: unknown): void {
     this.#options.onProblem(message, { error: String(error) });
   }
-}
-
-/** A part of the value may be masked alone. */
-function masksAnything(schema: JsonObject): boolean {
-  return schema["x-masked"] === true || [...subschemas(schema)].some(masksAnything);
 }
 
 /** Throws RepoconfError 1107. */

@@ -53,6 +53,16 @@ function describeProblem(error: RuleError, value: unknown): string {
     case "maxItems":
     case "maxProperties":
       return `must have at most ${String(limit)} ${parts(keyword)}`;
+    case "minimum":
+      return `must be at least ${String(limit)}`;
+    case "maximum":
+      return `must be at most ${String(limit)}`;
+    case "exclusiveMinimum":
+      return `must be more than ${String(limit)}`;
+    case "exclusiveMaximum":
+      return `must be less than ${String(limit)}`;
+    case "multipleOf":
+      return `must be a multiple of ${String(params["multipleOf"])}`;
     default:
       return error.message ?? `breaks the rule ${keyword}`;
   }

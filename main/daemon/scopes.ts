@@ -14,6 +14,7 @@ import { patternsOf } from "../../shared/schema/patterns-in.ts";
 import { SchemaResources, schemasAtOnce } from "../../shared/schema/schema-resources.ts";
 import type { SchemaProblem, TextPattern } from "../../shared/schema/schema-walk.ts";
 import { OutOfStepsError, SpareSteps } from "../../shared/schema/step-budget.ts";
+import { markingMasks } from "../../shared/scopes/masks.ts";
 import { type FieldSchema, runsAsCommand, type ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 import { shortened } from "../../shared/shortened.ts";
@@ -41,6 +42,7 @@ export interface BrokenReference {
 }
 
 interface Field {
+  /** As in the file, and with `x-masked` wherever something masked is behind a reference or a choice. */
   readonly schema: FieldSchema;
   /** Its value runs as a command (`x-command`, `x-env`). */
   readonly isCommand: boolean;
@@ -221,8 +223,10 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
   yield;
   const spare = new SpareSteps();
   const fields = new Map<string, Field>();
+  const marked = yield* markingMasks(schema, resources);
   for (const [field, fieldSchema] of Object.entries(schema.properties)) {
-    fields.set(field, yield* compilingField(compiler, field, fieldSchema, spare));
+    const compiled = yield* compilingField(compiler, field, fieldSchema, spare);
+    fields.set(field, { ...compiled, schema: marked[field] ?? fieldSchema });
   }
   const references = new Map<string, string>();
   for (const [field, { schema: fieldSchema }] of fields) {

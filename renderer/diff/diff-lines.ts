@@ -2,6 +2,7 @@ import type { Config } from "../../shared/config.ts";
 import { diffConfigs } from "../../shared/config-diff.ts";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import { isJsonObject, type JsonValue, sameJson } from "../../shared/json.ts";
+import { schemaOf, schemaOfMember } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { diffValues, type ValueChange, type ValueStep } from "../../shared/value-diff.ts";
 import { unknownSchema } from "../page/show-json.ts";
@@ -162,10 +163,8 @@ function schemaWithin(schema: ValueSchema, step: ValueStep): ValueSchema {
   return schema["x-masked"] === true && step !== "name" ? { ...inner, "x-masked": true } : inner;
 }
 
-function innerSchema({ properties, additionalProperties, items }: ValueSchema, step: ValueStep): ValueSchema {
-  const own = typeof step === "string" && isJsonObject(properties) && Object.hasOwn(properties, step);
-  const found = own ? properties[step] : typeof step === "string" ? additionalProperties : items;
-  return isJsonObject(found) ? (found as ValueSchema) : {};
+function innerSchema(schema: ValueSchema, step: ValueStep): ValueSchema {
+  return typeof step === "string" ? schemaOfMember(schema, step) : schemaOf(schema["items"]);
 }
 
 /** Whether both sides of a line are the same value, as where what is stored becomes the default that it is. */

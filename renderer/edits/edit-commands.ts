@@ -1,5 +1,6 @@
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { JsonValue } from "../../shared/json.ts";
+import { masksAnything } from "../../shared/scopes/masks.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 
 interface Edit {
@@ -26,7 +27,7 @@ function commandOf({ repo, scope, field, value }: Edit, schemaOf: SchemaOf): str
   if (value === undefined) return `repoconf unset --repo ${quote(repo)} ${quote(path)}`;
   const schema = schemaOf(scope, field);
   // One whose schema is gone is masked, as everywhere. A comment would be an error in an interactive zsh.
-  if (schema === undefined || schema["x-masked"] === true)
+  if (schema === undefined || masksAnything(schema))
     return `: ${quote(`${path} of ${repo} is masked and was not copied`)}`;
   const command = `repoconf set --repo ${quote(repo)}`;
   // The command takes a lone - for its standard input.

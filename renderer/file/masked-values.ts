@@ -1,6 +1,7 @@
 import { type EditorState, type Extension, StateField, Transaction } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 import { type Node, type ParseError, parseTree } from "jsonc-parser";
+import { masksAnything } from "../../shared/scopes/masks.ts";
 import { mask, unknownSchema } from "../page/show-json.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 
@@ -24,7 +25,7 @@ function maskedRanges(text: string, scopes: readonly ScopeEntry[]): Range[] | un
     within(config, (scope, values) =>
       within(values, (field, value) => {
         const schema = findField(scopes, scope, field) ?? unknownSchema;
-        return schema["x-masked"] === true ? [rangeOf(value)] : [];
+        return masksAnything(schema) ? [rangeOf(value)] : [];
       }),
     ),
   );

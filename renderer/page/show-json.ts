@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
+import { maskParts, masksAnything } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
-import { maskValue, showPlain } from "../../shared/scopes/value-text.ts";
+import { showPlain } from "../../shared/scopes/value-text.ts";
 
 /** What stands for a masked value. */
 export const mask = "••••";
@@ -12,7 +13,9 @@ export const unknownSchema: ValueSchema = { "x-masked": true };
 export function showJson(value: JsonValue | undefined, schema: ValueSchema): string {
   if (value === undefined) return "";
   if (Array.isArray(value) && value.length === 0) return "none";
-  if (schema["x-masked"] === true) return JSON.stringify(maskValue(value, mask));
+  const isFilled = typeof value === "object" && value !== null;
+  if (schema["x-masked"] === true || (isFilled && masksAnything(schema)))
+    return JSON.stringify(maskParts(value, schema, mask));
   if (value === "") return "empty";
   if (typeof value === "string") return value;
   if (typeof value === "boolean" || typeof value === "number") return showPlain(value, schema);

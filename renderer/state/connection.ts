@@ -3,6 +3,7 @@ import type { WatchMessage } from "../../shared/client/watch.ts";
 import { applyConfigEdits, type Config, countConfigFields } from "../../shared/config.ts";
 import { RepoconfError } from "../../shared/errors.ts";
 import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
+import { withMasks } from "../../shared/scopes/masks.ts";
 import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
 import { shell } from "../shell.ts";
@@ -89,7 +90,8 @@ async function loadAll(): Promise<void> {
 }
 
 async function loadScopes(): Promise<void> {
-  const scopes = await daemon().run("scope/list", {});
+  const told = await daemon().run("scope/list", {});
+  const scopes = told.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
   await loadPatterns(scopes);
   screenStore.setState({ scopes });
 }

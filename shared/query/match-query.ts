@@ -1,5 +1,6 @@
 import { joinConfigPath } from "../config-path.ts";
 import { canonicalJson, type JsonValue } from "../json.ts";
+import { masksAnything } from "../scopes/masks.ts";
 import type { FieldSchema } from "../scopes/scope-schema.ts";
 import { showPlain } from "../scopes/value-text.ts";
 import type { Query, Term, ValuePattern } from "./parse-query.ts";
@@ -127,9 +128,9 @@ export function matchChange(
   });
 }
 
-/** Masked, or perhaps: one whose schema is gone may be a masked one. */
+/** Masked in whole or in part, or perhaps: one whose schema is gone may be a masked one. */
 export function isMasked({ schema }: Pick<QueriedField, "schema">): boolean {
-  return schema === undefined || schema["x-masked"] === true;
+  return schema === undefined || masksAnything(schema);
 }
 
 /** `owner (browser)` is the owner too. */

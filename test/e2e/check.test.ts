@@ -47,7 +47,7 @@ describe.concurrent("repoconf check", () => {
     expect(output.split("\n")).toEqual([
       ".repoconf.json:3:25: error: svc.timeout must be an integer, and a string was given; its default is used.",
       '.repoconf.json:3:43: error: There is no field "svc.timeot"; its value is kept and not used.',
-      ".repoconf.json:4:24: error: build.jobs must be <= 256; its default is used.",
+      ".repoconf.json:4:24: error: build.jobs must be at most 256; its default is used.",
       '.repoconf.json:5:14: warning: There is no scope "other"; its values are kept and not used.',
       "",
     ]);
@@ -264,7 +264,9 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
     await git("add", ".");
     const refused = await git("commit", "-qm", "bad");
     expect(refused.code).toBe(1);
-    expect(refused.output + refused.errorOutput).toContain(".repoconf.json:4:24: error: build.jobs must be <= 256");
+    expect(refused.output + refused.errorOutput).toContain(
+      ".repoconf.json:4:24: error: build.jobs must be at most 256",
+    );
     await writeFile(join(clone.path, ".repoconf.json"), '{ "config": { "build": { "jobs": 9 } } }\n');
     expect((await git("commit", "-qm", "still bad in the index")).code).toBe(1);
     await git("add", ".");

@@ -331,7 +331,7 @@ describe.concurrent("undo and restore on the command line", () => {
         { code: 1103, field: "svc.refresh_hour" },
       ],
     });
-    expect(some.errorOutput).toContain("svc.refresh_hour must be <= 23");
+    expect(some.errorOutput).toContain("svc.refresh_hour must be at most 23");
     expect(some.errorOutput).toContain(`Did you mean "svc.timeout"?`);
     const none = await home.run(["set", "svc.refresh_hour=99", "--json"]);
     expect(JSON.parse(none.output)).toEqual({ errors: [expect.objectContaining({ code: 1103 })] });

@@ -162,7 +162,7 @@ describe("values on the command line", () => {
     const { code, output, errorOutput } = await inFolder(["set", "svc.timeout=6", "svc.refresh_hour=99"]);
     expect(code).toBe(3);
     expect(output).toBe("Set svc.timeout = 6\n");
-    expect(errorOutput).toContain("svc.refresh_hour must be <= 23");
+    expect(errorOutput).toContain("svc.refresh_hour must be at most 23");
   });
 
   test.each([

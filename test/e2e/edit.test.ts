@@ -77,7 +77,7 @@ describe("repoconf edit", () => {
     });
     expect(await edit(["svc.timeout"], `echo 99999999 > "$1"`)).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("must be <= 86400"),
+      errorOutput: expect.stringContaining("must be at most 86400"),
     });
     expect(await get("svc.timeout")).toBe("31\n");
   });
@@ -119,7 +119,7 @@ describe("repoconf edit", () => {
       });
       const told = (part: string) => until(() => output.includes(part), part);
       await told("Edit again? [y/N]");
-      expect(output).toContain("must be <= 86400");
+      expect(output).toContain("must be at most 86400");
       child.stdin.write("y\n");
       await told("which value?");
       for (const digit of "4711") child.stdin.write(digit);

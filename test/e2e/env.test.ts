@@ -102,6 +102,13 @@ describe.concurrent("references to secrets", () => {
       "cmd://a",
       /"a" in the settings ended with 3/,
     ],
+    [
+      // What it leaves running has its output still open.
+      "one that fails and leaves another running",
+      { a: { command: ["sh", "-c", "sleep 30 & exit 3"] } },
+      "cmd://a",
+      /"a" in the settings ended with 3/,
+    ],
     ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /answered 0 lines to 1/],
     ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /for an option/],
     ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /no ARGUMENT/],

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { isShellThere, makePromptingShell } from "../helpers/prompting-shell.ts";
+import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 
 const hard = 'it\'s\n"two" $HOME `id` \\ ! ünï\n';
 
@@ -185,4 +186,117 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
     expect(output.trim()).toBe("a b plain");
     for (const one of ["UID", "LIST"]) expect(errorOutput).toContain(`${one} is no plain variable of this shell`);
   });
+
+  there("a variable by which the shell finds the hook, and its folder, is left alone and named", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await setVariables(home, { PWD: "/elsewhere", PROMPT_COMMAND: ":", precmd_functions: "x", B: "plain" });
+    const shell = await makePromptingShell(home, name);
+    const { output, errorOutput } = await shell.type([
+      `cd ${quoted(folder)}`,
+      `echo "$B \${PWD##*/}"`,
+      ":",
+      "cd ..",
+      `echo "\${B-none}"`,
+    ]);
+    expect(output.trim().split("\n")).toEqual(["plain shop", "none"]);
+    for (const one of ["PWD", name === "bash" ? "PROMPT_COMMAND" : "precmd_functions"])
+      expect(errorOutput).toContain(`${one} is no plain variable of this shell`);
+    expect(loads(await shell.calls())).toBe(3);
+  });
+
+  there("what Ctrl+C interrupts is loaded at the next prompt", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, name);
+    const early = join(home.workFolder, "early");
+    await mkdir(early);
+    // As the terminal does: the signal goes to the shell and to what it waits for.
+    const interrupting = `#!/bin/sh\nrm -r '${early}'\nkill -INT "$SHELL_PID" $$\nsleep 1\n`;
+    await writeFile(join(early, "repoconf"), interrupting, { mode: 0o755 });
+    const { output } = await shell.type([
+      `export SHELL_PID=$$ PATH='${early}':"$PATH"; hash -r; cd ${quoted(folder)}`,
+      ":",
+      `echo "B=\${B-none}"`,
+    ]);
+    expect(output.trim()).toBe("B=plain");
+  });
+
+  there("where repoconf is an alias, as after npm start, the one that printed the script is asked", async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, name);
+    const alias = `PATH=\${PATH#*:}\nalias repoconf="'${process.execPath}' '${repoconfCommand}'"`;
+    const { output } = await shell.type([`cd ${quoted(folder)}`, 'echo "B=$B"'], alias);
+    expect(output.trim()).toBe("B=plain");
+    expect(await shell.calls()).toEqual([]);
+  });
+});
+
+test.skipIf(!isShellThere("bash"))(
+  "the hook for bash: where upper and lower case are the same to [[, another folder is another one",
+  async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    await mkdir(join(home.workFolder, "SHOP"));
+    const shell = await makePromptingShell(home, "bash");
+    const { output } = await shell.type(
+      [
+        `cd ${quoted(folder)}`,
+        'echo "B=$B"',
+        `repoconf set 'svc.envvars=[{"name":"B","value":"PLAIN"}]' >/dev/null`,
+        'echo "B=$B"; cd ../SHOP',
+        `echo "B=\${B-none}"`,
+      ],
+      "shopt -s nocasematch",
+    );
+    expect(output.trim().split("\n")).toEqual(["B=plain", "B=PLAIN", "B=none"]);
+  },
+);
+
+test.skipIf(!isShellThere("bash"))(
+  "the hook for bash: with set -e a status that ended nothing does not end the shell at the prompt",
+  async () => {
+    await using home = await makeCommandHome();
+    const folder = await makeRepository(home);
+    const shell = await makePromptingShell(home, "bash");
+    const { code, output } = await shell.type([`cd ${quoted(folder)}; ! true`, 'echo "B=$B"'], "set -e");
+    expect({ code, output: output.trim() }).toEqual({ code: 0, output: "B=plain" });
+  },
+);
+
+test.skipIf(!isShellThere("bash"))("the hook for bash: an associative array keeps what it has", async () => {
+  await using home = await makeCommandHome();
+  const folder = await makeRepository(home);
+  await setVariables(home, { MAP: "text", LIST: "text", B: "plain" });
+  const shell = await makePromptingShell(home, "bash");
+  const show = `declare -p MAP LIST; echo "B=\${B-none}"`;
+  const { output, errorOutput } = await shell.type([
+    "declare -A MAP=([key]=value); LIST=([5]=five)",
+    `cd ${quoted(folder)}`,
+    show,
+    "cd ..",
+    show,
+  ]);
+  const arrays = ['declare -A MAP=([key]="value" )', 'declare -a LIST=([5]="five")'];
+  expect(output.trim().split("\n")).toEqual([...arrays, "B=plain", ...arrays, "B=none"]);
+  expect(errorOutput).toContain("MAP is no plain variable of this shell");
+});
+
+const zshSettings = [
+  [
+    "global aliases with the names of variables",
+    "alias -g A='| wc' B='; echo' other=nothing; alias local='echo wrong'",
+  ],
+  ["the ways of ksh", "emulate ksh"],
+  ["the ways of sh", "emulate sh"],
+  ["options of every kind", "setopt ksh_arrays sh_word_split no_unset glob_subst rc_quotes err_return null_glob"],
+] as const;
+
+test.skipIf(!isShellThere("zsh")).each(zshSettings)("the hook for zsh works with %s", async (_, before) => {
+  await using home = await makeCommandHome();
+  const folder = await makeRepository(home);
+  const shell = await makePromptingShell(home, "zsh");
+  const { output } = await shell.type([`cd ${quoted(folder)}`, show("A"), 'echo "B=$B"', "cd ..", show("A")], before);
+  expect(output.trim().split("\n")).toEqual([JSON.stringify(hard), "B=plain", "unset"]);
 });

@@ -145,3 +145,46 @@ test("no command prints a masked value without --reveal, as JSON neither; get an
     watch.kill();
   }
 });
+
+test("a value that is masked in a part, or by a $ref, is masked in what every command prints", async () => {
+  await using home = await makeCommandHome();
+  await home.succeed(["repo", "add", "--name", "shop", "--id", "shop", home.workFolder]);
+  const $defs = { secret: { type: "string", "x-masked": true } };
+  const properties = {
+    token: { $ref: "#/$defs/secret", default: "" },
+    login: { type: "object", properties: { password: { $ref: "#/$defs/secret" } }, default: {} },
+    logins: { type: "array", items: { type: "object", properties: { password: $defs.secret } }, default: [] },
+  };
+  await writeFile(schemaFile(home), JSON.stringify({ type: "object", $defs, properties }));
+  await untilScope(home, true);
+  const values = (text: string) => [
+    `deploy.token=${text}`,
+    `deploy.login={"password":"${text}"}`,
+    `deploy.logins=[{"password":"${text}"}]`,
+  ];
+  const printed: (readonly string[])[] = [
+    ["set", ...values(`${secret} 1`)],
+    ["set", ...values(`${secret} 2`), "--json"],
+    ["set", `deploy.login.password=${secret} 3`],
+    ["list"],
+    ["list", "--json"],
+    ["history"],
+    ["history", "--json"],
+    ["diff", "2"],
+    ["diff", "2", "--json"],
+    ["undo", "--dry-run"],
+    ["search", "password"],
+    ["search", "deploy.login"],
+    ...["token", "login", "logins"].flatMap(field => [
+      ["get", `deploy.${field}`],
+      ["explain", `deploy.${field}`],
+    ]),
+    ["get", "deploy.login.password"],
+    ["export"],
+  ];
+  for (const args of printed) {
+    const { output, errorOutput } = await home.run(args);
+    expect(output + errorOutput, args.join(" ")).not.toContain(secret);
+  }
+  expect(await home.succeed(["get", "deploy.login.password", "--reveal"])).toContain(secret);
+});

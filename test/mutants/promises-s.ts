@@ -168,8 +168,8 @@ export const mutants: readonly Mutant[] = [
     ...s6,
     takenOut: "the grants on the revisions that a watch answers",
     file: "main/daemon/operations/config.ts",
-    find: "(ids ?? [...store.ids()].filter(id => service.canSee(caller, id)))",
-    replace: "(ids ?? [...store.ids()])",
+    find: "visible.set(id, service.canSee(caller, id));",
+    replace: "visible.set(id, true);",
   },
   {
     ...s6,

@@ -6,6 +6,15 @@ const [budget, dispatch] = ["test/main/daemon/key-budget.test.ts", "test/main/da
 export const mutants: readonly Mutant[] = [
   {
     promise: "S15",
+    takenOut: "the turns of others while a watch asks which repositories its key may see",
+    file: "main/daemon/operations/config.ts",
+    find: "        if (turn.isOver) await turn.pass();\n        visible.set",
+    replace: "        visible.set",
+    test: dispatch,
+    name: "a watch of all",
+  },
+  {
+    promise: "S15",
     takenOut: "the bound of a key's connections",
     file: "main/daemon/key-budget.ts",
     find: "account.sockets >= limits.socketsPerKey",

@@ -104,6 +104,38 @@ describeScreen("a diff", () => {
     expect(await page.locator("body").innerText()).not.toContain("secret");
   });
 
+  test("masks what a $ref or a choice says is masked, in whole and in part", async () => {
+    const $defs = {
+      secret: { type: "string", "x-masked": true },
+      login: { type: "object", properties: { user: { type: "string" }, password: { $ref: "#/$defs/secret" } } },
+    };
+    const properties = {
+      token: { anyOf: [{ $ref: "#/$defs/secret" }, { type: "null" }], default: null },
+      login: { ...$defs.login, default: {} },
+      logins: { type: "array", items: { $ref: "#/$defs/login" }, default: [] },
+    };
+    const values = (text: string) => ({
+      "deploy.token": text,
+      "deploy.login": { user: text.slice(7), password: text },
+      "deploy.logins": [{ password: text }],
+    });
+    await using screen = await startScreen({
+      repositories: { shop: values("secret-old") },
+      scopes: { deploy: { type: "object", $defs, properties } },
+    });
+    await screen.set("shop", values("secret-new"));
+    await using window = await screen.open();
+    const { page } = window;
+    await window.choose("shop");
+    await window.view("History");
+    await page.getByRole("button", { name: "Restore… revision 2" }).click();
+    const dialog = page.getByRole("dialog", { name: "Restore revision 2" });
+    await dialog.getByRole("row", { name: /deploy\.login\.user from new to old/ }).waitFor();
+    for (const path of ["token", "login\\.password"])
+      await dialog.getByRole("row", { name: new RegExp(`deploy\\.${path} from •••• Show`) }).waitFor();
+    expect(await page.locator("body").innerText()).not.toContain("secret-");
+  });
+
   test("tells that a masked value becomes the default that it is already", async () => {
     const token = { type: "string", default: "hush", "x-masked": true, title: "Token" };
     await using screen = await startScreen({

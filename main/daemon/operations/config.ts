@@ -162,8 +162,15 @@ export function configOperations(
         await store.read(id);
       }
       if (ids === undefined) await store.summaries();
+      // What is told at the end is of one moment, and asking this of ten thousand would take long then.
+      const visible = new Map<string, boolean>();
+      for (const id of ids ?? [...store.ids()]) {
+        if (turn.isOver) await turn.pass();
+        visible.set(id, service.canSee(caller, id));
+      }
       const from = new Map<string, number>();
       for (const [id, revision] of expectedRevisions(repo, since, "since")) {
+        if (turn.isOver) await turn.pass();
         if (ids?.includes(id) === false) throw unknownRepository(id);
         // One that went while its watcher was away has no more changes.
         if (!store.has(id) || !service.canSee(caller, id)) continue;
@@ -171,11 +178,15 @@ export function configOperations(
         await assertKept(store, id, revision, turn);
         from.set(id, revision);
       }
-      const seen = () => (ids ?? [...store.ids()].filter(id => service.canSee(caller, id))).filter(id => store.has(id));
+      const isSeen = (id: string) => store.has(id) && (visible.get(id) ?? service.canSee(caller, id));
+      const seen = () => [...(ids ?? store.ids())].filter(isSeen);
       const begin = position ? openPosition(position, store.position) : undefined;
       // Again for those that come while others are read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
-        for (const id of next) if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
+        for (const id of next) {
+          if (turn.isOver) await turn.pass();
+          if (begin && store.has(id)) from.set(id, await revisionBehind(store, id, begin, turn));
+        }
       }
       const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));

@@ -17,6 +17,11 @@ const tokenSchema = {
       items: { type: "object", properties: { password: { type: "string", "x-masked": true } } },
     },
     region: { type: "string", default: "" },
+    login: { $ref: "#/$defs/login", default: {} },
+  },
+  $defs: {
+    login: { type: "object", properties: { password: { $ref: "#/$defs/secret" } } },
+    secret: { type: "string", "x-masked": true },
   },
 };
 
@@ -200,6 +205,7 @@ describe("what is masked", () => {
     { repo: "shop", field: "deploy.token", value: hush },
     { repo: "shop", field: "deploy.token", value: "", base: hush },
     { repo: "shop", field: "deploy.hosts", value: [{ password: hush }] },
+    { repo: "shop", field: "deploy.login", value: { password: hush } },
     { repo: "shop", field: "gone.field", value: hush },
     { repo: "shop", text: `{ "config": { "deploy": { "token": "${hush}" } } }`, base: null },
     { repo: "shop", text: "{}", base: `{ "config": { "deploy": { "token": "${hush}" } } }` },

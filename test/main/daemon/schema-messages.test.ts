@@ -21,6 +21,11 @@ test.each([
   ["without a description the pattern is all there is", { pattern: "^v" }, "x", "must match the pattern ^v"],
   ["what may not be empty", { minLength: 1 }, "", "must not be empty"],
   ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
+  ["a number that is too small", { minimum: 0 }, -1, "must be at least 0"],
+  ["a number that is too large", { maximum: 23 }, 24, "must be at most 23"],
+  ["a number below its limit", { exclusiveMinimum: -1 }, -1, "must be more than -1"],
+  ["a number beyond its limit", { exclusiveMaximum: 23 }, 23, "must be less than 23"],
+  ["a number between two steps", { multipleOf: 5 }, 7, "must be a multiple of 5"],
   ["too few items", { minItems: 2 }, [1], "must have at least 2 items"],
   ["too many members", { maxProperties: 1 }, { a: 1, b: 2 }, "must have at most 1 members"],
   [

@@ -13,7 +13,9 @@ const pluginSchema = {
   properties: {
     colour: { title: "Paint", description: "What it looks like.", type: "string", default: "green" },
     token: { title: "Access", type: "string", "x-masked": true, default: "" },
+    login: { $ref: "#/$defs/login", default: {} },
   },
+  $defs: { login: { type: "object", properties: { password: { type: "string", "x-masked": true } } } },
 };
 
 /** Three repositories: `a` (name shop), `b` (name blog, broken), `c` (name attic, nothing stored). */
@@ -35,6 +37,7 @@ async function startSearched(): Promise<TestDaemon> {
     "svc.services": { web: { ready: 'curl -f "http://localhost"', image: "nginx:1.27" } },
     "svc.envvars": [{ name: "PASSWORD", value: "hunter2" }],
     "plugin.token": "topsecret",
+    "plugin.login": { password: "innersecret" },
     "plugin.colour": "Crimson",
   });
   await t.owner.call("config/set", { repo: "b", "svc.timeout": 1234, "svc.provider": "elsewhere" });
@@ -85,7 +88,7 @@ describe("config/search finds", () => {
     ["all words, in any order and anywhere in a field", "1234 timeout", ["a svc.timeout", "b svc.timeout"]],
     ["only what has every word", "timeout nowhere", []],
     ["a field of one repository, by both their names", "shop refresh_hour", ["a svc.refresh_hour"]],
-    ["the fields of a repository by scope", "attic plugin", ["c plugin.colour", "c plugin.token"]],
+    ["the fields of a repository by scope", "attic plugin", ["c plugin.colour", "c plugin.token", "c plugin.login"]],
     ["every repository for nothing", "", ["a", "b", "c"]],
     ["every repository for blanks", " \t ", ["a", "b", "c"]],
   ])("%s", async (_title, query, expected) => {
@@ -114,6 +117,7 @@ describe("@modified and @broken", () => {
       "a svc.services",
       "a svc.envvars",
       "a plugin.token",
+      "a plugin.login",
       "a plugin.colour",
       "b svc.timeout",
       "b svc.provider",
@@ -152,7 +156,7 @@ describe("the language", () => {
       "field:refresh_h",
       ["a svc.refresh_hour", "b svc.refresh_hour", "c svc.refresh_hour"],
     ],
-    ["fields by a pattern", "field:plugin.* repo:a", ["a plugin.colour", "a plugin.token"]],
+    ["fields by a pattern", "field:plugin.* repo:a", ["a plugin.colour", "a plugin.token", "a plugin.login"]],
     ["a value as JSON", "field:svc.timeout=1234", ["a svc.timeout", "b svc.timeout"]],
     ["a value as text, whatever the case", "field:colour=CRIMSON", ["a plugin.colour"]],
     ["no part of a value", "field:colour=crims", []],
@@ -265,15 +269,15 @@ describe("masked values", () => {
     },
   );
 
-  test.each(["hunter2", "PASSWORD", "topsecret", "top"])("are not searched: %s", async query => {
+  test.each(["hunter2", "PASSWORD", "topsecret", "top", "innersecret"])("are not searched: %s", async query => {
     expect(await places(query)).toEqual([]);
   });
 
   test("are not told where the field is found by its name", async () => {
-    for (const query of ["envvars", "plugin.token", "@modified"]) {
+    for (const query of ["envvars", "plugin.token", "plugin.login", "@modified"]) {
       const text = JSON.stringify(await find(query));
-      expect(text).toContain(query === "envvars" ? "envvars" : "token");
-      expect(text).not.toMatch(/hunter2|PASSWORD|topsecret/);
+      expect(text).toMatch(/envvars|token|login/);
+      expect(text).not.toMatch(/hunter2|PASSWORD|topsecret|innersecret/);
     }
     expect(await find("plugin.token")).toContainEqual({ repo: "a", scope: "plugin", field: "token" });
   });

@@ -269,6 +269,16 @@ describe("long work lets others go on", () => {
       1_900,
       client => client.call("config/explain", { repo: "shop", field: "svc.timeout" }),
     ],
+    ["a watch of all", 40, client => client.call("config/watch")],
+    [
+      "a watch of all, from a position on",
+      // Once for each where the position comes from, twice where it goes to.
+      120,
+      async client => {
+        const { position = "" } = (await client.call("config/watch")).result;
+        await client.call("config/watch", { position });
+      },
+    ],
     [
       "what a watch missed",
       1_900,
