@@ -166,8 +166,8 @@ export class HandEdits {
     const adoptAll = async () => {
       while (this.#new.size > 0) {
         const some = [...this.#new].slice(0, readWidth);
-        for (const id of some) this.#new.delete(id);
         await this.#options.adopt(some, () => this.#countRead());
+        for (const id of some) this.#new.delete(id);
       }
     };
     this.#adopting ??= adoptAll().finally(() => {
