@@ -1,5 +1,3 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../../main/client/client.ts";
@@ -8,56 +6,15 @@ import { homeAt } from "../../../main/home.ts";
 import { readStartProgress } from "../../../main/start-progress.ts";
 import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { startTestDaemon, until } from "../../helpers/daemon.ts";
-import { type FileCall, watchFileSystem } from "../../helpers/file-system.ts";
 import { freezeHome } from "../../helpers/frozen-home.ts";
+import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../../helpers/slow-disk.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 import { TestClock } from "../../helpers/test-clock.ts";
-
-const names = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
-
-async function writeFiles(home: string, ids: readonly string[]): Promise<void> {
-  await mkdir(join(home, "repos"), { recursive: true, mode: 0o700 });
-  for (const id of ids) await writeFile(join(home, "repos", `${id}.json`), `{ "name": "${id}" }\n`);
-}
-
-/** A disk on which the files of repositories are opened when the test lets them be. */
-function slowDisk(isSlow: (call: FileCall) => boolean) {
-  const fileSystem = watchFileSystem();
-  const held: (() => void)[] = [];
-  const paths: string[] = [];
-  let isHolding = true;
-  let most = 0;
-  fileSystem.before = call => {
-    if (!isHolding || call.operation !== "open" || !isSlow(call)) return undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    held.push(resolve);
-    paths.push(call.path);
-    most = Math.max(most, held.length);
-    return promise;
-  };
-  return {
-    fileSystem,
-    held,
-    /** Of all that were ever held. */
-    paths,
-    /** How many were being opened at once at most. */
-    most: () => most,
-    hold: () => {
-      isHolding = true;
-    },
-    release: () => {
-      isHolding = false;
-      for (const open of held.splice(0)) open();
-    },
-  };
-}
-
-const isRepositoryFile = ({ path }: FileCall) => dirname(path).endsWith("/repos") && path.endsWith(".json");
 
 describe("files that nobody has read yet", () => {
   test("are read 32 at a time; the daemon answers meanwhile and says how far it is, and what needs them all waits", async () => {
     await using home = await temporaryFolder();
-    await writeFiles(home.path, names(100));
+    await writeRepositoryFiles(home.path, repositoryNames(100));
     const disk = slowDisk(isRepositoryFile);
     await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem });
     await until(() => disk.held.length === 32, "32 files that are being opened");
@@ -81,7 +38,7 @@ describe("files that nobody has read yet", () => {
     await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem });
     await t.owner.call("repo/list");
     disk.hold();
-    await writeFiles(home.path, names(100));
+    await writeRepositoryFiles(home.path, repositoryNames(100));
     const status = async () => (await t.owner.call("daemon/status")).result;
     await until(async () => (await status()).indexing?.total === 100, "all of them to be seen");
     // Those that were seen first are taken up before it is known that more come.
@@ -100,7 +57,7 @@ describe("files that nobody has read yet", () => {
     await using home = await temporaryFolder();
     // It stands still, so that all is told once.
     const clock = new TestClock({ timers: "run" });
-    await writeFiles(home.path, names(100));
+    await writeRepositoryFiles(home.path, repositoryNames(100));
     const disk = slowDisk(isRepositoryFile);
     await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem, clock });
     const { result: key } = await t.owner.call("key/create", {
@@ -135,7 +92,7 @@ describe("files that nobody has read yet", () => {
 });
 
 test("what a crash left is put in order 32 at a time, and a start says how far it is, which nobody can ask yet", async () => {
-  const ids = names(100);
+  const ids = repositoryNames(100);
   const stuck = slowDisk(({ path }) => path.includes("/journal/"));
   stuck.release();
   await using t = await startTestDaemon({ fileSystem: stuck.fileSystem });
