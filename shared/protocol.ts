@@ -321,6 +321,12 @@ export interface DraftsChanged {
   readonly removed: readonly DraftName[];
 }
 
+/** How many of the files that have changed since the daemon last ran, or have come since, were read. */
+export interface IndexingProgress {
+  readonly done: number;
+  readonly total: number;
+}
+
 export interface DaemonStatus {
   readonly version: string;
   readonly protocol: number;
@@ -331,6 +337,8 @@ export interface DaemonStatus {
   readonly url?: string;
   readonly pid?: number;
   readonly repositories?: number;
+  /** While files are being read that nobody has read yet. */
+  readonly indexing?: IndexingProgress;
   readonly sockets?: number;
   /** Requests turned away since the start, by cause. */
   readonly refusals?: { readonly [cause: string]: number };
@@ -489,9 +497,19 @@ export interface ClientToServerEvents {
   svc: (...message: OperationMessage) => void;
 }
 
+/**
+ * For clients that proved their key, while the daemon reads files that nobody has read yet, and each time that it has come
+ * further: what needs all repositories is answered behind that. How far it is, is for the owner.
+ */
+export type IndexingMessage = [
+  resource: "daemon",
+  event: "indexing",
+  payload: IndexingProgress | Record<string, never>,
+];
+
 /** The first packet for a client that proved its key: the daemon's own proof ("The handshake" in docs/protocol.md). */
 export type ProofMessage = [resource: "session", proof: string];
 
 export interface ServerToClientEvents {
-  svc: (...message: EventMessage | ProgressMessage | ProofMessage) => void;
+  svc: (...message: EventMessage | ProgressMessage | IndexingMessage | ProofMessage) => void;
 }

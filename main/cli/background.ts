@@ -7,8 +7,9 @@ import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { isEndpointGarbled, settleHolding, unreachable } from "./lock-holder.ts";
+import { Patience } from "./patience.ts";
 
-/** Milliseconds a daemon may take until it answers. */
+/** Milliseconds a daemon may take until it answers, or its start comes further. */
 const startTimeout = 10_000;
 
 /**
@@ -24,16 +25,16 @@ export async function startDaemonInBackground(
   if (command === undefined)
     throw new RepoconfError(1200, "The command's own file is not known, so no daemon can be started.");
   await mkdir(home.folder, { recursive: true, mode: 0o700 });
-  for (const end = Date.now() + startTimeout; ; ) {
+  for (const patience = new Patience(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
     for (;;) {
       const over = await Promise.race([started.ended, delay(25, undefined)]);
       const endpoint = await findDaemon(home);
       if (endpoint !== undefined) return endpoint;
-      if (over === undefined && Date.now() < end) continue;
+      if (over === undefined && !patience.isOver()) continue;
       // The home is another's: one that was faster and is about to answer, or one that is about to leave.
       const another = over === exitCodes.homeInUse;
-      if (another && Date.now() < end && !(await isEndpointGarbled(home))) break;
+      if (another && !patience.isOver() && !(await isEndpointGarbled(home))) break;
       if (another || over === undefined) {
         const { held, endpoint: late } = await settleHolding(home);
         if (late !== undefined) return late;

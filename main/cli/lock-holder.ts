@@ -4,8 +4,9 @@ import { findDaemon } from "../client/locate.ts";
 import { type Endpoint, readEndpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
+import { Patience } from "./patience.ts";
 
-/** Milliseconds that a process which holds the home may take until it answers: it may just be starting or stopping. */
+/** Milliseconds that a process which holds the home may take until it answers, or its start comes further: it may just be starting or stopping. */
 const answerTimeout = 2_000;
 
 /** Whether a process holds the home, and the daemon that answers for it. */
@@ -16,11 +17,11 @@ export interface Holding {
 
 /** Looks until lock and daemon agree, or have had time enough to. Throws SQLite's error if the lock's file is none. */
 export async function settleHolding(home: Home): Promise<Holding> {
-  for (const end = Date.now() + answerTimeout; ; await delay(50)) {
+  for (const patience = new Patience(home, answerTimeout); ; await delay(50)) {
     const endpoint = await findDaemon(home);
     const held = await isLockHeld(home.lockFile);
     const holding = { held, ...(endpoint !== undefined && { endpoint }) };
-    if (held === (endpoint !== undefined) || Date.now() >= end) return holding;
+    if (held === (endpoint !== undefined) || patience.isOver()) return holding;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { RepoconfError } from "../../shared/errors.ts";
+import type { IndexingProgress } from "../../shared/protocol.ts";
 import { findDaemon, locateDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import { systemErrorCode } from "../files/file-system.ts";
@@ -31,12 +32,9 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       if (isOlder(address.endpoint.version, packageJson.version)) await tellOlder(home, address.endpoint);
       return address;
     },
+    onIndexing: showIndexing,
   });
-  let isTold = false;
-  const waiting = setTimeout(() => {
-    isTold = true;
-    showProgress("Waiting for the daemon…");
-  }, waitingTold);
+  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingTold);
   try {
     await connectOrStart(client, home, options);
   } catch (error) {
@@ -44,9 +42,20 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     throw await explainFailure(error, home, options);
   } finally {
     clearTimeout(waiting);
-    if (isTold) showProgress("");
+    showProgress("");
   }
   return { client, home, [Symbol.dispose]: () => client.close() };
+}
+
+/** Fewer files than this are read before anybody can read how many there are. */
+const indexingShownFrom = 100;
+
+/** What people wait for who use a home of many files that no daemon has read yet. */
+function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
+  const { done, total } = progress ?? {};
+  if (progress === undefined) showProgress("");
+  else if (done === undefined || total === undefined) showProgress("The daemon is reading its files…");
+  else if (total >= indexingShownFrom) showProgress(`The daemon has read ${done} of ${total} files`);
 }
 
 /** Milliseconds behind which people are told what they wait for. */

@@ -18,8 +18,22 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
   await withSession({ ...options, start: false }, async ({ client }) => {
     const found = await client.run("daemon/status", {});
     if (options.json) return printJson(found);
-    const { version, protocol, startedAt, home, url, pid, repositories, sockets, refusals = {}, problems } = found;
-    const broken = await client.run("config/search", { query: "@broken", limit: mostNamed + 1 });
+    const {
+      version,
+      protocol,
+      startedAt,
+      home,
+      url,
+      pid,
+      repositories,
+      sockets,
+      refusals = {},
+      problems,
+      indexing,
+    } = found;
+    // Which are broken is not known before all have been read.
+    const isKnown = indexing === undefined;
+    const broken = isKnown ? await client.run("config/search", { query: "@broken", limit: mostNamed + 1 }) : [];
     const named = broken.map(({ repo }) => repo);
     if (named.length > mostNamed) named.splice(mostNamed, 1, "others");
     const refused = describeRefusals(refusals);
@@ -30,6 +44,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["home", home],
       ["pid", pid],
       ["repositories", repositories],
+      ["reading", indexing && `${indexing.done} of ${indexing.total} files that are new or may have changed`],
       // Whoever counts their tools would find one too many.
       ["clients", sockets === undefined ? undefined : `${sockets}, with this command`],
       ["turned away", refused === "" ? undefined : `${refused}; the daemon's log names each`],

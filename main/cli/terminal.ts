@@ -58,9 +58,14 @@ export function printFailure(message: string): void {
   printNote(`repoconf: ${first}`, ...more.map(line => `  ${line}`));
 }
 
+/** Whether there is a line of `showProgress`. */
+let isProgressShown = false;
+
 /** One line that is written over, for people who wait; "" takes it away. */
 export function showProgress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${visible(text)}`);
+  if (!process.stderr.isTTY || (text === "" && !isProgressShown)) return;
+  isProgressShown = text !== "";
+  process.stderr.write(`\r\u001b[K${visible(text)}`);
 }
 
 /** Where commander writes its help, and what it finds wrong with a command line. */

@@ -1,5 +1,5 @@
 /** `repoconf/client` under Node: the typed client of shared/client/, which finds the daemon by its home. */
-import { RepoconfClient } from "../../shared/client/client.ts";
+import { type ClientOptions, RepoconfClient } from "../../shared/client/client.ts";
 import { type LocateOptions, locateDaemon } from "./locate.ts";
 
 export { type ChangeOptions, RepoconfClient, RequestError, type RestoreOptions } from "../../shared/client/client.ts";
@@ -9,15 +9,16 @@ export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
 export type * from "../../shared/protocol.ts";
 export type { LocateOptions } from "./locate.ts";
 
-export interface ConnectOptions extends LocateOptions {
-  /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
-  readonly timeout?: number;
-}
+export interface ConnectOptions extends LocateOptions, Partial<Pick<ClientOptions, "timeout" | "onIndexing">> {}
 
 /** Connects to the home's running daemon. Throws RepoconfError 1200 if there is none, 1100 if the key is not good. */
 export async function connect(options: ConnectOptions = {}): Promise<RepoconfClient> {
-  const { timeout, ...where } = options;
-  const client = new RepoconfClient({ locate: () => locateDaemon(where), ...(timeout !== undefined && { timeout }) });
+  const { timeout, onIndexing, ...where } = options;
+  const client = new RepoconfClient({
+    locate: () => locateDaemon(where),
+    ...(timeout !== undefined && { timeout }),
+    ...(onIndexing !== undefined && { onIndexing }),
+  });
   await client.connect();
   return client;
 }

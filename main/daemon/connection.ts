@@ -1,14 +1,16 @@
-import type { EventMessage, ProgressMessage } from "../../shared/protocol.ts";
+import type { EventMessage, IndexingMessage, ProgressMessage } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 
 /** The socket of a connection, as far as a connection needs it. */
 export interface ConnectionSocket {
   readonly id: string;
+  /** Whether its client proved its key: then it knows events that nobody has to ask for. */
+  readonly isProven: boolean;
   /** Whether it reads what it is sent; one that does not is dropped. */
   takesMore(): boolean;
   /** Resolves when it has read most of what it was sent, or is gone. */
   drained(): Promise<void>;
-  send(message: EventMessage | ProgressMessage): void;
+  send(message: EventMessage | ProgressMessage | IndexingMessage): void;
   disconnect(): void;
 }
 

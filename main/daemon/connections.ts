@@ -14,6 +14,7 @@ import type {
   RepositoryEntry,
   ServerToClientEvents,
 } from "../../shared/protocol.ts";
+import type { Clock } from "../clock.ts";
 import type { Caller } from "./caller.ts";
 import { catchUp, isProgressDue } from "./catch-up.ts";
 import type { ConfigService } from "./config-service.ts";
@@ -43,6 +44,7 @@ export interface ConnectionsOptions {
   readonly store: RepositoryStore;
   readonly budget: KeyBudget;
   readonly yielding: Yielding;
+  readonly clock: Clock;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
   /** As `authenticate`, by a proof of the key. */
@@ -62,6 +64,8 @@ export interface ConnectionsOptions {
 
 /** Bytes that may wait for a client that is sent the past, before more of it is read. */
 const drainAbove = 256 * 1024;
+/** Milliseconds between two times that it is told how far the indexing is. */
+const indexingPause = 500;
 /** Milliseconds a client has, once connected, to show its key. */
 const connectTimeout = 10_000;
 
@@ -70,6 +74,8 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #io: Server<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
   readonly #connections = new Set<Connection>();
+  /** When it was told last how far the indexing is, by the clock's `monotonic()`. */
+  #toldIndexingAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -143,6 +149,21 @@ export class Connections {
       connection => connection.watchesEverything,
       caller => (caller.owner ? ["draft", "changed", changed] : undefined),
     );
+  }
+
+  /** Tells how far the reading of new files is to those whose requests may wait for it. */
+  publishIndexing(): void {
+    const now = this.#options.clock.monotonic();
+    if (now < this.#toldIndexingAt + indexingPause) return;
+    this.#toldIndexingAt = now;
+    for (const connection of [...this.#connections]) this.#tellIndexing(connection);
+  }
+
+  #tellIndexing({ socket, caller }: Connection): void {
+    const { indexing } = this.#options.store;
+    if (indexing === undefined || !socket.isProven) return;
+    // How many repositories there are is not for every key.
+    socket.send(["daemon", "indexing", caller.owner ? indexing : {}]);
   }
 
   #publishEntry(
@@ -283,6 +304,7 @@ export class Connections {
     };
     return {
       id: socket.id,
+      isProven: socket.data.proof !== undefined,
       takesMore,
       drained: async () => {
         while (waitingBytes() > drainAbove && socket.connected) {
@@ -309,6 +331,7 @@ export class Connections {
     if (proof !== undefined) socket.emit("svc", "session", proof);
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
+    this.#tellIndexing(connection);
     seat.read(readingOf(socket.conn));
     // A packet may come without data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));

@@ -11,6 +11,7 @@ import { type FileSystem, realFileSystem } from "../files/file-system.ts";
 import { type Home, homeAt } from "../home.ts";
 import { identityProof } from "../identity.ts";
 import { RotatingLog } from "../rotating-log.ts";
+import { StartProgress } from "../start-progress.ts";
 import { AuditLog } from "./audit-log.ts";
 import type { Caller } from "./caller.ts";
 import { ConfigChanges } from "./config-changes.ts";
@@ -153,6 +154,7 @@ async function startDaemon(
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     problem(message, { error: String(error) }),
   );
+  const startProgress = new StartProgress(home, clock);
   const store = await FileStore.open({
     trust,
     folders: home,
@@ -169,6 +171,8 @@ async function startDaemon(
     },
     sweepInterval,
     ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
+    onRecovering: progress => startProgress.tell(progress),
+    onIndexing: () => connections.publishIndexing(),
   });
   await markFormat(home);
   let endpointWritten = false;
@@ -297,6 +301,7 @@ async function startDaemon(
     store,
     budget,
     yielding,
+    clock,
     authenticate: key => keys.authenticate(key),
     authenticateProof: (proof, handshake) =>
       sessions.prove(proof, handshake) ?? keys.authenticateProof(proof, clientText(handshake)),
@@ -402,6 +407,7 @@ async function startDaemon(
   }
 
   function status(): DaemonStatus {
+    const { indexing } = store;
     return {
       version,
       protocol: protocolVersion,
@@ -410,6 +416,7 @@ async function startDaemon(
       url: endpoint.url,
       pid: process.pid,
       repositories: [...store.ids()].length,
+      ...(indexing && { indexing }),
       sockets: connections.count,
       refusals: Object.fromEntries(refusals),
       problems: [...(settings.problem === undefined ? [] : [settings.problem]), ...scopeFiles.problems],
@@ -428,6 +435,7 @@ async function startDaemon(
   door.open();
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
+  startProgress.end();
   upkeep.start();
   store.watchFiles();
   state = "running";

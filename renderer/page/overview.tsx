@@ -1,11 +1,21 @@
+import type { IndexingProgress } from "../../shared/protocol.ts";
 import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
 import { ToDo } from "./to-do.tsx";
 
+/** Fewer files than this are read before anybody can read how many there are. */
+const shownFrom = 100;
+
+function describeReading(indexing: IndexingProgress | undefined): string {
+  if (indexing === undefined || indexing.total < shownFrom) return "Reading…";
+  return `Reading ${indexing.done.toLocaleString("en")} of ${indexing.total.toLocaleString("en")} files…`;
+}
+
 /** The start page: what needs a person, and what changed since yesterday. */
 export function Overview({ onAdd }: { onAdd(): void }) {
   const repositories = useScreen(state => state.repositories);
-  if (repositories === undefined) return <p className="waiting">Reading…</p>;
+  const indexing = useScreen(state => state.indexing);
+  if (repositories === undefined) return <p className="waiting">{describeReading(indexing)}</p>;
   const modified = repositories.filter(entry => entry.modified > 0).length;
   return (
     <article className="page overview" aria-labelledby="page-title">

@@ -2,7 +2,7 @@ import { RepoconfClient } from "../../shared/client/client.ts";
 import type { WatchMessage } from "../../shared/client/watch.ts";
 import { applyConfigEdits, type Config, countConfigFields } from "../../shared/config.ts";
 import { RepoconfError } from "../../shared/errors.ts";
-import type { ConfigChanged, RepositoryEntry } from "../../shared/protocol.ts";
+import type { ConfigChanged, IndexingProgress, RepositoryEntry } from "../../shared/protocol.ts";
 import { withMasks } from "../../shared/scopes/masks.ts";
 import { loadPatterns } from "../fields/patterns.ts";
 import { forgetSession, type Locate } from "../session.ts";
@@ -39,7 +39,7 @@ export async function connect(locate: Locate): Promise<void> {
   const { setState } = screenStore;
   client?.close();
   for (;;) {
-    const own = new RepoconfClient({ locate });
+    const own = new RepoconfClient({ locate, onIndexing: progress => setState({ indexing: knownProgress(progress) }) });
     client = own;
     try {
       await own.connect();
@@ -63,6 +63,11 @@ export async function connect(locate: Locate): Promise<void> {
     await new Promise(resolve => setTimeout(resolve, 1_000));
     if (client !== own) return;
   }
+}
+
+/** A session is the owner's, and so is told the numbers. */
+function knownProgress({ done, total }: Partial<IndexingProgress> = {}): IndexingProgress | undefined {
+  return done === undefined || total === undefined ? undefined : { done, total };
 }
 
 function loseConnection(): void {

@@ -1,7 +1,7 @@
 import { createStore, useStore } from "zustand";
 import type { Config } from "../../shared/config.ts";
 import type { JsonValue } from "../../shared/json.ts";
-import type { FileText, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
+import type { FileText, IndexingProgress, RepositoryEntry, SearchHit } from "../../shared/protocol.ts";
 import type { FieldSchema, ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { type Place, placeAt } from "./place.ts";
 
@@ -75,6 +75,8 @@ export interface ScreenState {
   readonly connection: "connecting" | "connected" | "lost" | "ended";
   /** By name, then id; undefined until they are known. */
   readonly repositories: readonly RepositoryEntry[] | undefined;
+  /** How far the daemon is in reading files that it has not read yet, while that is waited for. */
+  readonly indexing: IndexingProgress | undefined;
   /** Some of them, for the tree, until all are known. */
   readonly firstRepositories: readonly RepositoryEntry[];
   readonly scopes: readonly ScopeEntry[];
@@ -107,6 +109,7 @@ export interface ScreenState {
 export const screenStore = createStore<ScreenState>(() => ({
   connection: "connecting",
   repositories: undefined,
+  indexing: undefined,
   firstRepositories: [],
   scopes: [],
   opened: new Map(),

@@ -10,6 +10,8 @@ import type {
   EventMessage,
   FoundHistoryEntry,
   HistoryEntry,
+  IndexingMessage,
+  IndexingProgress,
   Matrix,
   MatrixRow,
   OperationArguments,
@@ -54,8 +56,13 @@ export interface Address {
 export interface ClientOptions {
   /** Finds the daemon. Asked before every connect and reconnect, as a daemon may come back on another port. Throws RepoconfError 1200. */
   locate(): Promise<Address>;
-  /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
+  /** Milliseconds to wait for a connection or a reply, or from the daemon's last sign that its indexing goes on; 10,000 if left out. */
   readonly timeout?: number;
+  /**
+   * Called while a request waits for the daemon, which is reading files that nobody has read yet: how far it is (only the owner is told),
+   * and undefined when nothing waits any more.
+   */
+  onIndexing?(progress: Partial<IndexingProgress> | undefined): void;
 }
 
 /** How a change is to be made; docs/protocol.md, "set". */
@@ -92,6 +99,8 @@ export class RequestError extends RepoconfError {
 }
 
 const defaultTimeout = 10_000;
+/** Milliseconds that a timer can be set to at most. */
+const longestTimer = 2 ** 31 - 1;
 /** So many times that is waited for a matrix: it may have to read the values of all repositories, and answers once. */
 const matrixTimes = 6;
 const firstRetryDelay = 100;
@@ -106,6 +115,11 @@ const shortLife = 500;
 export class RepoconfClient {
   readonly #locate: () => Promise<Address>;
   readonly #timeout: number;
+  readonly #onIndexing: ClientOptions["onIndexing"];
+  /** For each request that waits for its reply: it is waited for longer. */
+  readonly #waiting = new Set<() => void>();
+  /** That something waits for the indexing has been told. */
+  #isIndexingTold = false;
   readonly #watches = new Set<Watch>();
   #socket: Socket | undefined;
   #connecting: Promise<Socket> | undefined;
@@ -113,9 +127,10 @@ export class RepoconfClient {
   #wasConnected = false;
   #connectedAt = 0;
 
-  constructor({ locate, timeout = defaultTimeout }: ClientOptions) {
+  constructor({ locate, timeout = defaultTimeout, onIndexing }: ClientOptions) {
     this.#locate = locate;
     this.#timeout = timeout;
+    this.#onIndexing = onIndexing;
   }
 
   /** Connects once; throws RepoconfError 1200 (no daemon), 1201 (no answer) or what the handshake was refused with (1100, 1107). */
@@ -149,18 +164,39 @@ export class RepoconfClient {
     onReply: (reply: Reply<OperationResults[Name]>) => void,
   ): Promise<Reply<OperationResults[Name]>> {
     const socket = await this.#connected();
-    return new Promise((resolve, reject) => {
-      socket
-        .timeout(name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout)
-        .emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
-          if (error === null) {
-            onReply(reply);
-            return resolve(reply);
-          }
-          const message = `The daemon did not answer ${name}: ${error.message}. Whether it was done is not known.`;
-          reject(new RepoconfError(1201, message));
-        });
+    const { promise, resolve, reject } = Promise.withResolvers<Reply<OperationResults[Name]>>();
+    const fail = ({ message }: Error) =>
+      reject(noReply(`The daemon did not answer ${name}: ${message}. Whether it was done is not known.`));
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const wait = () => {
+      clearTimeout(timer);
+      const time = name === "config/matrix" ? this.#timeout * matrixTimes : this.#timeout;
+      timer = setTimeout(() => fail(new Error("it took too long")), time);
+    };
+    wait();
+    this.#waiting.add(wait);
+    // With a time limit, however long, socket.io-client tells when the connection is lost.
+    const emitter = socket.timeout(longestTimer);
+    emitter.emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
+      if (error !== null) return fail(error);
+      onReply(reply);
+      resolve(reply);
     });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(wait);
+      if (this.#waiting.size === 0 && this.#isIndexingTold) this.#tellIndexing(undefined);
+    }
+  }
+
+  /** The daemon is reading files, and has come further: what waits for that may go on waiting. */
+  #tellIndexing(progress: Partial<IndexingProgress> | undefined): void {
+    if (progress !== undefined && this.#waiting.size === 0) return;
+    for (const wait of this.#waiting) wait();
+    this.#isIndexingTold = progress !== undefined;
+    this.#onIndexing?.(progress);
   }
 
   /** As `request`, but its result alone; throws RequestError if there is any error in the reply. */
@@ -482,10 +518,11 @@ export class RepoconfClient {
       // The types know no agent but a name; engine.io-client under Node takes one of `node:http`.
       ...(agent !== undefined && { agent: agent as unknown as string }),
     });
-    socket.on("svc", (...message: EventMessage | ProgressMessage | ProofMessage) => {
+    socket.on("svc", (...message: EventMessage | ProgressMessage | IndexingMessage | ProofMessage) => {
       if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));
       // Until it has proven who it is, nothing that it says counts.
       if (this.#socket !== socket) return reject(stranger(url));
+      if (message[0] === "daemon") return this.#tellIndexing(message[2]);
       for (const watch of [...this.#watches]) watch.take(message);
     });
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { chmod, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -285,4 +286,31 @@ describe.skipIf(process.platform === "win32")("the examples for hooks and CI", (
     expect(code).toBe(3);
     expect(output).toMatch(/^::error file=\.repoconf\.json,line=3,col=25::svc\.timeout must be/);
   });
+});
+
+/** How a program gets a mount of its own, as root or as anybody; undefined where the system does not let it. */
+const ownMounts = [
+  ["unshare", "--mount"],
+  ["unshare", "--user", "--map-root-user", "--mount"],
+].find(([command = "", ...args]) => spawnSync(command, [...args, "true"]).status === 0);
+
+// Where no mount can be had, as in some containers, the folder's modes stand in for it; to root they mean nothing.
+const without = ownMounts === undefined ? " (no mount can be made here: a folder without the right to write)" : "";
+
+test(`check and get --offline work on a read-only mount, without HOME and any other variable${without}`, async () => {
+  await using clone = await makeClone(`{ "config": { "svc": { "timeout": 30 }, "build": { "jobs": 900 } } }\n`);
+  const mountAndRun =
+    'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && cd "$0" && ! touch new 2>/dev/null && exec "$@"';
+  const run = (...args: readonly string[]) => {
+    const command = ["-i", process.execPath, repoconfCommand, ...args];
+    if (ownMounts === undefined) return runProcess("env", command, { folder: clone.path });
+    const [unshare = "", ...options] = ownMounts;
+    return runProcess(unshare, [...options, "sh", "-c", mountAndRun, clone.path, "env", ...command]);
+  };
+  if (ownMounts === undefined) await chmod(clone.path, 0o555);
+  const output = ".repoconf.json:1:60: error: build.jobs must be <= 256; its default is used.\n";
+  expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
+  expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
+  await chmod(clone.path, 0o755);
+  expect((await readdir(clone.path)).sort()).toEqual([".git", ".repoconf", ".repoconf.json", "src"]);
 });

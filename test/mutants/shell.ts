@@ -3,6 +3,8 @@ import type { Mutant } from "./mutant.ts";
 const run = { promise: "shell", test: "test/e2e/run.test.ts" };
 const env = { promise: "shell", test: "test/e2e/env.test.ts" };
 const hook = { promise: "shell", test: "test/e2e/hook.test.ts" };
+const indexing = { promise: "shell", test: "test/main/daemon/indexing.test.ts" };
+const waiting = { promise: "shell", test: "test/main/client/waiting.test.ts" };
 const masked = { promise: "shell", test: "test/e2e/masked-values.test.ts" };
 
 export const mutants: readonly Mutant[] = [
@@ -278,5 +280,79 @@ export const mutants: readonly Mutant[] = [
     find: `    if [[ -n $__repoconf_note && $__repoconf_note != "$__repoconf_said" ]]; then\n      printf`,
     replace: `    if [[ -n $__repoconf_note ]]; then\n      printf`,
     name: "without a daemon it says so once",
+  },
+  {
+    ...indexing,
+    takenOut: "that new files are read side by side",
+    file: "main/daemon/store/file-store.ts",
+    find: "sideBySide(ids, readWidth, id => this.#tryToAdopt(id)",
+    replace: "sideBySide(ids, 1, id => this.#tryToAdopt(id)",
+    name: "that come while the daemon runs",
+  },
+  {
+    ...indexing,
+    takenOut: "the bound of files that are read at once when a daemon first sees them",
+    file: "main/daemon/store/hand-edits.ts",
+    find: "await sideBySide(ids, readWidth, async id => {",
+    replace: "await sideBySide(ids, ids.length, async id => {",
+    name: "are read 32 at a time; the daemon answers meanwhile",
+  },
+  {
+    ...indexing,
+    takenOut: "that what a crash left is put in order side by side",
+    file: "main/daemon/store/file-store.ts",
+    find: "await sideBySide(touched, readWidth, async repository => {",
+    replace: "await sideBySide(touched, 1, async repository => {",
+    name: "what a crash left",
+  },
+  {
+    ...indexing,
+    takenOut: "that how many repositories there are is for the owner",
+    file: "main/daemon/connections.ts",
+    find: "caller.owner ? indexing : {}",
+    replace: "indexing",
+    name: "how far it is, is told to clients that proved their key",
+  },
+  {
+    ...indexing,
+    takenOut: "that plain clients are told nothing that they did not ask for",
+    file: "main/daemon/connections.ts",
+    find: "indexing === undefined || !socket.isProven",
+    replace: "indexing === undefined",
+    name: "how far it is, is told to clients that proved their key",
+  },
+  {
+    ...waiting,
+    takenOut: "that a request is waited for as long as the indexing goes on",
+    file: "shared/client/client.ts",
+    find: "    for (const wait of this.#waiting) wait();\n",
+    replace: "",
+    name: "a request is waited for as long as",
+  },
+  {
+    ...waiting,
+    takenOut: "that a request is given up at all",
+    file: "shared/client/client.ts",
+    find: `      timer = setTimeout(() => fail(new Error("it took too long")), time);`,
+    replace: "      timer = setTimeout(() => {}, time);",
+    name: "it is given up",
+  },
+  {
+    promise: "shell",
+    test: "test/e2e/indexing.test.ts",
+    takenOut: "that a starting daemon which comes further is waited for",
+    file: "main/cli/patience.ts",
+    find: "      this.#end = Date.now() + this.#time;\n      showProgress",
+    replace: "      showProgress",
+    name: "a daemon that is starting is waited for",
+  },
+  {
+    promise: "shell",
+    test: "test/e2e/indexing.test.ts",
+    takenOut: "what people see while the daemon reads very many files",
+    file: "main/cli/session.ts",
+    find: "    onIndexing: showIndexing,\n",
+    replace: "",
+    name: "shows on a terminal how far it is",
   },
 ];

@@ -2,7 +2,17 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { breakFile } from "../helpers/broken-file.ts";
-import { describeScreen, poll, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
+import { startTestDaemon, until } from "../helpers/daemon.ts";
+import {
+  describeScreen,
+  openPage,
+  poll,
+  reads,
+  type ScreenPage,
+  screenFolder,
+  startScreen,
+} from "../helpers/screen.ts";
+import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const reason = ({ page }: ScreenPage, name: string) => page.getByRole("main").getByRole("region", { name });
@@ -15,6 +25,22 @@ async function openStart(window: ScreenPage): Promise<void> {
 }
 
 describeScreen("the start page", () => {
+  test("says how far the daemon is in reading files that it has not read yet", async () => {
+    await using home = await temporaryFolder();
+    await writeRepositoryFiles(home.path, repositoryNames(200));
+    const disk = slowDisk(isRepositoryFile);
+    await using t = await startTestDaemon({ home: home.path, screenFolder, fileSystem: disk.fileSystem });
+    await using window = await openPage(t.daemon.createLink(60_000));
+    const reading = window.page.getByText(/^Reading \d+ of 200 files…$/);
+    await until(async () => {
+      disk.held.shift()?.();
+      return (await reading.count()) === 1;
+    }, "how far it is");
+    disk.release();
+    await window.page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+    await reads(window.page.getByRole("main"), "200 repositories");
+  });
+
   test("says in a line that there is nothing to do, until there is", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();

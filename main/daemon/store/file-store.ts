@@ -5,14 +5,15 @@ import { configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
-import type { FileText } from "../../../shared/protocol.ts";
+import type { FileText, IndexingProgress } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
 import { commitTogether } from "./commit-together.ts";
-import { HandEdits, listRepositoryFiles } from "./hand-edits.ts";
+import { HandEdits, listRepositoryFiles, readWidth } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
 import { forgetValues } from "./journal/rewrite.ts";
 import { JournalDamageError } from "./journal/segment.ts";
@@ -69,6 +70,10 @@ export interface FileStoreOptions {
   readonly sweepInterval?: number;
   /** How many repositories are held open at most; the others' values are read when they are asked for. */
   readonly mostOpen?: number;
+  /** How far `open` has come with what a crash left. */
+  onRecovering?(progress: IndexingProgress): void;
+  /** `indexing` has come further. */
+  onIndexing?(): void;
   /** Something worth a log line happened that no caller is told of. */
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
@@ -138,7 +143,9 @@ export class FileStore implements RepositoryStore {
       folder: options.folders.repositories,
       sweepInterval: options.sweepInterval ?? defaultSweepInterval,
       repositories: this.#repositories,
-      adopt: id => this.#roster(() => this.#adopt(id)),
+      adopt: (ids, onRead) =>
+        this.#roster(() => sideBySide(ids, readWidth, id => this.#tryToAdopt(id).finally(onRead))),
+      onIndexing: () => options.onIndexing?.(),
       clock: options.clock,
       onProblem: options.onProblem,
     });
@@ -228,6 +235,10 @@ export class FileStore implements RepositoryStore {
     return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number, turn);
   }
 
+  get indexing(): IndexingProgress | undefined {
+    return this.#handEdits.indexing;
+  }
+
   async summaries(): Promise<readonly RepositorySummary[]> {
     await this.#handEdits.reconciled;
     return [...this.#repositories.ids()].flatMap(id => this.#repositories.summary(id) ?? []);
@@ -241,7 +252,12 @@ export class FileStore implements RepositoryStore {
     // All of them first: while one is read the log lets go of what nobody needs.
     for (const repository of touched) this.#kept.add(repository);
     this.#unforgotten = entries.find(({ entry }) => entry.kind === "forget")?.number ?? this.#unforgotten;
-    for (const repository of touched) await repository.look();
+    let done = 0;
+    await sideBySide(touched, readWidth, async repository => {
+      await repository.look();
+      done += 1;
+      this.#options.onRecovering?.({ done, total: touched.length });
+    });
     this.#unmirrored.clear();
     this.#lost = 0;
     let unforgotten = Number.POSITIVE_INFINITY;
@@ -653,6 +669,13 @@ export class FileStore implements RepositoryStore {
         this.#options.onProblem("a change could not be told to all", { error: String(error) });
       }
     }
+  }
+
+  /** One that fails is tried again with the next sweep, and keeps no other waiting. */
+  async #tryToAdopt(id: string): Promise<void> {
+    await this.#adopt(id).catch(error =>
+      this.#options.onProblem("a new file cannot be taken up", { repo: id, error: String(error) }),
+    );
   }
 
   /** A file nobody knew: a repository, once it can be read. */

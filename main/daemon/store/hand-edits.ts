@@ -1,12 +1,17 @@
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { IndexingProgress } from "../../../shared/protocol.ts";
 import { isRepositoryId } from "../../../shared/repository-id.ts";
 import type { Clock } from "../../clock.ts";
 import { sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
+import { sideBySide } from "../../side-by-side.ts";
 import { FolderWatcher } from "../folder-watcher.ts";
 import type { Repositories } from "./repositories.ts";
 import { inTreeFileName } from "./work-tree.ts";
+
+/** Files read side by side: enough to keep the disk busy, too few to run out of handles. */
+export const readWidth = 32;
 
 export interface HandEditsOptions {
   /** The folder of the repositories' files. */
@@ -15,8 +20,10 @@ export interface HandEditsOptions {
   readonly sweepInterval: number;
   readonly clock: Clock;
   readonly repositories: Repositories;
-  /** There is a file that no repository has. */
-  adopt(id: string): Promise<void>;
+  /** There are files that no repository has; `onRead` is called behind each. */
+  adopt(ids: readonly string[], onRead: () => void): Promise<void>;
+  /** `indexing` has come further. */
+  onIndexing(): void;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
@@ -25,8 +32,6 @@ export interface HandEditsOptions {
  * so that a repository set again and again is not read again after each set, with the next one waiting for that.
  */
 const echoTime = 30;
-/** Files looked at side by side in a sweep: enough to keep the disk busy, too few to run out of handles. */
-const sweepWidth = 32;
 
 /**
  * Notices edits by hand: a watcher's hints make a repository look at its files, and a sweep, which compares every file's
@@ -44,6 +49,11 @@ export class HandEdits {
   readonly #delayed = new Map<string, () => void>();
   /** Settled once what changed before the start has been looked at, or no longer will be. */
   readonly #firstSweep = Promise.withResolvers<void>();
+  /** Files that wait to become repositories. */
+  readonly #new = new Set<string>();
+  #adopting: Promise<void> | undefined;
+  /** Of the files that nobody has read yet; both 0 when there are none. */
+  #indexing: IndexingProgress = { done: 0, total: 0 };
   #callOffSweep: (() => void) | undefined;
   #started = false;
   #closed = false;
@@ -58,14 +68,35 @@ export class HandEdits {
   /** Begins to watch, and sweeps once for what changed before. */
   start(): void {
     this.#started = true;
-    const { folder, onProblem } = this.#options;
+    const { folder, repositories, onProblem } = this.#options;
     void this.#watcher.add(folder, name => this.#hint(name));
+    const expected = [...repositories.ids()].length;
+    this.#expect(expected);
     void this.#watcher
       .ready()
-      .then(() => this.#sweep())
-      .catch(error => onProblem("the folder cannot be compared with the index", { error: String(error) }))
+      .then(() => this.#sweep(expected))
+      .catch(error => {
+        this.#indexing = { done: 0, total: 0 };
+        onProblem("the folder cannot be compared with the index", { error: String(error) });
+      })
       .then(this.#firstSweep.resolve);
     this.#scheduleSweep();
+  }
+
+  /** How many files have been read of those that are to be read for the first time; undefined when that is done. */
+  get indexing(): IndexingProgress | undefined {
+    return this.#indexing.total === 0 ? undefined : this.#indexing;
+  }
+
+  #expect(files: number): void {
+    const { done, total } = this.#indexing;
+    this.#indexing = { done, total: total + files };
+  }
+
+  #countRead(): void {
+    const { done, total } = this.#indexing;
+    this.#indexing = done + 1 >= total ? { done: 0, total: 0 } : { done: done + 1, total };
+    this.#options.onIndexing();
   }
 
   /** Resolves when what changed before the start has been looked at. */
@@ -111,6 +142,7 @@ export class HandEdits {
     for (const callOff of this.#delayed.values()) callOff();
     await this.#watcher.close();
     if (this.#started) await this.#firstSweep.promise;
+    await this.#adopting;
   }
 
   /** Something happened to an entry of the repositories' folder. */
@@ -122,7 +154,26 @@ export class HandEdits {
     const id = repositoryOfFile(name);
     if (id === undefined) return;
     if (this.#options.repositories.has(id)) this.#lookSoon(id);
-    else void this.#options.adopt(id);
+    else void this.#adopt([id]);
+  }
+
+  /** Many at a time, but not all at once: others want to add and remove repositories too. */
+  #adopt(ids: Iterable<string>): Promise<void> {
+    for (const id of ids) {
+      if (!this.#new.has(id)) this.#expect(1);
+      this.#new.add(id);
+    }
+    const adoptAll = async () => {
+      while (this.#new.size > 0) {
+        const some = [...this.#new].slice(0, readWidth);
+        await this.#options.adopt(some, () => this.#countRead());
+        for (const id of some) this.#new.delete(id);
+      }
+    };
+    this.#adopting ??= adoptAll().finally(() => {
+      this.#adopting = undefined;
+    });
+    return this.#adopting;
   }
 
   /** At once, but for what is probably our own write. */
@@ -171,15 +222,17 @@ export class HandEdits {
     }
   }
 
-  async #sweep(): Promise<void> {
-    const { folder, repositories, adopt } = this.#options;
+  /** `expected`: in the first one, as many as it was said that there are. */
+  async #sweep(expected?: number): Promise<void> {
+    const { folder, repositories } = this.#options;
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
-    for (const id of await listRepositoryFiles(folder)) if (!repositories.has(id)) await adopt(id);
-    const left = [...repositories.ids()].values();
-    const compareWhatIsLeft = async () => {
-      for (const id of left) await this.#compare(id);
-    };
-    await Promise.all(Array.from({ length: sweepWidth }, compareWhatIsLeft));
+    await this.#adopt((await listRepositoryFiles(folder)).filter(id => !repositories.has(id)));
+    const ids = [...repositories.ids()];
+    if (expected !== undefined) this.#expect(ids.length - expected);
+    await sideBySide(ids, readWidth, async id => {
+      await this.#compare(id);
+      if (expected !== undefined) this.#countRead();
+    });
   }
 
   async #compare(id: string): Promise<void> {

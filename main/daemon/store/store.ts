@@ -2,7 +2,7 @@ import type { Config, ConfigEdit } from "../../../shared/config.ts";
 import type { StoredDifference } from "../../../shared/config-diff.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import type { JsonValue } from "../../../shared/json.ts";
-import type { ChangeSource, FileText, HealthProblem } from "../../../shared/protocol.ts";
+import type { ChangeSource, FileText, HealthProblem, IndexingProgress } from "../../../shared/protocol.ts";
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
@@ -25,6 +25,8 @@ export interface RepositoryStore {
   read(id: string): Promise<RepositoryState | undefined>;
   /** Every repository in short, true to what is stored: waits for what is being looked at. */
   summaries(): Promise<readonly RepositorySummary[]>;
+  /** How far the reading of files is that nobody has read yet, which `summaries` waits for; undefined when that is done. */
+  readonly indexing: IndexingProgress | undefined;
   /** The file with the repository's values. Undefined: no such repository. */
   file(id: string): string | undefined;
   /** Where one of the repository's values stands, if it is there, or the file alone. Undefined: no such repository. */

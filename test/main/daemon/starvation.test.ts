@@ -138,7 +138,14 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
     onError: () => {},
     onRefused: () => {},
   });
-  const socket = { id: "", takesMore: () => true, drained: async () => {}, send: () => {}, disconnect: () => {} };
+  const socket = {
+    id: "",
+    isProven: false,
+    takesMore: () => true,
+    drained: async () => {},
+    send: () => {},
+    disconnect: () => {},
+  };
   const connect = (keyId: string, owner = false) =>
     new Connection(
       { keyId, name: keyId, owner, actor: { kind: "key", id: keyId, name: keyId }, grants: [] },

@@ -1,0 +1,68 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { takeLock } from "../../main/daemon/lock.ts";
+import { homeAt } from "../../main/home.ts";
+import { makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+
+/** So many that no machine has read them all before the first command asks. */
+const total = 5_000;
+/** Arguments of Node with which a command takes its standard error for a terminal, though it is a pipe. */
+const errorsOnTerminal = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
+
+async function writeFiles(home: string): Promise<void> {
+  await mkdir(join(home, "repos"), { recursive: true, mode: 0o700 });
+  const ids = Array.from({ length: total }, (_, index) => `r${index}`);
+  for (let at = 0; at < total; at += 500)
+    await Promise.all(ids.slice(at, at + 500).map(id => writeFile(join(home, "repos", `${id}.json`), "{}\n")));
+}
+
+test("the first reading of thousands of files shows on a terminal how far it is, is silent in a pipe, and is waited for", async () => {
+  await using home = await makeCommandHome();
+  await writeFiles(home.homeFolder);
+  // It starts the daemon, which answers at once.
+  await home.succeed(["restart"]);
+  expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 files that are new or may have changed$/m);
+  const [shown, piped] = await Promise.all([
+    home.run(["repo", "list"], { nodeArguments: errorsOnTerminal }),
+    home.run(["repo", "list"]),
+  ]);
+  for (const { code, output } of [shown, piped]) {
+    expect(code).toBe(0);
+    expect(output.trimEnd().split("\n")).toHaveLength(total);
+  }
+  expect(piped.errorOutput).toBe("");
+  expect(shown.errorOutput).toMatch(/The daemon has read \d+ of 5000 files/);
+  // And takes it away before the result.
+  expect(shown.errorOutput.endsWith("\r\u001b[K")).toBe(true);
+  expect(await home.succeed(["status"])).not.toMatch(/^reading/m);
+});
+
+test("a daemon that is starting is waited for as long as its start comes further", async () => {
+  await using home = await makeCommandHome();
+  const { temporary, lockFile } = homeAt(home.homeFolder);
+  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  // Stands for a daemon that puts its home in order.
+  const lock = takeLock(lockFile);
+  if (lock === undefined) throw new Error("the home is not free");
+  let isOver = false;
+  const status = home.run(["status"], { nodeArguments: errorsOnTerminal }).finally(() => {
+    isOver = true;
+  });
+  // More than the two seconds for which a daemon that says nothing is waited for.
+  let done = 0;
+  await until(async () => {
+    done += 1;
+    await writeFile(join(temporary, "start-progress.json"), JSON.stringify({ done, total: 9_999 }));
+    await new Promise(resolve => setTimeout(resolve, 50));
+    return done > 100 || isOver;
+  }, "the command");
+  expect(isOver).toBe(false);
+  lock.release();
+  const { code, errorOutput } = await status;
+  expect(code).not.toBe(0);
+  expect(errorOutput).toMatch(/it has looked at \d+ of 9999 repositories/);
+  // The daemon ended without being ready.
+  expect(errorOutput).toContain("No daemon runs");
+});

@@ -1,0 +1,71 @@
+import { Server } from "socket.io";
+import { afterEach, expect, test, vi } from "vitest";
+import { RepoconfClient } from "../../../main/client/client.ts";
+import { until } from "../../helpers/daemon.ts";
+
+afterEach(() => void vi.useRealTimers());
+
+/** A client of a server that proves the key and then says what a test lets it say. Its timer is the test's from now on. */
+async function connectToSlowDaemon() {
+  const server = new Server(0);
+  const credentials = { keyId: "", sign: () => "proven" };
+  const asked = Promise.withResolvers<(reply: object) => void>();
+  server.on("connection", socket => {
+    socket.emit("svc", "session", "proven");
+    socket.onAny((...message: unknown[]) => asked.resolve(message.at(-1) as (reply: object) => void));
+  });
+  const address = server.httpServer.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const told: unknown[] = [];
+  const client = new RepoconfClient({
+    locate: async () => ({ url: `http://127.0.0.1:${port}`, credentials }),
+    onIndexing: progress => void told.push(progress),
+  });
+  await client.connect();
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const say = async (progress: object) => {
+    const before = told.length;
+    server.emit("svc", "daemon", "indexing", progress);
+    await until(() => told.length > before, "the client to hear of it");
+  };
+  const close = async () => {
+    client.close();
+    await server.close();
+  };
+  return { client, asked: asked.promise, told, say, [Symbol.asyncDispose]: close };
+}
+
+test("a request is waited for as long as the daemon says that its indexing goes on", async () => {
+  await using t = await connectToSlowDaemon();
+  const list = t.client.run("repo/list", {});
+  const reply = await t.asked;
+  for (let done = 1; done <= 5; done++) {
+    vi.advanceTimersByTime(9_000);
+    await t.say({ done, total: 5 });
+  }
+  vi.advanceTimersByTime(9_000);
+  reply({ result: [], errors: [] });
+  expect(await list).toEqual([]);
+  expect(t.told.slice(-2)).toEqual([{ done: 5, total: 5 }, undefined]);
+});
+
+test("it is given up, with 1201, when nothing has come for ten seconds", async () => {
+  await using t = await connectToSlowDaemon();
+  const list = t.client.run("repo/list", {});
+  const refused = expect(list).rejects.toMatchObject({ code: 1201, message: expect.stringContaining("not known") });
+  await t.asked;
+  vi.advanceTimersByTime(9_000);
+  await t.say({});
+  vi.advanceTimersByTime(10_000);
+  await refused;
+  expect(t.told.at(-1)).toBeUndefined();
+});
+
+test("a connection that is lost while a request waits is 1201 at once", async () => {
+  await using t = await connectToSlowDaemon();
+  const list = t.client.run("repo/list", {});
+  const refused = expect(list).rejects.toMatchObject({ code: 1201 });
+  await t.asked;
+  t.client.close();
+  await refused;
+});

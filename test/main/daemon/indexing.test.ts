@@ -1,0 +1,121 @@
+import { pino } from "pino";
+import { describe, expect, test } from "vitest";
+import { connect } from "../../../main/client/client.ts";
+import { createDaemon } from "../../../main/daemon/daemon.ts";
+import { homeAt } from "../../../main/home.ts";
+import { readStartProgress } from "../../../main/start-progress.ts";
+import type { IndexingProgress } from "../../../shared/protocol.ts";
+import { startTestDaemon, until } from "../../helpers/daemon.ts";
+import { freezeHome } from "../../helpers/frozen-home.ts";
+import { isRepositoryFile, repositoryNames, slowDisk, writeRepositoryFiles } from "../../helpers/slow-disk.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+import { TestClock } from "../../helpers/test-clock.ts";
+
+describe("files that nobody has read yet", () => {
+  test("are read 32 at a time; the daemon answers meanwhile and says how far it is, and what needs them all waits", async () => {
+    await using home = await temporaryFolder();
+    await writeRepositoryFiles(home.path, repositoryNames(100));
+    const disk = slowDisk(isRepositoryFile);
+    await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem });
+    await until(() => disk.held.length === 32, "32 files that are being opened");
+    const { result: status } = await t.owner.call("daemon/status");
+    expect(status).toMatchObject({ repositories: 100, indexing: { done: 0, total: 100 } });
+    const list = t.owner.call("repo/list");
+    const first = await Promise.race([list, t.owner.call("scope/list").then(() => "something else")]);
+    expect(first).toBe("something else");
+    disk.release();
+    const { result } = await list;
+    expect(result).toHaveLength(100);
+    expect((await t.owner.call("daemon/status")).result).not.toHaveProperty("indexing");
+    expect(disk.most()).toBe(32);
+  });
+
+  test("that come while the daemon runs are read 32 at a time too, and others can add repositories in between", async () => {
+    await using home = await temporaryFolder();
+    const first = new Set<string>();
+    const disk = slowDisk(call => isRepositoryFile(call) && !first.has(call.path));
+    disk.release();
+    await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem });
+    await t.owner.call("repo/list");
+    disk.hold();
+    await writeRepositoryFiles(home.path, repositoryNames(100));
+    const status = async () => (await t.owner.call("daemon/status")).result;
+    await until(async () => (await status()).indexing?.total === 100, "all of them to be seen");
+    // Those that were seen first are taken up before it is known that more come.
+    for (const path of disk.paths) first.add(path);
+    for (const open of disk.held.splice(0)) open();
+    await until(() => disk.held.length === 32, "32 files that are being opened");
+    disk.release();
+    const added = await t.owner.call("repo/add", { name: "another", id: "another" });
+    expect(added.errors).toEqual([]);
+    await until(async () => (await status()).indexing === undefined, "the end of the indexing");
+    expect(await status()).toMatchObject({ repositories: 101 });
+    expect(disk.most()).toBe(32);
+  });
+
+  test("how far it is, is told to clients that proved their key: to the owner in numbers, to others without", async () => {
+    await using home = await temporaryFolder();
+    // It stands still, so that all is told once.
+    const clock = new TestClock({ timers: "run" });
+    await writeRepositoryFiles(home.path, repositoryNames(100));
+    const disk = slowDisk(isRepositoryFile);
+    await using t = await startTestDaemon({ home: home.path, fileSystem: disk.fileSystem, clock });
+    const { result: key } = await t.owner.call("key/create", {
+      name: "other",
+      grants: [{ repos: "*", fields: ["*"], right: "read" }],
+    });
+    const plain = await t.connect();
+    const told: { readonly owner: unknown[]; readonly limited: unknown[] } = { owner: [], limited: [] };
+    using owner = await connect({ home: home.path, onIndexing: progress => void told.owner.push(progress) });
+    using limited = await connect({
+      home: home.path,
+      apiKey: key.key,
+      onIndexing: progress => void told.limited.push(progress),
+    });
+    await until(() => disk.held.length === 32, "files that are being opened");
+    const lists = Promise.all([owner.repositories(), limited.repositories()]);
+    // Both requests have come in.
+    await Promise.all([owner.run("key/self", {}), limited.run("key/self", {})]);
+    for (const open of disk.held.splice(0, 1)) open();
+    await until(() => told.owner.length > 0 && told.limited.length > 0, "how far it is");
+    const [progress] = told.owner as IndexingProgress[];
+    expect(progress?.total).toBe(100);
+    expect(progress?.done).toBeGreaterThan(0);
+    expect(told.limited).toEqual([{}]);
+    disk.release();
+    const [all, some] = await lists;
+    expect([all.length, some.length]).toEqual([100, 100]);
+    expect(told.owner.at(-1)).toBeUndefined();
+    expect(told.limited.at(-1)).toBeUndefined();
+    expect(plain.events).toEqual([]);
+  });
+});
+
+test("what a crash left is put in order 32 at a time, and a start says how far it is, which nobody can ask yet", async () => {
+  const ids = repositoryNames(100);
+  const stuck = slowDisk(({ path }) => path.includes("/journal/"));
+  stuck.release();
+  await using t = await startTestDaemon({ fileSystem: stuck.fileSystem });
+  for (const id of ids) await t.addRepository(id);
+  stuck.hold();
+  const { errors } = await t.owner.call("config/set", { repo: ids, "svc.timeout": 7 });
+  expect(errors).toEqual([]);
+  await using crashed = await freezeHome(t.homeFolder);
+  stuck.release();
+
+  const disk = slowDisk(isRepositoryFile);
+  const { fileSystem } = disk;
+  const logger = pino({ level: "silent" });
+  const clock = new TestClock({ timers: "run" });
+  const starting = createDaemon({ home: crashed.path, version: "0", port: 0, logger, fileSystem, clock });
+  await until(() => disk.held.length === 32, "32 files that are being opened");
+  expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
+  disk.held.shift()?.();
+  await until(() => readStartProgress(homeAt(crashed.path)) !== undefined, "how far the start is");
+  expect(readStartProgress(homeAt(crashed.path))).toEqual({ done: 1, total: 100 });
+  disk.release();
+  const daemon = await starting;
+  expect(readStartProgress(homeAt(crashed.path))).toBeUndefined();
+  expect(disk.most()).toBe(32);
+  await daemon.close();
+});
