@@ -42,7 +42,9 @@ text as it stands: \`svc.default_port=8080\` is the text "8080". Anywhere else i
 
 **Output.** On a terminal: tables with a header. In a pipe: a line for each, its cells parted by tabs, no header. With
 \`--json\`: one JSON value, for programs; the other forms may change. Colours are for terminals, and \`NO_COLOR=1\` turns
-them off. Results go to standard output, all else to standard error, which stays empty when all is well. Masked values
+them off. Results go to standard output, all else to standard error, which stays empty when all is well. What takes its time (\`repo scan\`,
+\`backup\`, \`--restore\`, \`doctor\`, a daemon that reads very many files for the first time or is starting after a crash) says there how far it
+is, on a terminal alone. Masked values
 (those of \`svc.envvars\`) are printed with \`--reveal\` alone: else a mask stands in their place, in \`--json\` too, and \`get\` and
 \`export\` refuse them. Values that no schema describes are treated as masked ones: their schema may be gone, broken, or not
 read yet. [\`env\` and \`run\`](shell.md) are there to use them.

@@ -84,7 +84,7 @@ describe("repoconf edit", () => {
 
   test("never overwrites what was changed meanwhile", async () => {
     const set = (value: string) => `"$REPOCONF_NODE" "$REPOCONF_CLI" set --repo shop svc.timeout=${value} > /dev/null`;
-    const [node = "", cli = ""] = [process.execPath, join(import.meta.dirname, "../../dist/repoconf.js")];
+    const [node, cli] = [process.execPath, repoconfCommand];
     const among = (script: string) => `REPOCONF_NODE='${node}' REPOCONF_CLI='${cli}'; ${script}`;
     const { code, errorOutput } = await edit([], among(`${set("40")}; sed -i 's/"timeout": 31/"timeout": 50/' "$1"`));
     expect(errorOutput).toContain("The file was changed meanwhile");

@@ -3,8 +3,8 @@ import type { Mutant } from "./mutant.ts";
 const run = { promise: "shell", test: "test/e2e/run.test.ts" };
 const env = { promise: "shell", test: "test/e2e/env.test.ts" };
 const hook = { promise: "shell", test: "test/e2e/hook.test.ts" };
-const indexing = { promise: "shell", test: "test/main/daemon/indexing.test.ts" };
-const waiting = { promise: "shell", test: "test/main/client/waiting.test.ts" };
+const indexing = { promise: "indexing", test: "test/main/daemon/indexing.test.ts" };
+const waiting = { promise: "indexing", test: "test/main/client/waiting.test.ts" };
 const masked = { promise: "shell", test: "test/e2e/masked-values.test.ts" };
 
 export const mutants: readonly Mutant[] = [
@@ -338,8 +338,8 @@ export const mutants: readonly Mutant[] = [
     name: "it is given up",
   },
   {
-    promise: "shell",
-    test: "test/e2e/indexing.test.ts",
+    promise: "indexing",
+    test: "test/e2e/progress.test.ts",
     takenOut: "that a starting daemon which comes further is waited for",
     file: "main/cli/patience.ts",
     find: "      this.#end = Date.now() + this.#time;\n      showProgress",
@@ -347,12 +347,48 @@ export const mutants: readonly Mutant[] = [
     name: "a daemon that is starting is waited for",
   },
   {
-    promise: "shell",
-    test: "test/e2e/indexing.test.ts",
+    promise: "indexing",
+    test: "test/e2e/progress.test.ts",
     takenOut: "what people see while the daemon reads very many files",
     file: "main/cli/session.ts",
     find: "    onIndexing: showIndexing,\n",
     replace: "",
     name: "shows on a terminal how far it is",
+  },
+  {
+    promise: "indexing",
+    test: "test/screen/start.test.ts",
+    takenOut: "what the screen says while the daemon reads very many files",
+    file: "renderer/page/overview.tsx",
+    find: "indexing === undefined || indexing.total < shownFrom",
+    replace: "indexing === undefined || indexing.total > 0",
+    name: "says how far the daemon is in reading",
+  },
+  {
+    promise: "offline",
+    test: "test/e2e/check.test.ts",
+    takenOut: "that a look without a daemon writes nothing: it makes a file in the folder",
+    file: "main/check/check-file.ts",
+    find: "  const own = await problemsOfFile(file, scopes);",
+    replace: `  await (await import("node:fs/promises")).writeFile(file.path + ".seen", "");\n  const own = await problemsOfFile(file, scopes);`,
+    name: "work on a read-only mount",
+  },
+  {
+    promise: "indexing",
+    test: "test/e2e/progress.test.ts",
+    takenOut: "that progress is for terminals: a pipe gets it too",
+    file: "main/cli/terminal.ts",
+    find: "if (!process.stderr.isTTY || (text",
+    replace: "if ((text",
+    name: "what else takes its time",
+  },
+  {
+    promise: "indexing",
+    test: "test/e2e/progress.test.ts",
+    takenOut: "how far a scan for work trees is",
+    file: "main/git.ts",
+    find: "if (looked % 100 === 0) onProgress(looked);",
+    replace: "if (looked < 0) onProgress(looked);",
+    name: "what else takes its time",
   },
 ];

@@ -5,22 +5,16 @@ import { takeLock } from "../../main/daemon/lock.ts";
 import { homeAt } from "../../main/home.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { repositoryNames, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 
 /** So many that no machine has read them all before the first command asks. */
 const total = 5_000;
 /** Arguments of Node with which a command takes its standard error for a terminal, though it is a pipe. */
 const errorsOnTerminal = ["--import", "data:text/javascript,process.stderr.isTTY=true"];
 
-async function writeFiles(home: string): Promise<void> {
-  await mkdir(join(home, "repos"), { recursive: true, mode: 0o700 });
-  const ids = Array.from({ length: total }, (_, index) => `r${index}`);
-  for (let at = 0; at < total; at += 500)
-    await Promise.all(ids.slice(at, at + 500).map(id => writeFile(join(home, "repos", `${id}.json`), "{}\n")));
-}
-
 test("the first reading of thousands of files shows on a terminal how far it is, is silent in a pipe, and is waited for", async () => {
   await using home = await makeCommandHome();
-  await writeFiles(home.homeFolder);
+  await writeRepositoryFiles(home.homeFolder, repositoryNames(total));
   // It starts the daemon, which answers at once.
   await home.succeed(["restart"]);
   expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 files that are new or may have changed$/m);
@@ -65,4 +59,27 @@ test("a daemon that is starting is waited for as long as its start comes further
   expect(errorOutput).toMatch(/it has looked at \d+ of 9999 repositories/);
   // The daemon ended without being ready.
   expect(errorOutput).toContain("No daemon runs");
+});
+
+test("what else takes its time says on a terminal how far it is, takes that away, and is silent in a pipe", async () => {
+  await using home = await makeCommandHome();
+  await writeRepositoryFiles(home.homeFolder, repositoryNames(250));
+  for (const name of repositoryNames(250)) await mkdir(join(home.workFolder, "src", name, ".git"), { recursive: true });
+  await home.succeed(["repo", "list"]);
+  const archive = (name: string) => join(home.workFolder, name);
+  const commands: readonly (readonly [shown: RegExp, command: (name: string) => readonly string[]])[] = [
+    [/200 files/, name => ["backup", archive(name)]],
+    [/200 of 250 repositories/, () => ["doctor"]],
+    [/\d+ folders looked at, \d+ found/, () => ["repo", "add", "--scan", "src"]],
+    [/200 files/, name => ["backup", "--restore", archive("one"), "--yes", "--home", archive(`home-${name}`)]],
+  ];
+  for (const [shown, command] of commands) {
+    const onTerminal = await home.run(command("one"), { nodeArguments: errorsOnTerminal });
+    expect(onTerminal.errorOutput).toMatch(shown);
+    expect(onTerminal.errorOutput).toContain("\r\u001b[K");
+    expect(onTerminal.errorOutput.split("\r\u001b[K").at(-1)).not.toMatch(shown);
+    const { errorOutput } = await home.run(command("two"));
+    expect(errorOutput).not.toMatch(shown);
+    expect(errorOutput).not.toContain("\u001b");
+  }
 });
