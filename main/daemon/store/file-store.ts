@@ -459,8 +459,6 @@ export class FileStore implements RepositoryStore {
       const head: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
         : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
-      // Of an earlier repository of this id.
-      this.#options.trust.drop(id);
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.look();
       if (files.home.status.kind !== "gone") {
@@ -470,6 +468,8 @@ export class FileStore implements RepositoryStore {
           { repo: id },
         );
       }
+      // Of an earlier repository of this id.
+      this.#options.trust.drop(id);
       try {
         await files.home.write(head);
       } catch (error) {
