@@ -308,7 +308,7 @@ test(`check and get --offline work on a read-only mount, without HOME and any ot
     return runProcess(unshare, [...options, "sh", "-c", mountAndRun, clone.path, "env", ...command]);
   };
   if (ownMounts === undefined) await chmod(clone.path, 0o555);
-  const output = ".repoconf.json:1:60: error: build.jobs must be <= 256; its default is used.\n";
+  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; its default is used.\n";
   expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
   expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
   await chmod(clone.path, 0o755);

@@ -10,7 +10,12 @@ import { projectFolder } from "../helpers/spawned-daemon.ts";
 test("R14 a bug once fixed stays dead: npm test runs every file of test/regression, each holds tests, and none is left for later", async () => {
   const folder = join(projectFolder, "test/regression");
   // What Vitest itself finds, by the configuration that npm test runs with.
-  const vitest = await createVitest("test", { root: projectFolder, watch: false, project: ["quick"], reporters: [] });
+  const vitest = await createVitest("test", {
+    root: projectFolder,
+    watch: false,
+    project: ["quick", "long"],
+    reporters: [],
+  });
   const modules = await vitest.parseSpecifications(await vitest.getRelevantTestSpecifications([`${folder}/`]));
   await vitest.close();
   const wrong: string[] = [];
