@@ -238,7 +238,7 @@ export const mutants: readonly Mutant[] = [
     takenOut: "that a place is given once",
     file: "main/cli/set.ts",
     find: 'if (op === "set" && seen.has(shown)) throw',
-    replace: 'if (op === "set" && seen.has(`${shown} `)) throw',
+    replace: 'if (op === "set" && seen.has(place.path)) throw',
     test: "test/e2e/value-places.test.ts",
     name: "is refused with a next step",
   },
