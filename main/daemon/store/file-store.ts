@@ -280,7 +280,11 @@ export class FileStore implements RepositoryStore {
 
   /** What another machine appended is about to be taken in: what is returned makes it visible. */
   async #prepare({ number, entry }: Committed): Promise<() => void> {
-    if (entry.kind === "remove") return () => this.#leave(entry.repo, number);
+    if (entry.kind === "remove") {
+      const repository = this.#repositories.get(entry.repo);
+      if (repository?.isRead === false) await repository.look();
+      return () => this.#leave(entry.repo, number);
+    }
     if (entry.kind === "forget") return () => {};
     const shown: ((isPart: boolean) => void)[] = [];
     for (const document of entry.documents) {
@@ -342,7 +346,8 @@ export class FileStore implements RepositoryStore {
   /** Another machine removed a repository: nobody is served it any more, and its file is put aside as soon as it is free. */
   #leave(id: string, number: LogNumber): void {
     const repository = this.#repositories.get(id);
-    if (repository === undefined) return;
+    // What comes again after a start may be of an earlier one of this id.
+    if (repository === undefined || numberIn(this.#log.id, repository.state.position) > number) return;
     this.#leaving.set(id, number);
     this.#forgetRepository(repository);
     this.#publish({ kind: "removed", state: repository.state });

@@ -240,6 +240,30 @@ describeWithNats("daemons that share a log", () => {
     expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
   });
 
+  test("pass over what comes again after a start, also that a repository was removed before it was added again", async () => {
+    await using world = await makeWorld();
+    const place = join(world.home("laptop"), "log/stream.json");
+    let before = "";
+    {
+      await using laptop = await world.start("laptop");
+      before = await readFile(place, "utf8");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+      await laptop.owner.call("repo/remove", { repo: "shop" });
+      await laptop.addRepository("shop");
+      for (const timeout of [42, 43]) await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    }
+    // As one that was killed before it could note how far it had come.
+    await writeFile(place, before);
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    for (const daemon of [laptop, desk]) {
+      expect(await timeoutOf(daemon, "shop")).toBe(43);
+      expect((await daemon.owner.call("repo/list")).result[0]?.revision).toBe(5);
+      expect(JSON.parse(await daemon.readRepository("shop")).config.svc).toEqual({ timeout: 43 });
+    }
+  });
+
   test("keep a home to the log that it has", async () => {
     await using world = await makeWorld();
     {

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isJsonObject } from "../../../../shared/json.ts";
+import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { Clock } from "../../../clock.ts";
 import { DurableTextFile } from "../../../files/durable-text-file.ts";
 import type { FileSystem } from "../../../files/file-system.ts";
@@ -42,6 +44,8 @@ const firstPause = 50;
 const longestPause = 5_000;
 /** Milliseconds between two tries to append where the server has no answer for now. */
 const retryPause = 100;
+/** How long, in milliseconds, a message that is known to be there may take to arrive before another connection is made. */
+const arrivalTime = 1_000;
 /** What one message takes at most, but for an entry that is larger by itself. */
 const groupBytes = 512 * 1024;
 /** How long, in milliseconds, what was released may not be on the disk: a start reads so much more, and passes it over. */
@@ -180,7 +184,8 @@ export class StreamLog implements CommitLog {
   }
 
   get problem(): string | undefined {
-    return this.#divergence ?? this.#problem;
+    if (this.#isCurrent) return undefined;
+    return this.#divergence ?? this.#problem ?? this.#describe("not connected yet");
   }
 
   async follow(follower: Follower): Promise<void> {
@@ -332,17 +337,19 @@ export class StreamLog implements CommitLog {
     this.#arrivedSequence = message.sequence;
     const content = contentOf(message);
     this.#arrived.push({ message, content });
-    if (message.id !== this.#flight?.id) {
-      for (const [index, entry] of content.entries.entries())
-        for (const repo of repositoriesOf(entry)) this.#touched.set(repo, content.first + index);
-      this.#rejectBeaten();
-    }
+    if (message.id !== this.#flight?.id) this.#touch(content);
     this.#wake();
     // Who was away for long has much to take in.
     if (this.#arrived.length > mostArrived) await this.#running;
   }
 
-  /** Whoever waits with what others made stale is told at once: while he waits, what came may not get to him. */
+  /** Others changed this. Whoever waits with what is stale by it is told at once: while he waits, what came may not get to him. */
+  #touch({ first, entries }: Content): void {
+    for (const [index, entry] of entries.entries())
+      for (const repo of repositoriesOf(entry)) this.#touched.set(repo, first + index);
+    this.#rejectBeaten();
+  }
+
   #rejectBeaten(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -396,6 +403,8 @@ export class StreamLog implements CommitLog {
     }
     const flight = this.#flight;
     if (message.id === flight?.id) return this.#land(flight, message.sequence);
+    // It may have been our own until its callers gave up.
+    this.#touch(content);
     for (const [index, entry] of content.entries.entries())
       await this.#takeEntry({ number: content.first + index, entry });
     this.#reach({ sequence: message.sequence, number: this.newest, message: message.id });
@@ -479,7 +488,7 @@ export class StreamLog implements CommitLog {
     if (published === "conflict") {
       flight.isBeaten = this.#arrived.length === 0;
       // What sends messages may have gone with a server of a cluster.
-      if (flight.isBeaten) this.#options.clock.schedule(2 * retryPause, () => this.#hurry(flight, session));
+      if (flight.isBeaten) this.#options.clock.schedule(arrivalTime, () => this.#hurry(flight, session));
       return;
     }
     if (this.#session === session) await this.#options.clock.delay(retryPause);
@@ -518,17 +527,21 @@ export class StreamLog implements CommitLog {
     // It is sent once more, right behind what is known by then.
     if (this.#flight !== undefined) this.#flight.isBeaten = false;
     if (this.#divergence === undefined) return;
+    for (const waiting of this.#flight?.group ?? []) this.#reject(waiting, this.#unreachable(true));
     this.#flight = undefined;
+    for (const waiting of this.#waiting.splice(0)) this.#reject(waiting, this.#unreachable(false));
   }
 
   #tellProblem(error: unknown): void {
     const cause = error instanceof Error ? error.message : String(error);
-    const { name, servers } = this.#options.address;
-    const problem =
-      this.#divergence ??
-      `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): values are as they were last known, and nothing can be changed. It is tried again.`;
+    const problem = this.#divergence ?? this.#describe(cause);
     if (this.#problem === undefined) this.#options.onProblem(problem, {});
     this.#problem = problem;
+  }
+
+  #describe(cause: string): string {
+    const { name, servers } = this.#options.address;
+    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): values are as they were last known, and nothing can be changed. It is tried again.`;
   }
 
   #giveUp(waiting: Waiting): void {
@@ -556,13 +569,35 @@ export class StreamLog implements CommitLog {
   }
 }
 
-/** Of a message that no daemon published, nothing: what comes behind it does not follow then. */
+/** Of a message that no daemon published, nothing, which follows on nothing. */
 function contentOf({ data }: StreamMessage): Content {
+  const nothing = { first: 0, entries: [] };
   try {
-    return JSON.parse(Buffer.from(data).toString("utf8")) as Content;
+    const content: unknown = JSON.parse(Buffer.from(data).toString("utf8"));
+    return isContent(content) ? content : nothing;
   } catch {
-    return { first: 0, entries: [] };
+    return nothing;
   }
+}
+
+/** Ids become names of files. */
+function isContent(value: unknown): value is Content {
+  if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
+  return value["entries"].every((entry: unknown) => {
+    if (!isJsonObject(entry)) return false;
+    const { kind, repo, documents } = entry;
+    if (kind !== "commit") return (kind === "remove" || kind === "forget") && isRepositoryId(String(repo));
+    return Array.isArray(documents) && documents.every(isDocument);
+  });
+}
+
+function isDocument(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { repo, revision, edits, served = [] } = value;
+  const isEdits = (list: unknown) =>
+    Array.isArray(list) &&
+    list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
+  return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(served);
 }
 
 /** Which repositories an entry is about. */

@@ -181,12 +181,19 @@ describeWithNats("a log on a stream", () => {
     for (const { log } of [again, other]) await log.close();
   });
 
-  test("stops at a message that no daemon published", async () => {
+  test.each([
+    "hello",
+    "null",
+    JSON.stringify({ first: 2 }),
+    JSON.stringify({ first: 2, entries: [{ kind: "remove", repo: "../shop" }] }),
+    JSON.stringify({ first: 2, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] }),
+    JSON.stringify({ first: 7, entries: [] }),
+  ])("stops at a message that no daemon published: %s", async text => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
     const connection = await connect({ servers: place.server.url });
-    await connection.request("repoconf.test", "hello");
+    await connection.request("repoconf.test", text);
     await connection.close();
     await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
     await one.log.close();
