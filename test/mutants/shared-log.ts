@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (message.id === flight?.id) return this.#land(flight, message.sequence);\n",
     replace: "",
     test: streamTest,
-    name: "goes on after its server was killed",
+    name: "knows a message by its id",
   },
   {
     promise: "shared-log",

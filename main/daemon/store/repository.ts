@@ -309,9 +309,13 @@ export class Repository {
     const position = formatPosition(log.id, number);
     const record = isRevision ? { ...recordOf(entry, document, this.#recorded), position } : undefined;
     const changes = record?.changes ?? [];
-    this.#recorded = applyChanges(this.#recorded, changes);
-    const stored = this.#known(applyChanges(before.stored ?? {}, changes));
-    this.mirror.commit([{ number, record, edits }], applyConfigEdits(this.mirror.wanted, edits));
+    const wanted = applyConfigEdits(this.mirror.wanted, edits);
+    const isKnown = edits.every(({ scope, field }) => this.#options.scopes.field(scope, field) !== undefined);
+    // As long as all that the file says is in service, both are one object, and what is set next need not be judged with the rest.
+    const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
+    const stored = isWhole ? wanted : this.#known(applyChanges(before.stored ?? {}, changes));
+    this.#recorded = isWhole && this.#recorded === before.stored ? wanted : applyChanges(this.#recorded, changes);
+    this.mirror.commit([{ number, record, edits }], wanted);
     const health = before.health.filter(problem => problem !== this.#mirrorProblem);
     this.#become({ ...before, stored, ...(isRevision && { revision, position }) }, health);
     if (record !== undefined) this.#options.publish({ kind: "changed", state: this.#state, change: record, isPart });

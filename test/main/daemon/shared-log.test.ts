@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
@@ -262,6 +262,38 @@ describeWithNats("daemons that share a log", () => {
       expect((await daemon.owner.call("repo/list")).result[0]?.revision).toBe(5);
       expect(JSON.parse(await daemon.readRepository("shop")).config.svc).toEqual({ timeout: 43 });
     }
+    // That of the removal, and no other.
+    expect(await readdir(join(world.home("laptop"), "removed"))).toHaveLength(1);
+  });
+
+  test("with scopes that differ tell what is wrong, and do not change it back and forth", async () => {
+    await using world = await makeWorld();
+    for (const [machine, maximum] of [
+      ["laptop", 100],
+      ["desk", 50],
+    ] as const) {
+      const properties = { size: { type: "integer", title: "Size", description: "A size.", default: 1, maximum } };
+      const schema = { type: "object", title: "Own", description: "A scope.", properties };
+      await mkdir(join(world.home(machine), "scopes"), { recursive: true });
+      await writeFile(join(world.home(machine), "scopes/own.schema.json"), JSON.stringify(schema));
+    }
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await laptop.owner.call("config/set", { repo: "shop", "own.size": 80 });
+    await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 2, "the set");
+    // A look judges it by the rules of this machine.
+    const file = JSON.parse(await desk.readRepository("shop"));
+    file.config.svc = { timeout: 7 };
+    await desk.writeRepository("shop", JSON.stringify(file));
+    await sees(laptop, "shop", 7);
+    for (let timeout = 8; timeout < 20; timeout++)
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    await sees(desk, "shop", 19);
+    const revisions = await Promise.all(
+      [laptop, desk].map(async ({ owner }) => (await owner.call("repo/list")).result[0]?.revision),
+    );
+    expect(revisions).toEqual([15, 15]);
   });
 
   test("keep a home to the log that it has", async () => {

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
@@ -26,6 +27,43 @@ async function makePlace() {
 /** Every commit that a log knows of, in its order, wherever it was made. */
 function known({ found, committed }: TestLog): number[] {
   return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
+}
+
+/** A line to a server on which what it answers can be lost. */
+async function openLine(port: number) {
+  const ends = new Set<Socket>();
+  let isMute = false;
+  const server = createServer(near => {
+    const far = createConnection({ port, host: "127.0.0.1" });
+    for (const end of [near, far]) {
+      ends.add(end);
+      end.on("error", () => {});
+      end.on("close", () => void ends.delete(end));
+    }
+    near.pipe(far);
+    far.on("data", data => {
+      if (!isMute) near.write(data);
+    });
+    far.on("end", () => near.end());
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const cut = () => {
+    for (const end of ends) end.destroy();
+    isMute = false;
+  };
+  return {
+    port: address.port,
+    mute: () => {
+      isMute = true;
+    },
+    cut,
+    [Symbol.asyncDispose]: async () => {
+      cut();
+      server.close();
+    },
+  };
 }
 
 async function isReachable({ log }: TestLog): Promise<void> {
@@ -142,6 +180,28 @@ describeWithNats("a log on a stream", () => {
     });
     const other = await place.openOther();
     expect(known(one)).toEqual(other.found);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("knows a message by its id whose answer was lost with the connection", async () => {
+    await using place = await makePlace();
+    await using line = await openLine(place.server.port);
+    await using folder = await temporaryFolder();
+    const one = await openStreamLog({ url: `nats://127.0.0.1:${line.port}` }, folder.path);
+    await one.append(1);
+    line.mute();
+    const appended = one.append(2);
+    const other = await place.openOther();
+    await until(() => other.found.length === 2, "the message in the stream");
+    line.cut();
+    await appended;
+    expect(one.committed).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await one.append(3);
+    await until(() => other.found.length === 3, "the third");
+    expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
     for (const { log } of [one, other]) await log.close();
   });
 
