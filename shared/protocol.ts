@@ -456,6 +456,8 @@ export interface ConfigChanged {
   readonly reason?: string;
   /** What was done at once, perhaps in several repositories; told to the owner, and to the key that did it. */
   readonly batch?: string;
+  /** Where several machines share a log: which of them it was made on; told to the owner. */
+  readonly machine?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
 

@@ -10,6 +10,7 @@ import { isTerminal, print, visibleLines } from "./terminal.ts";
 interface DaemonCommandOptions {
   readonly home?: string;
   readonly port?: number;
+  readonly log?: string;
   readonly logLevel: string;
   readonly background?: boolean;
   readonly stay?: boolean;
@@ -27,6 +28,7 @@ export function addDaemonCommand(program: Command, version: string): void {
   addHomeOption(program.command("daemon"))
     .description("run the daemon here, in the foreground")
     .option("--port <number>", "insist on this port; 0 takes any free one", parsePort)
+    .option("--log <address>", "follow a log that several machines share: nats://HOST:PORT/NAME")
     .addOption(new Option("--log-level <level>", "what goes to standard error").choices(logLevels).default("warn"))
     // How a command starts one for itself: the log goes into the home, and without --stay it leaves when idle.
     .addOption(new Option("--background").hideHelp())
@@ -66,6 +68,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     onStop: stop,
     screenFolder,
     ...(options.port !== undefined && { port: options.port }),
+    ...(options.log !== undefined && { log: options.log }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
     // Whoever started it in the background tells this from other failures.

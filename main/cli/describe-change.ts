@@ -30,11 +30,13 @@ export function describeAuthor({
   revision,
   actor,
   source,
-}: Pick<HistoryEntry, "revision" | "actor" | "source">): string {
+  machine,
+}: Pick<HistoryEntry, "revision" | "actor" | "source" | "machine">): string {
   // A key may bear any name, also "file".
-  if (source === "file") return revision === 1 ? "from the file as it was found" : "by hand";
-  if (source === "merge") return "by hand, merged with sets made at the same time";
-  return `by ${actor} (${source})`;
+  const where = machine === undefined ? "" : ` on ${machine}`;
+  if (source === "file") return `${revision === 1 ? "from the file as it was found" : "by hand"}${where}`;
+  if (source === "merge") return `by hand${where}, merged with sets made at the same time`;
+  return `by ${actor}${where} (${source})`;
 }
 
 function describeField(path: string, change: FieldChange, { fields, reveal }: DescribeOptions): string {

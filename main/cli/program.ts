@@ -31,6 +31,7 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   export: async () => (await import("./export.ts")).addExportCommand,
   import: async () => (await import("./import.ts")).addImportCommand,
   backup: async () => (await import("./backup.ts")).addBackupCommand,
+  log: async () => (await import("./log.ts")).addLogCommand,
   repo: async () => (await import("./repo.ts")).addRepoCommand,
   schema: async () => (await import("./schema.ts")).addSchemaCommand,
   scope: async () => (await import("./scope.ts")).addScopeCommand,

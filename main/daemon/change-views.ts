@@ -16,7 +16,7 @@ export function viewChange(
   defaults: Config,
   path?: string,
 ): ConfigChanged | undefined {
-  const { revision, time, actor, source, reason, batch } = change;
+  const { revision, time, actor, source, reason, batch, machine } = change;
   const changes: { [scope: string]: { [field: string]: FieldChange } } = {};
   let visible = false;
   let whole = true;
@@ -51,6 +51,7 @@ export function viewChange(
     source,
     ...(whole && reason !== undefined && { reason }),
     ...ofBatch,
+    ...(caller.owner && machine !== undefined && { machine }),
     changes,
   };
 }
@@ -76,6 +77,7 @@ export function viewRecord(
       time: record.time,
       actor: actorName(caller, record.actor),
       source: record.source,
+      ...(caller.owner && record.machine !== undefined && { machine: record.machine }),
       changes: {},
     };
   const seen = viewChange(caller, repo, record, defaults, path);

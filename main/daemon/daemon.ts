@@ -50,6 +50,7 @@ import { Scopes } from "./scopes.ts";
 import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
 import { defaultRetention, Settings } from "./settings.ts";
+import { sharedLog } from "./shared-log.ts";
 import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
 import { TrustedValues } from "./store/trusted-values.ts";
 import { Yielding } from "./yielding.ts";
@@ -65,6 +66,8 @@ export interface DaemonOptions {
   /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
   readonly port?: number;
   readonly logger: Logger;
+  /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
+  readonly log?: string;
   /**
    * Called when `daemon/stop` asks for the end, nobody came for `idleTimeout`, or the home is no longer the daemon's;
    * whoever made the daemon closes it.
@@ -155,8 +158,10 @@ async function startDaemon(
     problem(message, { error: String(error) }),
   );
   const startProgress = new StartProgress(home, clock);
+  const openLog = await sharedLog(home, options.log, settings.values);
   const store = await FileStore.open({
     trust,
+    ...(openLog !== undefined && { openLog }),
     folders: home,
     indexPath: home.indexFile,
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
@@ -419,7 +424,7 @@ async function startDaemon(
       ...(indexing && { indexing }),
       sockets: connections.count,
       refusals: Object.fromEntries(refusals),
-      problems: [...(settings.problem === undefined ? [] : [settings.problem]), ...scopeFiles.problems],
+      problems: [settings.problem, store.problem, ...scopeFiles.problems].filter(one => one !== undefined),
     };
   }
 

@@ -33,6 +33,22 @@ export const settingsSchema = {
       description:
         "How much history of a repository is kept, whichever is reached first: revisions (10000) or bytes (67108864, 64 MiB).",
     },
+    log: {
+      type: "object",
+      properties: {
+        address: { type: "string", pattern: "^(nats|tls)://" },
+        machine: { type: "string", minLength: 1, maxLength: 64, pattern: "^[^\\u0000-\\u001f]*$" },
+        replicas: { type: "integer", minimum: 1, maximum: 5 },
+        credentials: { type: "string", minLength: 1 },
+        ca: { type: "string", minLength: 1 },
+        certificate: { type: "string", minLength: 1 },
+        key: { type: "string", minLength: 1 },
+      },
+      required: ["address"],
+      additionalProperties: false,
+      description:
+        "A log that several machines share: its address (nats://HOST:PORT/NAME), what this machine is called there (its host name), on how many servers each message is kept where the log is made (1), and the paths of a credentials file and of files for TLS (ca, certificate, key). Taken at the next start.",
+    },
     secrets: {
       type: "object",
       propertyNames: { pattern: "^[A-Za-z0-9][A-Za-z0-9_-]*$" },

@@ -24,6 +24,7 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
   forget: "",
 };
 
-function describeSource({ actor, source }: HistoryEntry): string {
-  return `${actor === "file" ? "by hand" : `by ${actor}`}${sources[source]}`;
+function describeSource({ actor, source, machine }: HistoryEntry): string {
+  const where = machine === undefined ? "" : ` on ${machine}`;
+  return `${actor === "file" ? "by hand" : `by ${actor}`}${where}${sources[source]}`;
 }

@@ -125,7 +125,7 @@ function changedTo(change: HistoryEntry["changes"][string][string] | undefined, 
   return change.stored ? showJson(change.value, schema) : "default";
 }
 
-function describeChange({ time, actor, source, reason }: HistoryEntry): string {
-  const by = actor === "file" ? "by hand" : `by ${actor}`;
+function describeChange({ time, actor, source, reason, machine }: HistoryEntry): string {
+  const by = `${actor === "file" ? "by hand" : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
   return `${ago(time)} ${by}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
 }

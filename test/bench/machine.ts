@@ -23,7 +23,7 @@ export interface Started extends AsyncDisposable {
 
 interface StartOptions {
   readonly side?: Side;
-  /** Ready when standard output matches this. */
+  /** Ready when standard output, or what it says beside that, matches this. */
   readonly ready: RegExp;
   readonly environment?: { readonly [name: string]: string };
 }
@@ -87,6 +87,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       errors = (errors + text).slice(-2_000);
+      if (options.ready.test(errors)) resolve(performance.now() - begin);
     });
     child.once("error", reject);
     void ended.then(() => reject(new Error(`${command} has ended: ${errors}`)));

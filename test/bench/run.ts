@@ -18,6 +18,7 @@ import { memory } from "./memory.ts";
 import { drawPicture } from "./picture.ts";
 import type { Row, Section } from "./section.ts";
 import { set, setInTree, setMany, setOne } from "./set.ts";
+import { sharedLog } from "./shared-log.ts";
 import { shell } from "./shell.ts";
 import { start } from "./start.ts";
 import { watch } from "./watch.ts";
@@ -35,6 +36,7 @@ const sections: readonly Section[] = [
   start,
   memory,
   growth,
+  sharedLog,
 ];
 const document = join(projectFolder, "docs/performance.md");
 const [begin, end] = ["<!-- table begins -->", "<!-- table ends -->"];

@@ -32,6 +32,7 @@ export function testLog({ log, entries, lost }: OpenedLog, problems: readonly st
     append: (...timeouts) =>
       log.append({
         entries: timeouts.map(commitOf),
+        after: log.newest,
         committed: first => {
           for (const [index, timeout] of timeouts.entries()) committed.push([first + index, timeout]);
         },
@@ -50,7 +51,7 @@ function commitOf(timeout: number): Commit {
   };
 }
 
-function timeoutOf({ documents }: Commit): number {
+export function timeoutOf({ documents }: Commit): number {
   return Number(documents[0]?.edits[0]?.value);
 }
 
@@ -61,94 +62,115 @@ export interface LogPlace extends AsyncDisposable {
 
 /** What every implementation of `CommitLog` has to keep, whatever it is made of. */
 export function describeCommitLog(name: string, makePlace: () => Promise<LogPlace>): void {
-  describe(`${name}, as every log`, () => {
-    test("is empty at first, and gives back what was appended, in order, after each start", async () => {
-      await using place = await makePlace();
-      const first = await place.open();
-      expect([first.found, first.log.newest]).toEqual([[], 0]);
-      await Promise.all([first.append(1), first.append(2, 3), first.append(4)]);
-      expect(first.committed).toEqual([1, 2, 3, 4].map(timeout => [timeout, timeout]));
-      await first.log.close();
-      const second = await place.open();
-      expect([second.found, second.log.newest]).toEqual([[1, 2, 3, 4], 4]);
-      await second.append(5);
-      await second.log.close();
-      const third = await place.open();
-      expect(third.found).toEqual([1, 2, 3, 4, 5]);
-      expect(third.log.id).toBe(first.log.id);
-      expect([third.lost, third.problems]).toEqual([0, []]);
-      await third.log.close();
-    });
+  describe(`${name}, as every log`, () => commitLogTests(makePlace));
+}
 
-    test("tells each caller of its commits before it answers, and all in the order of the log", async () => {
-      await using place = await makePlace();
-      const { log, append, committed } = await place.open();
-      const answered: number[] = [];
-      const appended = Array.from({ length: 100 }, async (_, index) => {
-        await append(2 * index + 1, 2 * index + 2);
-        expect(committed.map(([, timeout]) => timeout)).toContain(2 * index + 2);
-        answered.push(index);
-      });
-      await Promise.all(appended);
-      expect(answered).toHaveLength(100);
-      expect(committed).toEqual(Array.from({ length: 200 }, (_, index) => [index + 1, index + 1]));
-      expect(log.newest).toBe(200);
-      await log.close();
-    });
+function commitLogTests(makePlace: () => Promise<LogPlace>): void {
+  test("is empty at first, and gives back what was appended, in order, after each start", async () => {
+    await using place = await makePlace();
+    const first = await place.open();
+    expect([first.found, first.log.newest]).toEqual([[], 0]);
+    await Promise.all([first.append(1), first.append(2, 3), first.append(4)]);
+    expect(first.committed).toEqual([1, 2, 3, 4].map(timeout => [timeout, timeout]));
+    await first.log.close();
+    const second = await place.open();
+    expect([second.found, second.log.newest]).toEqual([[1, 2, 3, 4], 4]);
+    await second.append(5);
+    await second.log.close();
+    const third = await place.open();
+    expect(third.found).toEqual([1, 2, 3, 4, 5]);
+    expect(third.log.id).toBe(first.log.id);
+    expect([third.lost, third.problems]).toEqual([0, []]);
+    await third.log.close();
+  });
 
-    test("goes on where telling one caller fails", async () => {
-      await using place = await makePlace();
-      const { log, append, committed } = await place.open();
-      const told = () => {
-        throw new Error("a bug of whoever is told");
-      };
-      await Promise.all([log.append({ entries: [commitOf(1)], committed: told }), append(2)]);
-      expect(committed).toEqual([[2, 2]]);
-      await log.close();
+  test("tells each caller of its commits before it answers, and all in the order of the log", async () => {
+    await using place = await makePlace();
+    const { log, append, committed } = await place.open();
+    const answered: number[] = [];
+    const appended = Array.from({ length: 100 }, async (_, index) => {
+      await append(2 * index + 1, 2 * index + 2);
+      expect(committed.map(([, timeout]) => timeout)).toContain(2 * index + 2);
+      answered.push(index);
     });
+    await Promise.all(appended);
+    expect(answered).toHaveLength(100);
+    expect(committed).toEqual(Array.from({ length: 200 }, (_, index) => [index + 1, index + 1]));
+    expect(log.newest).toBe(200);
+    await log.close();
+  });
 
-    test("lets go of what is sealed and released, nothing else, and goes on with its numbers", async () => {
-      await using place = await makePlace();
-      let opened = await place.open();
-      await opened.append(1, 2, 3);
-      await opened.log.seal();
-      await opened.append(4);
-      expect(opened.log.hasSealed).toBe(true);
-      await opened.log.release(3);
-      await opened.log.close();
-      opened = await place.open();
-      expect([opened.found, opened.log.newest]).toEqual([[4], 4]);
-      await opened.log.seal();
-      await opened.log.release(4);
-      await opened.append(5);
-      expect(opened.committed).toEqual([[5, 5]]);
-      await opened.log.close();
-      opened = await place.open();
-      expect(opened.found).toEqual([5]);
-      await opened.log.close();
-    });
+  test("goes on where telling one caller fails", async () => {
+    await using place = await makePlace();
+    const { log, append, committed } = await place.open();
+    const told = () => {
+      throw new Error("a bug of whoever is told");
+    };
+    await Promise.all([log.append({ entries: [commitOf(1)], after: 0, committed: told }), append(2)]);
+    expect(committed).toEqual([[2, 2]]);
+    await log.close();
+  });
 
-    test("is sealed though entries never stop coming", async () => {
-      await using place = await makePlace();
-      const opened = await place.open();
-      let isEnded = false;
-      let count = 0;
-      const append = async () => {
-        while (!isEnded) await opened.append(++count);
-      };
-      // While one of them is written, the other waits.
-      const appending = [append(), Promise.resolve().then(append)];
-      await until(async () => count > 10, "entries");
-      await opened.log.seal();
-      isEnded = true;
-      await Promise.all(appending);
-      expect(opened.log.newest).toBe(count);
-      await opened.log.close();
-      const again = await place.open();
-      expect(again.found).toHaveLength(count);
-      await again.log.close();
-    });
+  test("lets go of what is sealed and released, nothing else, and goes on with its numbers", async () => {
+    await using place = await makePlace();
+    let opened = await place.open();
+    await opened.append(1, 2, 3);
+    await opened.log.seal();
+    await opened.append(4);
+    expect(opened.log.hasSealed).toBe(true);
+    await opened.log.release(3);
+    await opened.log.close();
+    opened = await place.open();
+    expect([opened.found, opened.log.newest]).toEqual([[4], 4]);
+    await opened.log.seal();
+    await opened.log.release(4);
+    await opened.append(5);
+    expect(opened.committed).toEqual([[5, 5]]);
+    await opened.log.close();
+    opened = await place.open();
+    expect(opened.found).toEqual([5]);
+    await opened.log.close();
+  });
 
+  test("is sealed though entries never stop coming", async () => {
+    await using place = await makePlace();
+    const opened = await place.open();
+    let isEnded = false;
+    let count = 0;
+    const append = async () => {
+      while (!isEnded) await opened.append(++count);
+    };
+    // While one of them is written, the other waits.
+    const appending = [append(), Promise.resolve().then(append)];
+    await until(async () => count > 10, "entries");
+    await opened.log.seal();
+    isEnded = true;
+    await Promise.all(appending);
+    expect(opened.log.newest).toBe(count);
+    await opened.log.close();
+    const again = await place.open();
+    expect(again.found).toHaveLength(count);
+    await again.log.close();
+  });
+
+  test("refuses what comes once it is closed, and what came before is durable", async () => {
+    await using place = await makePlace();
+    const first = await place.open();
+    const before = first.append(1);
+    const closed = first.log.close();
+    const refused = await first.append(2).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AppendError);
+    expect(refused).toMatchObject({ isOutcomeUnknown: false });
+    await Promise.all([before, closed]);
+    const second = await place.open();
+    expect(second.found).toEqual([1]);
+    await second.log.close();
+  });
+}
+
+/** What one that nobody else appends to has to keep beside that. */
+export function describeOwnLog(name: string, makePlace: () => Promise<LogPlace>): void {
+  describe(`${name}, as every log of one home`, () => {
     test("has a new id once it is renewed, and no start sees what was there before", async () => {
       await using place = await makePlace();
       const first = await place.open();
@@ -161,20 +183,6 @@ export function describeCommitLog(name: string, makePlace: () => Promise<LogPlac
       await first.log.close();
       const second = await place.open();
       expect([second.found, second.log.newest, second.log.id]).toEqual([[3], 3, first.log.id]);
-      await second.log.close();
-    });
-
-    test("refuses what comes once it is closed, and what came before is durable", async () => {
-      await using place = await makePlace();
-      const first = await place.open();
-      const before = first.append(1);
-      const closed = first.log.close();
-      const refused = await first.append(2).catch((error: unknown) => error);
-      expect(refused).toBeInstanceOf(AppendError);
-      expect(refused).toMatchObject({ isOutcomeUnknown: false });
-      await Promise.all([before, closed]);
-      const second = await place.open();
-      expect(second.found).toEqual([1]);
       await second.log.close();
     });
   });

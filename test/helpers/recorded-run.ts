@@ -28,8 +28,8 @@ export interface RecordedRun {
   readonly resumed: number;
 }
 
-const repo = "shop";
-const fields = ["a", "b", "c", "d", "e", "f"];
+export const repo = "shop";
+export const fields = ["a", "b", "c", "d", "e", "f"];
 
 /** Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and notes all of it. */
 export async function recordRun(options: RunOptions): Promise<RecordedRun> {
@@ -44,12 +44,12 @@ export async function recordRun(options: RunOptions): Promise<RecordedRun> {
   const { revision = 0 } = await owner.call("config/list", { repo });
 
   const random = randomNumbers(options.seed);
-  const run = new Run(stage, options.requests, revision);
+  const run = new Run(options.requests, revision);
   const watchers = Array.from({ length: options.watchers }, (_, index) =>
-    run.watch(`watcher ${index + 1}`, revision, randomNumbers(random(1_000_000))),
+    run.watch(stage, `watcher ${index + 1}`, revision, randomNumbers(random(1_000_000))),
   );
   const clients = Array.from({ length: options.clients }, (_, index) =>
-    run.work(`client ${index + 1}`, randomNumbers(random(1_000_000))),
+    run.work(stage, `client ${index + 1}`, randomNumbers(random(1_000_000))),
   );
   const killing = (async () => {
     for (let kill = 1; kill <= options.kills; kill++) {
@@ -82,7 +82,7 @@ export async function recordRun(options: RunOptions): Promise<RecordedRun> {
 }
 
 /** The daemon of the moment, and clients of it. */
-class Stage implements AsyncDisposable {
+export class Stage implements AsyncDisposable {
   readonly #home: string;
   readonly #program: string;
   #daemon: DaemonProcess | undefined;
@@ -107,10 +107,13 @@ class Stage implements AsyncDisposable {
   async connect(): Promise<TestClient> {
     for (;;) {
       const client = await this.#daemon?.connect().catch(() => undefined);
-      if (client !== undefined) {
+      // One that has not reached its log says so, and serves what it knew last.
+      const status = await client?.call("daemon/status").catch(() => undefined);
+      if (client !== undefined && status?.result.problems?.length === 0) {
         this.#clients.push(client);
         return client;
       }
+      client?.socket.close();
       await delay(5);
     }
   }
@@ -121,21 +124,28 @@ class Stage implements AsyncDisposable {
   }
 }
 
-class Run {
+/** Notes what clients do and see. */
+export class Run {
   readonly sets: RecordedSet[] = [];
   readonly reads: RecordedRead[] = [];
   begun = 0;
-  readonly #stage: Stage;
   readonly #requests: number;
+  readonly #mayBeAway: boolean;
   #time = 0;
   /** The newest revision that any client was told of, to compare with; often too old by the time it is sent. */
   #newest: number;
   #last: number | undefined;
 
-  constructor(stage: Stage, requests: number, revision: number) {
-    this.#stage = stage;
+  /** `mayBeAway`: the log is elsewhere, and sets are refused while it cannot be reached. */
+  constructor(requests: number, revision: number, mayBeAway = false) {
     this.#requests = requests;
     this.#newest = revision;
+    this.#mayBeAway = mayBeAway;
+  }
+
+  /** A moment, for what is done elsewhere. */
+  now(): number {
+    return ++this.#time;
   }
 
   /** The watchers have seen all when they have seen this revision. */
@@ -143,24 +153,24 @@ class Run {
     this.#last = revision;
   }
 
-  async work(name: string, random: Random): Promise<void> {
-    let client = await this.#stage.connect();
+  async work(stage: Stage, name: string, random: Random): Promise<void> {
+    let client = await stage.connect();
     while (this.begun < this.#requests) {
       const number = this.begun++;
       const isDone =
         random(2) === 0 ? await this.#read(name, client, random) : await this.#set(name, client, number, random);
       if (!isDone) {
         client.socket.close();
-        client = await this.#stage.connect();
+        client = await stage.connect();
       }
     }
   }
 
-  async watch(name: string, since: number, random: Random): Promise<RecordedWatcher> {
+  async watch(stage: Stage, name: string, since: number, random: Random): Promise<RecordedWatcher> {
     const sessions: RecordedWatcher["sessions"][number][] = [];
     let current = since;
     while (this.#last === undefined || current < this.#last) {
-      const client = await this.#stage.connect();
+      const client = await stage.connect();
       const events: RecordedWatcher["sessions"][number]["events"][number][] = [];
       client.socket.on("svc", (resource: string, _operation: string, payload: ConfigChanged) => {
         if (resource !== "config") return;
@@ -211,7 +221,10 @@ class Run {
     const [error] = reply?.errors ?? [];
     const [done] = reply?.result ?? [];
     const ended = ++this.#time;
-    if (error?.code === 1104) {
+    if (error?.code === 1108 && this.#mayBeAway) {
+      // Whether it happened is not always known.
+      this.sets.push(set);
+    } else if (error?.code === 1104) {
       this.sets.push({ ...set, reply: { ended, conflict: Number(error.details?.["current"]) } });
     } else if (error !== undefined) {
       throw new Error(JSON.stringify(error));
@@ -232,11 +245,11 @@ function textsOf(values: { readonly [field: string]: unknown }): Values {
   return Object.fromEntries(given.map(([field, value]) => [field, String(value)]));
 }
 
-function valuesOf({ changes }: Pick<ConfigChanged, "changes">): Values {
+export function valuesOf({ changes }: Pick<ConfigChanged, "changes">): Values {
   return Object.fromEntries(Object.entries(changes["load"] ?? {}).map(([field, { value }]) => [field, String(value)]));
 }
 
-async function wholeHistory(client: TestClient): Promise<HistoryEntry[]> {
+export async function wholeHistory(client: TestClient): Promise<HistoryEntry[]> {
   const entries: HistoryEntry[] = [];
   let after: string | undefined;
   do {

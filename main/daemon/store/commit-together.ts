@@ -1,4 +1,4 @@
-import type { Commit, CommitLog, DocumentCommit } from "./log/commit-log.ts";
+import { type Commit, type CommitLog, ConflictError, type DocumentCommit } from "./log/commit-log.ts";
 import type { PreparedChanges, Repository } from "./repository.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type { Applied, ChangeRequest } from "./store.ts";
@@ -45,12 +45,17 @@ async function decideAndCommit<Answer>(
   try {
     await log.append({
       entries: [commit],
+      after: Math.min(...changes.map(({ after }) => after)),
       committed: number => {
         const last = changes.findLast(({ commits }) => commits.length > 0);
         for (const prepared of changes) prepared.commit([number], prepared !== last);
       },
     });
   } catch (error) {
+    if (error instanceof ConflictError) {
+      await error.taken;
+      return decideAndCommit(repositories, requests, log);
+    }
     throw storageFailure(documents[0]?.repo ?? "", error);
   }
   await Promise.all(repositories.map(repository => repository.followInTree()));

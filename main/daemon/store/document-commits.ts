@@ -5,7 +5,7 @@ import type { DocumentCommit } from "./log/commit-log.ts";
 
 /** A document's part of a commit; what changes in what is served is told only where it is something else than the edits. */
 export function documentCommit(
-  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "revision">,
+  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "revision">,
   edits: readonly ConfigEdit[],
   changes: readonly StoredDifference[],
 ): DocumentCommit {

@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { configValue } from "../../../shared/config.ts";
+import { applyConfigEdits, configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
@@ -10,6 +10,7 @@ import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { sideBySide } from "../../side-by-side.ts";
+import { nextTurn } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
 import { commitTogether } from "./commit-together.ts";
@@ -22,12 +23,16 @@ import {
   type Commit,
   type CommitLog,
   type Committed,
+  ConflictError,
+  type DocumentCommit,
   type Forgetting,
   formatPosition,
+  type LogNumber,
   numberIn,
+  type OpenedLog,
   type Position,
 } from "./log/commit-log.ts";
-import { FileLog } from "./log/file-log.ts";
+import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
 import { Repositories } from "./repositories.ts";
@@ -64,6 +69,8 @@ export interface FileStoreOptions {
   retention(): Retention;
   readonly fileSystem?: FileSystem;
   readonly clock: Clock;
+  /** Left out: a log of files in this home. */
+  openLog?(options: FileLogOptions): Promise<OpenedLog>;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
   /** Milliseconds between two comparisons of the folder with what is known. */
@@ -102,6 +109,8 @@ export class FileStore implements RepositoryStore {
   #lost = 0;
   /** Of the first entry that asks for values to be forgotten and could not be followed. */
   #unforgotten = Number.POSITIVE_INFINITY;
+  /** Repositories that another machine removed, whose files are still in their places; and by which entry. */
+  readonly #leaving = new Map<string, LogNumber>();
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
@@ -154,7 +163,8 @@ export class FileStore implements RepositoryStore {
   /** Reads the index and the folders' listings, and no repository's file or journal: `watchFiles` reads those that differ. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
     const { folders, clock, onProblem, fileSystem = realFileSystem, assertHeld } = options;
-    const { log, entries, lost, isCopy } = await FileLog.open({
+    const openLog = options.openLog ?? (opening => FileLog.open(opening));
+    const { log, entries, lost, isCopy } = await openLog({
       folder: folders.log,
       fileSystem,
       clock,
@@ -177,6 +187,7 @@ export class FileStore implements RepositoryStore {
     if (options.trust.isNew) await options.trust.begin(there.filter(id => !store.#segments.has(id)));
     await store.#recover(entries, lost, isCopy);
     store.#isStarted = true;
+    await log.follow({ prepare: committed => store.#prepare(committed), onReachable: () => store.#retry() });
     return store;
   }
 
@@ -222,6 +233,10 @@ export class FileStore implements RepositoryStore {
 
   oldest(id: string): number {
     return this.#repositories.get(id)?.oldest ?? 0;
+  }
+
+  get problem(): string | undefined {
+    return this.#log.problem;
   }
 
   get position(): Position {
@@ -279,6 +294,105 @@ export class FileStore implements RepositoryStore {
     await this.#release();
   }
 
+  /** What another machine appended is about to be taken in: what is returned makes it visible. */
+  async #prepare({ number, entry }: Committed): Promise<() => void> {
+    if (entry.kind === "remove") {
+      const repository = this.#repositories.get(entry.repo);
+      if (repository?.isRead === false) await repository.look();
+      return () => this.#leave(entry.repo, number);
+    }
+    if (entry.kind === "forget") return () => {};
+    const shown: ((isPart: boolean) => void)[] = [];
+    for (const document of entry.documents) {
+      const show = await this.#prepareDocument({ number, entry }, document);
+      if (show !== undefined) shown.push(show);
+    }
+    return () => {
+      for (const [index, show] of shown.entries()) show(index < shown.length - 1);
+    };
+  }
+
+  async #prepareDocument(
+    committed: Committed<Commit>,
+    document: DocumentCommit,
+  ): Promise<((isPart: boolean) => void) | undefined> {
+    const id = document.repo;
+    const added = this.has(id) ? undefined : await this.#addElsewhere(committed, document);
+    if (added !== undefined) return () => this.#publish({ kind: "added", state: added.state });
+    // It was nobody's who could have added it, and that has been told.
+    if (!this.has(id)) return undefined;
+    const repository = this.#repositories.require(id);
+    // The change is told as one of what was there.
+    if (!repository.isRead) await repository.look();
+    return isPart => {
+      this.#kept.add(repository);
+      repository.takeOver(committed, document, isPart);
+    };
+  }
+
+  /** Another machine added a repository: this one has its values in a file too, and no folder for it. */
+  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
+    const { repo: id, begins, name = id, edits } = document;
+    const { folders, clock, onProblem, schemaReference, trust } = this.#options;
+    if (!begins) {
+      onProblem("a change of a repository that is not there was passed over", { repo: id, number: committed.number });
+      return undefined;
+    }
+    await this.#left(id);
+    trust.drop(id);
+    const { home } = new RepositoryFiles(id, folders, this.#fileSystem, clock);
+    await home.look();
+    if (this.has(id)) return undefined;
+    // Known before its file is there, which then is nobody's new repository.
+    this.#unmirrored.set(id, [committed]);
+    this.#repositories.add(id);
+    try {
+      const head: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
+      if (home.status.kind === "gone") await home.write(head);
+    } catch (error) {
+      onProblem("the file of a repository cannot be written", { repo: id, error: String(error) });
+    }
+    const added = this.#repositories.require(id);
+    this.#unmirrored.delete(id);
+    this.#kept.add(added);
+    await added.look();
+    return added;
+  }
+
+  /** Another machine removed a repository: nobody is served it any more, and its file is put aside as soon as it is free. */
+  #leave(id: string, number: LogNumber): void {
+    const repository = this.#repositories.get(id);
+    // What comes again after a start may be of an earlier one of this id.
+    if (repository === undefined || numberIn(this.#log.id, repository.state.position) > number) return;
+    this.#leaving.set(id, number);
+    this.#forgetRepository(repository);
+    this.#publish({ kind: "removed", state: repository.state });
+    const putAside = async () => {
+      await repository.mirror.dropReplaced();
+      if (repository.loaded) await repository.mirror.settleText();
+      await this.#putAside(repository);
+    };
+    void repository
+      .exclusive(() => repository.mirror.inTurn(putAside))
+      .then(() => this.#saveIndex())
+      .catch(error =>
+        this.#options.onProblem("the file of a repository that was removed cannot be put aside", {
+          repo: id,
+          error: String(error),
+        }),
+      )
+      .finally(() => this.#leaving.delete(id));
+  }
+
+  /** Resolves when nothing of a repository that was removed is in its place. */
+  async #left(id: string): Promise<void> {
+    while (this.#leaving.has(id)) await nextTurn();
+  }
+
+  #retry(): void {
+    for (const repository of this.#repositories.allOpened()) repository.retry();
+  }
+
   /** Behind that nobody reads what stands in the log now: the histories have it first. */
   async #renewLog(): Promise<void> {
     try {
@@ -323,6 +437,11 @@ export class FileStore implements RepositoryStore {
   }
 
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
+    if (this.#log.shared !== undefined) {
+      const message =
+        "Values in a log that several machines share cannot be made to be forgotten yet: it keeps what was appended.";
+      throw new RepoconfError(1108, message, { repo: id });
+    }
     const repository = await this.#loaded(id);
     await repository.exclusive(async () => {
       // It may have been removed while this waited.
@@ -345,7 +464,7 @@ export class FileStore implements RepositoryStore {
         // What stands in older segments may hold the values: they go as soon as the histories have it.
         await this.#log.seal();
         const through = this.#log.newest;
-        await this.#log.append({ entries: [entry], committed: () => {} });
+        await this.#log.append({ entries: [entry], after: through, committed: () => {} });
         for (const kept of this.#kept) {
           // Not waited for: whoever holds it may be waiting for this one.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
@@ -450,6 +569,11 @@ export class FileStore implements RepositoryStore {
   add(repository: NewRepository): Promise<RepositorySummary> {
     return this.#roster(async () => {
       const { id, name, path, inTree, actor } = repository;
+      if (inTree && this.#log.shared !== undefined) {
+        const message =
+          "In a home whose log several machines share, values cannot stand in a work tree: git shares that file already.";
+        throw new RepoconfError(1101, message, { repo: id });
+      }
       const taken = [...this.#repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
       if (taken)
         throw new RepoconfError(1111, `There is a repository with the id ${id} already. Choose another id.`, {
@@ -504,18 +628,48 @@ export class FileStore implements RepositoryStore {
 
   async #removeInTurn(repository: Repository): Promise<string | undefined> {
     const { id } = repository;
-    const movedTo = await this.#placeForRemoved(id);
-    let moved: boolean;
     try {
       await repository.mirror.dropReplaced();
       // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
       if (repository.loaded) await repository.mirror.settleText();
-      const time = timeText(this.#options.clock);
-      await this.#log.append({ entries: [{ kind: "remove", time, repo: id }], committed: () => {} });
-      moved = await moveFile(repository.files.home.path, movedTo, this.#fileSystem, this.#options.clock);
+      await this.#appendRemoval(id);
     } catch (error) {
       throw storageFailure(id, error);
     }
+    const movedTo = await this.#putAside(repository);
+    this.#forgetRepository(repository);
+    // Or the next start after a crash would take it for one whose file was deleted by hand.
+    await this.#saveIndex();
+    this.#publish({ kind: "removed", state: repository.state });
+    return movedTo;
+  }
+
+  async #appendRemoval(id: string): Promise<void> {
+    const time = timeText(this.#options.clock);
+    for (;;) {
+      const after = this.#log.newest;
+      try {
+        return await this.#log.append({ entries: [{ kind: "remove", time, repo: id }], after, committed: () => {} });
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        await error.taken;
+      }
+    }
+  }
+
+  /** Where the file is now; undefined if it was deleted by hand before, and there is nothing to keep. Throws RepoconfError 1108. */
+  async #putAside({ id, files }: Repository): Promise<string | undefined> {
+    const movedTo = await this.#placeForRemoved(id);
+    try {
+      const moved = await moveFile(files.home.path, movedTo, this.#fileSystem, this.#options.clock);
+      return moved ? movedTo : undefined;
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+  }
+
+  #forgetRepository(repository: Repository): void {
+    const { id } = repository;
     repository.markRemoved();
     this.#repositories.delete(id);
     this.#options.trust.drop(id);
@@ -524,11 +678,6 @@ export class FileStore implements RepositoryStore {
     this.#handEdits.follow(repository.state, true);
     this.#mirrors.drop(repository);
     this.#kept.delete(repository);
-    // Or the next start after a crash would take it for one whose file was deleted by hand.
-    await this.#saveIndex();
-    this.#publish({ kind: "removed", state: repository.state });
-    // Deleted by hand before: there is nothing to keep.
-    return moved ? movedTo : undefined;
   }
 
   subscribe(listener: (event: StoreEvent) => void): void {
@@ -680,7 +829,7 @@ export class FileStore implements RepositoryStore {
 
   /** A file nobody knew: a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
-    if (this.#closed || this.#repositories.has(id)) return;
+    if (this.#closed || this.#repositories.has(id) || this.#leaving.has(id)) return;
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
     await files.home.look();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
@@ -718,6 +867,7 @@ export class FileStore implements RepositoryStore {
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
     let through = Math.min(this.#log.newest, this.#unforgotten - 1);
+    for (const number of this.#leaving.values()) through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;
       if (keptFrom === undefined) this.#kept.delete(repository);

@@ -101,6 +101,12 @@ export class Mirror {
     return this.#wanted !== this.#said && this.files.content.kind === "good";
   }
 
+  /** The newest revision that the history has for good, where that is not the newest there is. */
+  get historyRevision(): number | undefined {
+    const first = this.#tail.find(({ record }) => record !== undefined)?.record;
+    return first && first.revision - 1;
+  }
+
   /** The first entry that the log has to keep because of this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
     return this.#tail[0]?.number;
@@ -131,6 +137,11 @@ export class Mirror {
       ? { kind: "text", revision: of, of, since: of, text, over: text, isWhole: false }
       : undefined;
     this.#isTextUntold = this.files.content.kind === "good" && this.journal.head?.text?.text !== this.textHash();
+  }
+
+  /** What is committed from now on is of another repository of this id. */
+  beginLineage(lineage: string): void {
+    this.#lineage = lineage;
   }
 
   /** Whether the file stays within its limit if it is to say this; asked of the text only where the edits' bytes leave it open. */

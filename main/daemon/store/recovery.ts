@@ -68,6 +68,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const hash = mirror.textHash();
   const { indexed, isNew, lost } = options;
   const replayed = await replay(journal, options);
+  journal.beginBehind(replayed.beginsBehind);
   const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
   if (replayed.gapTo !== undefined || given > replayed.newest) {
     // Numbers that were given out and whose changes nobody has.
@@ -182,6 +183,8 @@ interface Replayed {
   readonly byRules: ReadonlySet<string>;
   /** Behind a gap nothing can be told; so many revisions were given out. */
   readonly gapTo: number | undefined;
+  /** So many revisions are before the first one of a journal that has none yet. */
+  readonly beginsBehind: number;
 }
 
 /** Contiguous, by lineage: an entry counts if it follows what is there, and is passed over if it is there. */
@@ -196,6 +199,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
   let newest = head?.revision ?? 0;
   let lineage = head?.segment === undefined ? undefined : head.lineage;
   let gapTo: number | undefined;
+  let beginsBehind = 0;
   const byRules = new Set<string>();
   for (const { number, entry } of unmirrored) {
     const document = entry.documents.find(one => one.repo === repo);
@@ -204,6 +208,11 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
     else if (lineage !== undefined && document.lineage !== lineage) continue;
     const edited = new Set(document.edits.map(changeKey(document.revision)));
     for (const key of servedOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
+    // What came before was another machine's, or is no longer kept.
+    if (document.begins && head?.segment === undefined && tail.length === 0) {
+      newest = Math.max(newest, document.revision - 1);
+      beginsBehind = newest;
+    }
     if (document.revision > newest + 1) {
       gapTo = Math.max(gapTo ?? 0, document.revision);
     } else if (document.revision === newest + 1 && gapTo === undefined) {
@@ -231,7 +240,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
     }
   }
   const edits = { untold: untold.list, untoldSince: untoldSince.list, byRules };
-  return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo };
+  return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
 }
 
 /** A change of a field at a revision. */
@@ -239,7 +248,12 @@ function changeKey(revision: number): (path: ConfigPath) => string {
   return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
 }
 
-function recordOf({ documents: _, ...commit }: Commit, document: DocumentCommit, recorded: Config): ChangeRecord {
+/** A commit as the history has it, without its position; `recorded`: the values before it. */
+export function recordOf(
+  { documents: _, ...commit }: Commit,
+  document: DocumentCommit,
+  recorded: Config,
+): ChangeRecord {
   const { kind: __, ...who } = commit;
   const changes = servedOf(document).map(({ scope, field, value }) => {
     const before = configValue(recorded, scope, field);

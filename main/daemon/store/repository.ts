@@ -32,9 +32,18 @@ import {
 } from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord } from "./journal/record.ts";
-import { type Commit, type CommitLog, type Committed, formatPosition, type LogNumber } from "./log/commit-log.ts";
+import {
+  type Commit,
+  type CommitLog,
+  type Committed,
+  ConflictError,
+  type DocumentCommit,
+  formatPosition,
+  type LogNumber,
+  numberIn,
+} from "./log/commit-log.ts";
 import { Mirror, type MirroredCommit } from "./mirror.ts";
-import { startingPoint } from "./recovery.ts";
+import { recordOf, startingPoint } from "./recovery.ts";
 import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { causeOf, storageFailure, unreadableJournal } from "./storage-failure.ts";
@@ -94,6 +103,8 @@ export interface PreparedChanges {
   readonly decided: readonly Decided[];
   /** What the file is to say after them. */
   readonly config: Config;
+  /** What they were decided on: all that the log had up to here. */
+  readonly after: LogNumber;
   /** What the log is given of them, of each that edits anything. */
   readonly commits: readonly Commit[];
   /**
@@ -144,7 +155,13 @@ export class Repository {
   /** The rules that `state` was judged by, known by their defaults, which are new ones whenever a rule changes. */
   #judgedBy: Config | undefined;
   #lineage = "";
-  #unmirrored: readonly Committed<Commit>[];
+  /** The newest commit of another machine. */
+  #takenAt: LogNumber = 0;
+  /** The values are to be judged for what is wrong with them alone. */
+  #isToBeTold = false;
+  /** Where commits are made, of a log that several machines share. */
+  readonly #origin: { readonly machine?: string };
+  readonly #unmirrored: Committed<Commit>[];
   #removed = false;
   /** What the last write replaced is not waited for any longer. */
   #isEndingReplaced = false;
@@ -156,7 +173,8 @@ export class Repository {
     const { id, indexed } = options;
     this.id = id;
     this.#options = options;
-    this.#unmirrored = options.unmirrored;
+    this.#origin = options.log.shared ?? {};
+    this.#unmirrored = [...options.unmirrored];
     const { name = id, path, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
     const head = { id, name, ...(path !== undefined && { path }), inTree };
     this.#state = { ...head, revision, position, health, stored: undefined };
@@ -210,6 +228,11 @@ export class Repository {
     return this.#loaded && this.#journalRead;
   }
 
+  /** Whether they have been looked at, if only in vain. */
+  get isRead(): boolean {
+    return this.#loaded;
+  }
+
   /** Whether this object can be let go: nothing waits or is on its way, and its files have all that another one needs. */
   get isAtRest(): boolean {
     const isBusy = this.#running !== undefined || this.#queue.length > 0 || this.#looks.length > 0;
@@ -231,7 +254,10 @@ export class Repository {
   get indexEntry(): IndexedRepository {
     const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
     const text = isLevel ? { text: this.mirror.textHash() } : {};
-    return { ...this.summary, position: this.#state.position, stamps: this.stamps, ...text };
+    const known = { ...this.summary, position: this.#state.position, stamps: this.stamps, ...text };
+    // Of a log that is elsewhere, a start has what the history has, and all that came later comes again.
+    const revision = this.#options.log.shared && this.mirror.historyRevision;
+    return revision === undefined ? known : { ...known, revision, position: undefined };
   }
 
   /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
@@ -259,6 +285,55 @@ export class Repository {
     return broken === undefined && sameJson(served, said);
   }
 
+  /**
+   * Takes what another machine committed as it is: nothing is decided again. Between two turns of the event loop, in the order of
+   * the log. `isPart`: other repositories have more of the same entry. Until it is `loaded`, its next load takes it.
+   */
+  takeOver({ number, entry }: Committed<Commit>, document: DocumentCommit, isPart: boolean): void {
+    if (!this.loaded) {
+      this.#unmirrored.push({ number, entry });
+      return;
+    }
+    const before = this.#state;
+    const { log } = this.#options;
+    const { revision, edits } = document;
+    const isRevision = revision > before.revision;
+    // What the history had before a start comes again.
+    const told = numberIn(log.id, this.journal.head?.text?.through);
+    if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= told)) return;
+    this.#takenAt = number;
+    if (document.begins) {
+      this.#lineage = document.lineage;
+      this.mirror.beginLineage(document.lineage);
+    }
+    const position = formatPosition(log.id, number);
+    const record = isRevision ? { ...recordOf(entry, document, this.#recorded), position } : undefined;
+    const changes = record?.changes ?? [];
+    const wanted = applyConfigEdits(this.mirror.wanted, edits);
+    const isKnown = edits.every(({ scope, field }) => this.#options.scopes.field(scope, field) !== undefined);
+    // As long as all that the file says is in service, both are one object, and what is set next need not be judged with the rest.
+    const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
+    const stored = isWhole ? wanted : this.#known(applyChanges(before.stored ?? {}, changes));
+    this.#recorded = isWhole && this.#recorded === before.stored ? wanted : applyChanges(this.#recorded, changes);
+    this.mirror.commit([{ number, record, edits }], wanted);
+    const health = before.health.filter(problem => problem !== this.#mirrorProblem);
+    this.#become({ ...before, stored, ...(isRevision && { revision, position }) }, health);
+    if (record !== undefined) this.#options.publish({ kind: "changed", state: this.#state, change: record, isPart });
+    this.#publishDifferences(before, this.#state, false);
+    this.#options.onBehind(this);
+    // What is wrong with a value, or no longer is, shows when all of them are judged.
+    if ((health.length > 0 || document.served !== undefined) && !this.#isJudgedByOldRules) {
+      this.#judgedBy = undefined;
+      this.#isToBeTold = true;
+      void this.look();
+    }
+  }
+
+  /** The log can be reached again: an edit by hand that waits in the file is tried again. */
+  retry(): void {
+    if (this.#unrecorded !== undefined) void this.look();
+  }
+
   /** Reads the files inside the queue; an edit found there becomes a change. */
   look(): Promise<void> {
     const looked = new Promise<void>(resolve => this.#looks.push(resolve));
@@ -268,6 +343,7 @@ export class Repository {
 
   /** The rules for values changed: judges what the files hold anew. */
   async reinterpret(): Promise<void> {
+    this.#isToBeTold = false;
     if (this.#loaded) await this.look();
   }
 
@@ -329,6 +405,7 @@ export class Repository {
       const { cause: lastCause, until } = this.#failed;
       if (isScheduled && this.#options.clock.monotonic() < until) return lastCause;
       // The file has an edit that is not in the log yet: nothing may take its place.
+      if (this.#unrecorded instanceof ConflictError) return beingChanged;
       if (this.#unrecorded !== undefined) {
         // But the log is not to be kept for its sake.
         await this.mirror.writeHistory(false).catch(() => {});
@@ -555,7 +632,8 @@ export class Repository {
     await Promise.resolve();
     for (;;) {
       const head = this.#queue[0];
-      if (!this.#loaded || this.#looks.length > 0) {
+      // Another machine may remove one that nobody has read.
+      if ((!this.#loaded && !this.#removed) || this.#looks.length > 0) {
         const looks = this.#looks;
         this.#looks = [];
         await this.#look().catch(error => this.#giveUpLoading(error));
@@ -601,6 +679,7 @@ export class Repository {
     if (path !== undefined && this.files.values.path !== path) this.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.#unrecorded !== undefined) await this.#takeUp();
+    else if (this.#isJudgedByOldRules && this.#isToBeTold) await this.#tellHealth();
     else if (this.#isJudgedByOldRules) await this.#absorb(this.mirror.wanted, "file");
     else return this.#takeLateEdit();
     await this.#takeLateEdit();
@@ -610,12 +689,13 @@ export class Repository {
   /** Whether there was an edit that came in the moment of a write, or behind it into the file that it replaced. */
   async #takeLateEdit(): Promise<boolean> {
     if (!this.loaded || this.files.content.kind === "broken") return false;
+    const after = this.#options.log.newest;
     const edited = await this.mirror.lateEdit(this.#options.scopes);
     if (edited === undefined) return false;
     // An editor that writes in place has no JSON there for a moment.
     if (edited === null && !this.#isEndingReplaced) return false;
     if (edited === null) await this.#options.keepText(this.id, this.files.values.replacedPath ?? "");
-    else await this.#absorb(edited, "merge");
+    else await this.#absorb(edited, "merge", after);
     if (this.#unrecorded === undefined) await this.mirror.dropReplaced().catch(() => {});
     return true;
   }
@@ -647,7 +727,7 @@ export class Repository {
   async #load(): Promise<void> {
     const { journal, files } = this.mirror;
     try {
-      const unmirrored = this.#unmirrored;
+      const unmirrored = [...this.#unmirrored];
       const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.id);
       // What the log has is not lost with the journal's end.
       const known = Math.min(this.#options.indexed?.revision ?? 0, (logged?.revision ?? Number.POSITIVE_INFINITY) - 1);
@@ -664,7 +744,7 @@ export class Repository {
       this.#recorded = point.recorded;
       const begins = this.#options.addedBy !== undefined || point.newest === 0;
       this.#lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
-      this.#unmirrored = [];
+      this.#unmirrored.splice(0, unmirrored.length);
       this.mirror.begin(point, this.#lineage);
       this.#unrecorded = undefined;
       // What an earlier repository of this id held is no good value of this one.
@@ -685,7 +765,17 @@ export class Repository {
     }
     this.#loaded = true;
     this.#journalRead = journal.head !== undefined;
+    this.#takeMissed();
     if (this.#journalRead && this.mirror.isBehind) this.#options.onBehind(this);
+  }
+
+  /** Of other machines: what came while the journal was being read. */
+  #takeMissed(): void {
+    if (!this.#journalRead) return;
+    for (const committed of this.#unmirrored.splice(0)) {
+      const document = committed.entry.documents.find(({ repo }) => repo === this.id);
+      if (document !== undefined) this.takeOver(committed, document, false);
+    }
   }
 
   /** The files hold something new. */
@@ -703,7 +793,7 @@ export class Repository {
   }
 
   /** Takes what the files hold as the state: a change like any other. `wanted` is what they are to say from now on. */
-  async #absorb(wanted: Config, source: "file" | "merge"): Promise<void> {
+  async #absorb(wanted: Config, source: "file" | "merge", after = this.#options.log.newest): Promise<void> {
     const before = this.#state;
     const first = !this.#loaded;
     this.#judgedBy = this.#options.scopes.defaults;
@@ -757,11 +847,34 @@ export class Repository {
       this.#publishDifferences(before, this.#state, first);
       if (this.#loaded && this.mirror.isBehind) this.#options.onBehind(this);
     };
+    if (this.#takenAt > after) {
+      this.#beginAgain(new ConflictError(Promise.resolve()));
+      return;
+    }
     if (changes.length > 0 || begins) {
-      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, take);
+      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
       if (isRecorded || !first) return;
     } else if (this.journal.head !== undefined) this.#unrecorded = undefined;
     take();
+  }
+
+  /**
+   * What is wrong with the values by the rules of this machine. What another machine committed stays in service: two whose rules
+   * differ would else change it back and forth for ever.
+   */
+  async #tellHealth(): Promise<void> {
+    this.#isToBeTold = false;
+    const before = this.#state;
+    const { health } = await this.#interpret(this.mirror.wanted, before.stored);
+    if (before.broken !== undefined || this.#state !== before) return;
+    this.#become(before, health);
+    this.#publishDifferences(before, this.#state, false);
+  }
+
+  /** Another machine was first: what the file says is compared with that, as soon as it is there. */
+  #beginAgain(conflict: ConflictError): void {
+    this.#unrecorded = conflict;
+    void conflict.taken.then(() => this.look());
   }
 
   /** What the values mean by the scopes as they are when it ends, and how that differs from what the log has. */
@@ -791,22 +904,29 @@ export class Repository {
   async #record(
     record: ChangeRecord,
     edits: readonly ConfigEdit[],
+    after: LogNumber,
     take: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
   ): Promise<boolean> {
     try {
       const { log, addedBy } = this.#options;
       if (this.journal.head === undefined) throw this.#unrecorded;
       const { kind: _, revision, changes, lineage: __, ...rest } = record;
-      const begins = this.#state.stored === undefined || addedBy !== undefined ? ({ begins: true } as const) : {};
+      const name = log.shared && { name: this.#headName };
+      const isFirst = this.#state.stored === undefined || addedBy !== undefined;
+      const begins = isFirst ? ({ begins: true, ...name } as const) : {};
       const place = { repo: this.id, lineage: this.#lineage, revision, ...(!this.#loaded && begins) };
       const document = documentCommit(place, edits, changes);
       const committed = (number: LogNumber) => {
         this.#unrecorded = undefined;
         take({ number, record: { ...record, position: formatPosition(log.id, number) } });
       };
-      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], committed });
+      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], after, committed });
       return true;
     } catch (error) {
+      if (error instanceof ConflictError) {
+        this.#beginAgain(error);
+        return false;
+      }
       if (this.#unrecorded === undefined)
         this.#options.onProblem("an edit by hand cannot be recorded, so it is not in service yet", error);
       this.#unrecorded = error;
@@ -822,9 +942,14 @@ export class Repository {
       time: timeText(this.#options.clock),
       actor: addedBy ?? { kind: "file" },
       source: addedBy === undefined ? source : "set",
+      ...this.#origin,
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
       changes,
     };
+  }
+
+  get #headName(): string {
+    return this.files.content.head?.name ?? this.id;
   }
 
   get #isJudgedByOldRules(): boolean {
@@ -848,6 +973,10 @@ export class Repository {
 
   /** Before a change is decided: an edit that nobody has told of comes first. */
   async #bringUpToDate(): Promise<void> {
+    while (this.#unrecorded instanceof ConflictError && !this.#removed) {
+      await this.#unrecorded.taken;
+      await this.#look();
+    }
     // It may have been mended since, and nobody has said so yet.
     const isBroken = this.#unrecorded !== undefined || this.files.content.kind === "broken";
     if (isBroken || (await this.files.isTouched())) await this.#look();
@@ -886,15 +1015,20 @@ export class Repository {
       else only?.settle({ error: storageFailure(this.id, new DocumentTooLargeError()) });
       return;
     }
-    const entries = prepared.commits;
+    const { commits: entries, after } = prepared;
     try {
       if (entries.length === 0) prepared.commit([]);
       else
         await this.#options.log.append({
           entries,
+          after,
           committed: first => prepared.commit(entries.map((_, index) => first + index)),
         });
     } catch (error) {
+      if (error instanceof ConflictError) {
+        await error.taken;
+        return this.#change(batch);
+      }
       for (const { settle } of batch) settle({ error: storageFailure(this.id, error) });
       return;
     }
@@ -904,6 +1038,7 @@ export class Repository {
   }
 
   async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
+    const after = this.#options.log.newest;
     const { decided, config } = await runInParts(decidingBatch(batch, this.#state, this.mirror.wanted, this.#rules));
     const time = timeText(this.#options.clock);
     const made = decided
@@ -913,7 +1048,7 @@ export class Repository {
       const { actor, source } = one.waiting.request;
       const place = { repo: this.id, lineage: this.#lineage, revision: one.after.revision };
       const document = documentCommit(place, one.edits, record?.changes ?? []);
-      return { kind: "commit", time, actor, source, ...whyOf(one.waiting), documents: [document] };
+      return { kind: "commit", time, actor, source, ...whyOf(one.waiting), ...this.#origin, documents: [document] };
     });
     const commit = (numbers: readonly LogNumber[], isPart = false) => {
       const before = this.#state;
@@ -930,15 +1065,17 @@ export class Repository {
         const isAll = this.#recorded === one.before.stored && one.after.stored !== undefined;
         this.#recorded = isAll ? one.after.stored : applyChanges(this.#recorded, one.changes);
       }
-      this.mirror.commit(committed, config);
       // The text is as it was; where it is written anew the places are looked for.
-      if (made.length > 0) this.#become(last, placedAs(last.health, before.health));
+      if (made.length > 0) {
+        this.mirror.commit(committed, config);
+        this.#become(last, placedAs(last.health, before.health));
+      }
       for (const { record, after } of committed)
         if (record !== undefined) this.#options.publish({ kind: "changed", state: after, change: record, isPart });
       this.#publishDifferences(before, this.#state, false);
       if (made.length > 0) this.#options.onBehind(this);
     };
-    return { decided, config, commits, commit };
+    return { decided, config, after, commits, commit };
   }
 
   /** What is said to be there already has to be there: an edit that nobody has seen yet comes first. */
@@ -983,6 +1120,7 @@ export class Repository {
       actor,
       source,
       ...whyOf(waiting),
+      ...this.#origin,
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
       changes,
     };

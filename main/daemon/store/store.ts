@@ -37,6 +37,8 @@ export interface RepositoryStore {
   revision(id: string): number;
   /** The oldest revision whose successors are all kept; 0 if there is no such repository. */
   oldest(id: string): number;
+  /** Why what is told here may be old, and nothing can be changed, as a sentence; undefined: it is not, and can. */
+  readonly problem: string | undefined;
   /** Where the log is: what is published from now on has a later position. */
   readonly position: Position;
   /**
@@ -190,6 +192,8 @@ export interface RecordedChange {
   readonly source: ChangeSource;
   readonly reason?: string;
   readonly batch?: string;
+  /** Of a log that several machines share: which of them it was made on. */
+  readonly machine?: string;
   readonly changes: readonly RecordedDifference[];
 }
 

@@ -188,6 +188,14 @@ export class Journal {
     if (head !== undefined) await this.#goOnBehind(next, head);
   }
 
+  /** One that has no records yet: they go on behind this revision. */
+  beginBehind(revision: number): void {
+    const head = this.#head;
+    if (head === undefined || head.segment !== undefined || head.revision >= revision) return;
+    this.#head = { ...head, revision };
+    this.#synced = this.#head;
+  }
+
   /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
   async #goOnBehind(given: number, head: JournalHead): Promise<void> {
     this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} cannot be told any more`);

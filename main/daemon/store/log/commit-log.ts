@@ -34,6 +34,8 @@ export interface Commit {
   readonly source: ChangeSource;
   readonly reason?: string;
   readonly batch?: string;
+  /** Of a log that several share: the name of the machine that it was made on. */
+  readonly machine?: string;
   readonly documents: readonly DocumentCommit[];
 }
 
@@ -44,6 +46,8 @@ export interface DocumentCommit {
   readonly lineage: string;
   /** The first of its lineage: it need not follow what its history ends with. */
   readonly begins?: true;
+  /** With `begins`, of a log that several share: what people call it. */
+  readonly name?: string;
   /** After the commit; that of before if what is served did not change, and only the file is to say something else. */
   readonly revision: number;
   /** What the file is to say. A value that is absent goes. */
@@ -79,19 +83,32 @@ export interface Committed<Entry extends LogEntry = LogEntry> {
 /** What is appended; `committed` is called when it is durable, in the order of the log, before anybody may see what follows. */
 export interface Appending {
   readonly entries: readonly LogEntry[];
+  /** What they were decided on: all up to here. */
+  readonly after: LogNumber;
   committed(first: LogNumber): void;
 }
 
 export interface CommitLog {
   /** Which log this is: a number of one log says nothing about another. */
   readonly id: string;
+  /** Others append to it too, under the name that this machine has there; undefined: nobody else does. */
+  readonly shared: { readonly machine: string } | undefined;
+  /** Why what is taken in may be old, and nothing can be appended, as a sentence; undefined: it is up to date. */
+  readonly problem: string | undefined;
   /** The newest entry that is durable. */
   readonly newest: LogNumber;
   /**
    * Puts entries on the disk, all or none, behind all that was appended before. Throws AppendError: then none is in the
-   * log, or, if it says so, whether they are is not known.
+   * log, or, if it says so, whether they are is not known. Throws ConflictError if others appended something about the
+   * same repositories behind `after`; then none is in the log.
    */
   append(appending: Appending): Promise<void>;
+  /**
+   * From now on what others append is taken in, one entry after the other, in the order of the log: `prepare` is waited for, then
+   * the entry counts (`newest`), and what `prepare` answered makes it visible. Once this resolves, all is taken in that is in
+   * the log now, or it cannot be reached.
+   */
+  follow(follower: Follower): Promise<void>;
   /** What is in the log by now can go without what comes after it. However much is being appended. Throws the system's error. */
   seal(): Promise<void>;
   /** Whether there is anything sealed, so that releasing may let something go. */
@@ -107,6 +124,12 @@ export interface CommitLog {
   renew(): Promise<void>;
   /** Ends when all that was appended is durable. */
   close(): Promise<void>;
+}
+
+export interface Follower {
+  prepare(committed: Committed): Promise<() => void>;
+  /** The log can be appended to again after it could not. */
+  onReachable(): void;
 }
 
 /** What is in the log at a start and may not be in the histories. */
@@ -128,5 +151,17 @@ export class AppendError extends Error {
   constructor(cause: unknown, isOutcomeUnknown: boolean) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.isOutcomeUnknown = isOutcomeUnknown;
+  }
+}
+
+/** Others were first: what was to be appended was decided on what is no longer so. None of it is in the log. */
+export class ConflictError extends Error {
+  override readonly name = "ConflictError";
+  /** Settled when what others appended has been taken in, and another decision makes sense. */
+  readonly taken: Promise<void>;
+
+  constructor(taken: Promise<void>) {
+    super("others changed it first");
+    this.taken = taken;
   }
 }

@@ -60,6 +60,8 @@ interface Waiting extends Appending {
  * with the number of what was durable, so that whatever the disk makes of the rest does not count.
  */
 export class FileLog implements CommitLog {
+  readonly shared = undefined;
+  readonly problem = undefined;
   #id: string;
   readonly #options: FileLogOptions;
   readonly #waiting: Waiting[] = [];
@@ -136,6 +138,9 @@ export class FileLog implements CommitLog {
       this.#wake();
     });
   }
+
+  /** Nobody else does. */
+  async follow(): Promise<void> {}
 
   release(through: LogNumber): Promise<void> {
     return this.#releaseInTurn(() => this.#release(through));

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { AppendError } from "../../../../../main/daemon/store/log/commit-log.ts";
-import { describeCommitLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
+import { describeCommitLog, describeOwnLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
 import { logFiles, openLog } from "../../../../helpers/file-log.ts";
 import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
@@ -11,10 +11,12 @@ async function abandon({ log }: TestLog): Promise<void> {
   await log.close();
 }
 
-describeCommitLog("a log of files", async () => {
+const makePlace = async () => {
   const folder = await temporaryFolder();
   return { open: () => openLog(folder.path), [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
-});
+};
+describeCommitLog("a log of files", makePlace);
+describeOwnLog("a log of files", makePlace);
 
 describe("a log of files", () => {
   test("writes what waits during one write with one other and one sync", async () => {

@@ -1,0 +1,46 @@
+import type { Command } from "commander";
+import { addHomeOption } from "./command-options.ts";
+
+interface CopyOptions {
+  readonly home?: string;
+  readonly to?: string;
+  readonly from?: string;
+}
+
+/** `repoconf log copy`: from a log of one's own to one that several machines share, and back. */
+export function addLogCommand(program: Command): void {
+  const log = program.command("log").description("move a home to a log that several machines share, and back");
+  addHomeOption(log.command("copy"))
+    .description(
+      "put a home's repositories and their history into a shared log, which the home follows from then on, or take them back\n\nNo daemon may run on the home. What was interrupted goes on when it is started again.",
+    )
+    .summary("copy a home's repositories and history to a shared log, or back")
+    .option("--to <address>", "the shared log, as nats://HOST:PORT/NAME")
+    .option("--from <address>", "the shared log that the home is to leave")
+    .action(copy);
+}
+
+async function copy({ to, from, ...options }: CopyOptions): Promise<void> {
+  const { CommandError, exitCodes } = await import("./exit-codes.ts");
+  const address = to ?? from;
+  if (address === undefined || (to !== undefined && from !== undefined))
+    throw new CommandError("Say where to, or where from: repoconf log copy --to ADDRESS", exitCodes.usage);
+  const { homeOf } = await import("./session.ts");
+  const { print, showProgress } = await import("./terminal.ts");
+  const { copyFromShared, copyToShared } = await import("../daemon/copy-log.ts");
+  const home = homeOf(options);
+  const run = to === undefined ? copyFromShared : copyToShared;
+  const count = await run({
+    home,
+    address,
+    onProgress: (repo, revision, newest) => showProgress(`${repo}: ${revision} of ${newest}`),
+  });
+  showProgress("");
+  const repositories = count === 1 ? "1 repository" : `${count} repositories`;
+  if (to === undefined) print(`${home.folder} has a log of its own, with ${repositories} of ${address}.`);
+  else
+    print(
+      `${address} has ${repositories} of ${home.folder}, compared with their histories.`,
+      `Start the daemon with --log ${address}, or put "log": {"address": ${JSON.stringify(address)}} into ${home.settingsFile}.`,
+    );
+}

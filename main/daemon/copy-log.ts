@@ -1,0 +1,269 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { hostname } from "node:os";
+import { basename, join } from "node:path";
+import { applyConfigEdits, type Config, configEntries } from "../../shared/config.ts";
+import { systemClock } from "../clock.ts";
+import { syncFolder } from "../files/durable-text-file.ts";
+import { realFileSystem } from "../files/file-system.ts";
+import type { Home } from "../home.ts";
+import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, privateFile } from "./home.ts";
+import { takeLock } from "./lock.ts";
+import { completeRestore } from "./restore.ts";
+import { ScopeFiles } from "./scope-files.ts";
+import { Scopes } from "./scopes.ts";
+import { defaultRetention, Settings, type SettingsValues } from "./settings.ts";
+import { sharedLog } from "./shared-log.ts";
+import { editsOf } from "./store/document-commits.ts";
+import { FileStore } from "./store/file-store.ts";
+import type { Commit, CommitLog } from "./store/log/commit-log.ts";
+import { placeFileName } from "./store/log/stream-place.ts";
+import type { RepositoryStore } from "./store/store.ts";
+import { TrustedValues } from "./store/trusted-values.ts";
+
+export interface CopyOptions {
+  readonly home: Home;
+  readonly address: string;
+  /** Called now and then: up to which revision a repository is where it is to be, and its newest. */
+  onProgress(repo: string, revision: number, newest: number): void;
+}
+
+/** How many revisions go into the log at once. */
+const groupSize = 100;
+
+/** What a log says of a repository. */
+interface Told {
+  readonly revision: number;
+  readonly values: Config;
+  /** Of all its commits, one after the other. */
+  readonly digest: string;
+}
+
+/**
+ * Puts the repositories of a home, with all that is kept of their history, into a log that several machines share, reads them there and
+ * compares, and has the home follow that log from then on. No daemon may have the home. Goes on where a copy was interrupted. Returns
+ * how many repositories there are. Throws HomeError; then the home is as it was.
+ */
+export async function copyToShared(options: CopyOptions): Promise<number> {
+  const { home } = options;
+  await using held = await holdHome(home);
+  const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
+  const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
+  // All that the log of files had is in the histories.
+  for (const name of await readdir(home.log)) await rm(join(home.log, name));
+  await privateFile(home, join(home.log, placeFileName)).write(
+    await readFile(join(staging, "after", placeFileName), "utf8"),
+  );
+  await rm(staging, { recursive: true });
+  return count;
+}
+
+/** The other way: the home has what the shared log has, and from then on a log of its own. As `copyToShared`. */
+export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
+  await using held = await holdHome(home);
+  const count = await withStore(held, address, async store => {
+    if (store.problem !== undefined) throw new HomeError(store.problem);
+    const ids = [...store.ids()].sort();
+    for (const id of ids) {
+      const state = await store.read(id);
+      if (state !== undefined) onProgress(id, state.revision, state.revision);
+    }
+    return ids.length;
+  });
+  await rm(join(home.log, placeFileName));
+  await syncFolder(home.log, realFileSystem, systemClock);
+  return count;
+}
+
+interface Held extends AsyncDisposable {
+  readonly home: Home;
+  readonly settings: SettingsValues;
+}
+
+async function holdHome(home: Home): Promise<Held> {
+  await assertKnownFormat(home);
+  await makeHomeFolder(home);
+  const lock = takeLock(home.lockFile);
+  if (lock === undefined)
+    throw new HomeError(`A daemon has the home ${home.folder}. Stop it (repoconf stop), then copy again.`);
+  const release = async () => lock.release();
+  try {
+    await completeRestore(home);
+    await prepareHome(home);
+    const { values } = await Settings.open(home, message => {
+      throw new HomeError(message);
+    });
+    return { home, settings: values, [Symbol.asyncDispose]: release };
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+/** Runs `task` on the store of a home, with the edits by hand that its files have; all of it is in histories and files at the end. */
+async function withStore<Result>(
+  { home, settings }: Held,
+  address: string | undefined,
+  task: (store: RepositoryStore) => Promise<Result>,
+): Promise<Result> {
+  const problems: string[] = [];
+  const onProblem = (message: string) => void problems.push(message);
+  const scopes = new Scopes();
+  await new ScopeFiles(home, scopes, onProblem, systemClock).reload();
+  const openLog = await sharedLog(home, address, address === undefined ? {} : settings);
+  const store = await FileStore.open({
+    trust: await TrustedValues.open(privateFile(home, home.trustFile), onProblem),
+    folders: home,
+    indexPath: home.indexFile,
+    schemaReference: `../${basename(home.repositorySchemaFile)}`,
+    scopes,
+    retention: () => ({ ...defaultRetention, ...settings.history }),
+    clock: systemClock,
+    onProblem,
+    assertHeld: () => {},
+    ...(openLog !== undefined && { openLog }),
+  });
+  try {
+    await markFormat(home);
+    for (const id of store.ids()) await store.read(id);
+    return await task(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function appendAll(
+  store: RepositoryStore,
+  { home, settings }: Held,
+  { address, onProgress }: CopyOptions,
+  staging: string,
+): Promise<number> {
+  const summaries = await Promise.all([...store.ids()].sort().map(id => store.read(id)));
+  const inTree = summaries.flatMap(state => (state?.inTree ? [state.id] : []));
+  if (inTree.length > 0)
+    throw new HomeError(
+      `The values of ${inTree.join(", ")} stand in work trees, where git shares them, and cannot be in a log that several machines share. Nothing was copied.`,
+    );
+  const { machine = hostname() } = settings.log ?? {};
+  const digests = new Map<string, string>();
+  {
+    await using there = await readShared(home, address, settings, join(staging, "before"));
+    for (const id of store.ids()) {
+      const known = there.told.get(id);
+      const from = known?.revision ?? 0;
+      const newest = store.revision(id);
+      let digest = "";
+      let group: Commit[] = [];
+      const append = async () => {
+        if (group.length === 0) return;
+        await there.log.append({ entries: group, after: there.log.newest, committed: () => {} });
+        onProgress(id, group.at(-1)?.documents[0]?.revision ?? 0, newest);
+        group = [];
+      };
+      for await (const commit of commitsOf(store, id, machine)) {
+        digest = nextDigest(digest, commit, id);
+        const revision = revisionOf(commit, id);
+        // What is there already is to be the beginning of this one.
+        if (revision === from && digest !== known?.digest) throw anotherRepository(id, home, address);
+        if (revision > from) group.push(commit);
+        if (group.length === groupSize) await append();
+      }
+      await append();
+      if (digest !== "") digests.set(id, digest);
+    }
+  }
+  await using there = await readShared(home, address, settings, join(staging, "after"));
+  for (const [id, digest] of digests) {
+    const told = there.told.get(id);
+    const state = await store.read(id);
+    if (told?.digest === digest && textOf(told.values) === textOf(state?.stored ?? {})) continue;
+    throw anotherRepository(id, home, address);
+  }
+  // The histories have all that was read.
+  await there.log.release(there.log.newest);
+  return digests.size;
+}
+
+/** All that is kept of a repository's history, as commits of a log; what it was at the oldest revision begins it. */
+async function* commitsOf(store: RepositoryStore, repo: string, machine: string): AsyncGenerator<Commit> {
+  const state = await store.read(repo);
+  if (state === undefined) return;
+  const oldest = store.oldest(repo);
+  const lineage = randomBytes(4).toString("hex");
+  const first = { begins: true, name: state.name } as const;
+  let isFirst = true;
+  for await (const change of store.changes(repo, oldest)) {
+    const { revision, changes, position: _, ...who } = change;
+    if (isFirst && oldest > 0) {
+      const { config } = await store.configAt(repo, oldest);
+      const edits = [...configEntries(config)].map(({ scope, field, value }) => ({ scope, field, value }));
+      const document = { repo, lineage, ...first, revision: oldest, edits };
+      yield { kind: "commit", machine, time: who.time, actor: { kind: "file" }, source: "file", documents: [document] };
+      isFirst = false;
+    }
+    const document = { repo, lineage, ...(isFirst && first), revision, edits: editsOf(changes) };
+    const { time, actor, source, reason, batch } = who;
+    const why = { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
+    yield { kind: "commit", machine, time, actor, source, ...why, documents: [document] };
+    isFirst = false;
+  }
+}
+
+/** What a shared log has of each repository, and the log itself, whose place is kept in `folder`. */
+async function readShared(
+  home: Home,
+  address: string,
+  settings: SettingsValues,
+  folder: string,
+): Promise<AsyncDisposable & { readonly log: CommitLog; readonly told: ReadonlyMap<string, Told> }> {
+  const openLog = await sharedLog({ ...home, log: folder, repositories: folder, journal: folder }, address, settings);
+  if (openLog === undefined) throw new Error("no address");
+  const { log } = await openLog({
+    folder,
+    fileSystem: realFileSystem,
+    clock: systemClock,
+    assertHeld: () => {},
+    onProblem: () => {},
+  });
+  const told = new Map<string, Told>();
+  const take = (commit: Commit) => {
+    for (const { repo, begins, revision, edits } of commit.documents) {
+      const known = begins ? undefined : told.get(repo);
+      const values = applyConfigEdits(known?.values ?? {}, edits);
+      told.set(repo, { revision, values, digest: nextDigest(known?.digest ?? "", commit, repo) });
+    }
+  };
+  await log.follow({
+    prepare: async ({ entry }) => {
+      if (entry.kind === "commit") return () => take(entry);
+      return () => void (entry.kind === "remove" && told.delete(entry.repo));
+    },
+    onReachable: () => {},
+  });
+  if (log.problem !== undefined) {
+    await log.close();
+    throw new HomeError(log.problem);
+  }
+  return { log, told, [Symbol.asyncDispose]: () => log.close() };
+}
+
+function anotherRepository(id: string, { folder }: Home, address: string): HomeError {
+  const message = `${id} is not the same in the shared log ${address} as in ${folder}: it was there before, or somebody changes it. The home is as it was. Choose another name for the log.`;
+  return new HomeError(message);
+}
+
+function revisionOf({ documents }: Commit, id: string): number {
+  return documents.find(({ repo }) => repo === id)?.revision ?? 0;
+}
+
+function nextDigest(digest: string, { time, actor, source, reason, batch, documents }: Commit, id: string): string {
+  const document = documents.find(({ repo }) => repo === id);
+  const text = JSON.stringify([digest, time, actor, source, reason, batch, document?.revision, document?.edits]);
+  return createHash("sha256").update(text).digest("base64url");
+}
+
+function textOf(config: Config): string {
+  return JSON.stringify(
+    [...configEntries(config)].map(({ scope, field, value }) => [`${scope}.${field}`, value]).sort(),
+  );
+}

@@ -1,0 +1,66 @@
+import { access, readdir } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Home } from "../home.ts";
+import { HomeError } from "./home.ts";
+import type { SettingsValues } from "./settings.ts";
+import type { OpenedLog } from "./store/log/commit-log.ts";
+import type { FileLogOptions } from "./store/log/file-log.ts";
+import { parseStreamAddress, type StreamAddress } from "./store/log/stream-address.ts";
+import { placeFileName } from "./store/log/stream-place.ts";
+
+/**
+ * What opens the log that several machines share, if the home is to have such a one: by an address that was asked for, else by
+ * the settings; undefined: its log is its own. Throws HomeError where that is not what the home had until now.
+ */
+export async function sharedLog(
+  home: Home,
+  asked: string | undefined,
+  { log: settings }: SettingsValues,
+): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
+  const { address: preferred, machine = hostname(), ...files } = settings ?? {};
+  const text = asked ?? preferred;
+  const isBound = await exists(join(home.log, placeFileName));
+  if (text === undefined) {
+    if (!isBound) return undefined;
+    throw new HomeError(
+      `The home ${home.folder} follows a log that several machines share. Start with --log ADDRESS, or put "log": {"address": ADDRESS} into ${home.settingsFile}.`,
+    );
+  }
+  if (!isBound && (await hasRepositories(home)))
+    throw new HomeError(
+      `The home ${home.folder} has repositories in a log of its own. Start a shared log with an empty home: --home DIR.`,
+    );
+  const address = addressOf(text, files);
+  // Whoever has a log of files does not load this.
+  const { StreamLog } = await import("./store/log/stream-log.ts");
+  return async options => {
+    try {
+      return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new HomeError(`The shared log ${text} cannot be begun with: ${why}`, { cause: error });
+    }
+  };
+}
+
+function addressOf(text: string, files: Parameters<typeof parseStreamAddress>[1]): StreamAddress {
+  try {
+    return parseStreamAddress(text, files);
+  } catch (error) {
+    throw new HomeError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function hasRepositories(home: Home): Promise<boolean> {
+  for (const folder of [home.repositories, home.journal])
+    if ((await readdir(folder).catch(() => [])).length > 0) return true;
+  return false;
+}

@@ -1,0 +1,136 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { performance } from "node:perf_hooks";
+import { type JetStreamClient, jetstream, jetstreamManager } from "@nats-io/jetstream";
+import { connect, type NatsConnection } from "@nats-io/transport-node";
+import type { Socket } from "socket.io-client";
+import { compare, timeOf } from "./compare.ts";
+import { type Call, quantile, rateOf } from "./figures.ts";
+import { makeHome, repositoryId } from "./homes.ts";
+import { freePort, isInstalled, type Machine, type Server } from "./machine.ts";
+import type { Row, Section } from "./section.ts";
+import { ask, calls, sets } from "./sockets.ts";
+
+const command = "nats-server";
+const repositories = 64;
+const entry = Buffer.from(JSON.stringify({ first: 1, entries: ["x".repeat(250)] }));
+
+/** A home whose log is on one server, beside appends to a stream there and nothing else. */
+export const sharedLog: Section = {
+  name: "shared-log",
+  title: "A log that several machines share: one server, two daemons",
+  run: async machine => {
+    if (!isInstalled(command)) {
+      machine.progress(`left out: ${command} is not installed`);
+      return [];
+    }
+    await using resources = new AsyncDisposableStack();
+    const port = await freePort();
+    const place = ["-js", "-sd", await machine.newFolder("nats"), "-a", "127.0.0.1", "-p", String(port)];
+    resources.use(await machine.start(command, place, { ready: /Server is ready/ }));
+    const daemonOn = async (name: string): Promise<Server> => {
+      const home = await machine.newFolder(name);
+      await mkdir(home, { recursive: true });
+      const log = { address: `nats://127.0.0.1:${port}/bench`, machine: name };
+      await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
+      return resources.use(await machine.daemon(home));
+    };
+    const socketOf = async (server: Server): Promise<Socket> => {
+      const socket = await server.connect();
+      resources.defer(() => void socket.close());
+      return socket;
+    };
+    const here = await socketOf(await daemonOn("here"));
+    const there = await socketOf(await daemonOn("there"));
+    for (let index = 0; index < repositories; index++)
+      await ask(here, "repo/add", { id: repositoryId(index), name: "a repository" });
+    const alone = await socketOf(resources.use(await machine.daemon(await makeHome(machine, 1))));
+    const connection = await connect({ servers: `127.0.0.1:${port}` });
+    resources.defer(() => connection.close());
+    const manager = await jetstreamManager(connection);
+    await manager.streams.add({ name: "raw", subjects: ["raw"] });
+    const client = jetstream(connection);
+    const append = appends(client);
+    const repo = repositoryId(0);
+    const one = timeOf(
+      machine,
+      "Repoconf",
+      sets(here, () => repo),
+    );
+    const rows = await compare(machine, "set, one at a time", "ms", one, [
+      { contender: timeOf(machine, "a JetStream append with its expected sequence", append) },
+    ]);
+    const rate = (name: string, call: Call, width: number) => ({ name, run: () => rateOf(call, width, machine.slice) });
+    const raw = rate("JetStream appends, one after the other", append, 1);
+    const many = rate("Repoconf", sets(here, repositoryId), repositories);
+    const list = calls(here, "config/list", () => ({ repo, scope: "svc" }));
+    const ownList = calls(alone, "config/list", () => ({ repo, scope: "svc" }));
+    return [
+      ...rows,
+      ...(await compare(machine, "sets, 64 at once on 64 repositories", "sets/s", many, [{ contender: raw }])),
+      ...(await compare(machine, "list, one at a time", "ms", timeOf(machine, "Repoconf", list), [
+        { contender: timeOf(machine, "a daemon with a log of its own", ownList) },
+      ])),
+      ...(await watchRows(machine, here, there, connection, client)),
+    ];
+  },
+};
+
+/** Each follows the one before, as those of the log do. */
+function appends(client: JetStreamClient): Call {
+  let last = 0;
+  return (_, done) => {
+    client.publish("raw", entry, { expect: { lastSequence: last } }).then(
+      ({ seq }) => {
+        last = seq;
+        done(undefined);
+      },
+      (error: unknown) => done(error instanceof Error ? error : new Error(String(error))),
+    );
+  };
+}
+
+/** From a set with one daemon to the event with the other, beside a message from its sending to another's receiving. */
+async function watchRows(
+  machine: Machine,
+  here: Socket,
+  there: Socket,
+  connection: NatsConnection,
+  client: JetStreamClient,
+): Promise<readonly Row[]> {
+  const repo = repositoryId(1);
+  await ask(there, "config/watch", { repo });
+  let value = 0;
+  let told: () => void = () => {};
+  there.on("svc", (resource: string) => {
+    if (resource === "config") told();
+  });
+  const manager = await jetstreamManager(connection);
+  await manager.streams.add({ name: "watched", subjects: ["watched"] });
+  const consumer = await client.consumers.get("watched");
+  const messages = await consumer.consume({ callback: () => told() });
+  const timesOf = async (send: () => Promise<unknown>) => {
+    const times: number[] = [];
+    for (let left = machine.short ? 20 : 300; left > 0; left -= 1) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      told = resolve;
+      const begin = performance.now();
+      await Promise.all([promise, send()]);
+      times.push(performance.now() - begin);
+    }
+    return quantile(times, 0.99);
+  };
+  const own = {
+    name: "Repoconf",
+    run: () => timesOf(() => ask(here, "config/set", { repo, "svc.timeout": ++value % 86_400 })),
+  };
+  const contender = {
+    name: "a JetStream message to its consumer",
+    run: () => timesOf(() => client.publish("watched", entry)),
+  };
+  const rows = await compare(machine, "from a set to its event at the other daemon, 99 of 100", "ms", own, [
+    { contender },
+  ]);
+  await messages.close();
+  return rows;
+}

@@ -1,0 +1,50 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
+import { until } from "../helpers/daemon.ts";
+import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
+
+/** What a person writes into the settings, so that every command finds the log. */
+async function follow({ homeFolder }: CommandHome, address: string, machine: string): Promise<void> {
+  await mkdir(homeFolder, { recursive: true, mode: 0o700 });
+  await writeFile(join(homeFolder, "settings.json"), JSON.stringify({ log: { address, machine } }));
+}
+
+describeWithNats("commands on machines that share a log", () => {
+  test("move a home there with its history, join it, and tell who changed what on which machine", async () => {
+    await using server = await startNatsServer();
+    const address = `${server.url}/team`;
+    await using laptop = await makeCommandHome();
+    await using desk = await makeCommandHome();
+    await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
+    await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
+    const busy = await laptop.run(["log", "copy", "--to", address]);
+    expect([busy.code, busy.errorOutput]).toEqual([1, expect.stringContaining("A daemon has the home")]);
+    await laptop.succeed(["stop"]);
+    expect(await laptop.succeed(["log", "copy", "--to", address])).toContain("1 repository");
+    const without = await laptop.run(["daemon", "--port", "0"]);
+    expect([without.code, without.errorOutput]).toEqual([1, expect.stringContaining("follows a log")]);
+    await follow(laptop, address, "laptop");
+    await follow(desk, address, "desk");
+    expect(await desk.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
+    await desk.succeed(["set", "--repo", "shop", "svc.timeout=42"]);
+    await until(
+      async () => (await laptop.succeed(["get", "--repo", "shop", "svc.timeout"])) === "42\n",
+      "the set of the other machine",
+    );
+    expect(await laptop.succeed(["history", "--repo", "shop"])).toContain("on desk (set)");
+    await server.kill();
+    await until(async () => (await laptop.succeed(["status"])).includes("cannot be reached"), "the problem");
+  });
+
+  test("say what is wrong with an address", async () => {
+    await using home = await makeCommandHome();
+    const wrong = await home.run(["daemon", "--log", "http://somewhere", "--port", "0"]);
+    expect([wrong.code, wrong.errorOutput]).toEqual([1, expect.stringContaining("nats://HOST:PORT/NAME")]);
+    const nobody = await home.run(["daemon", "--log", "nats://127.0.0.1:1/team", "--port", "0"]);
+    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be begun with")]);
+    const neither = await home.run(["log", "copy"]);
+    expect([neither.code, neither.errorOutput]).toEqual([2, expect.stringContaining("--to")]);
+  });
+});

@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { connect, createServer } from "node:net";
+import { join } from "node:path";
+import { describe } from "vitest";
+import { until } from "./daemon.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** Where Debian has it, if it is installed. */
+const program = ["nats-server", "/usr/sbin/nats-server"].find(
+  path => spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0,
+);
+
+/** Tests that need a real server; skipped, and named so, where there is none. */
+export function describeWithNats(title: string, define: () => void): void {
+  const isMissing = program === undefined;
+  describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nats-server)` : title, define);
+}
+
+/** A real server with a folder of its own. It keeps its port, also where it is killed and started again. */
+export interface TestServer extends AsyncDisposable {
+  readonly port: number;
+  /** `nats://HOST:PORT` */
+  readonly url: string;
+  readonly folder: string;
+  /** kill -9 */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Stands still, as one whose machine does; `resume` ends that. */
+  pause(): void;
+  resume(): void;
+}
+
+/** `more`: further arguments, as for a member of a cluster. */
+export async function startNatsServer(more: (folder: string) => readonly string[] = () => []): Promise<TestServer> {
+  const folder = await temporaryFolder();
+  const port = await freePort();
+  let child: ChildProcess | undefined;
+  const start = async () => {
+    const fixed = ["-js", "-sd", join(folder.path, "data"), "-a", "127.0.0.1", "-p", String(port)];
+    child = spawn(program ?? "nats-server", [...fixed, ...more(folder.path)], { stdio: "ignore" });
+    await until(() => answers(port), "the server to answer");
+  };
+  const kill = async () => {
+    const running = child;
+    child = undefined;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    const ended = new Promise(resolve => running.once("exit", resolve));
+    running.kill("SIGKILL");
+    await ended;
+  };
+  await start();
+  return {
+    port,
+    url: `nats://127.0.0.1:${port}`,
+    folder: folder.path,
+    kill,
+    start,
+    pause: () => void child?.kill("SIGSTOP"),
+    resume: () => void child?.kill("SIGCONT"),
+    [Symbol.asyncDispose]: async () => {
+      await kill();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Three servers that are one. */
+export async function startCluster(): Promise<AsyncDisposable & { readonly servers: readonly TestServer[] }> {
+  const stack = new AsyncDisposableStack();
+  const ports = [await freePort(), await freePort(), await freePort()];
+  const routes = ports.map(port => `nats://127.0.0.1:${port}`);
+  const start = async (route: string, index: number) => {
+    const cluster = ["--cluster_name", "test", "--cluster", route, "--routes", routes.join(",")];
+    return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...cluster]));
+  };
+  const servers = await Promise.all(routes.map(start));
+  return { servers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise(resolve => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.once("data", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}

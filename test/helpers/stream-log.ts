@@ -1,0 +1,42 @@
+import { join } from "node:path";
+import { type Clock, systemClock } from "../../main/clock.ts";
+import type { Committed } from "../../main/daemon/store/log/commit-log.ts";
+import { parseStreamAddress } from "../../main/daemon/store/log/stream-address.ts";
+import { StreamLog } from "../../main/daemon/store/log/stream-log.ts";
+import { realFileSystem } from "../../main/files/file-system.ts";
+import { type TestLog, testLog, timeoutOf } from "./commit-log-contract.ts";
+import type { TestServer } from "./nats-server.ts";
+
+/** The log of a home on a server's stream, as a start opens and follows it. */
+export async function openStreamLog(
+  server: Pick<TestServer, "url">,
+  folder: string,
+  {
+    clock = systemClock,
+    prepare = async () => {},
+  }: { readonly clock?: Clock; prepare?(committed: Committed): Promise<void> } = {},
+): Promise<TestLog> {
+  const problems: string[] = [];
+  const opened = await StreamLog.open({
+    address: parseStreamAddress(`${server.url}/test`),
+    machine: "laptop",
+    folder: join(folder, "log"),
+    temporaryFolder: folder,
+    fileSystem: realFileSystem,
+    clock,
+    assertHeld: () => {},
+    onProblem: message => void problems.push(message),
+  });
+  const test = testLog(opened, problems);
+  const found: number[] = [];
+  const follower = {
+    prepare: async (committed: Committed) => {
+      await prepare(committed);
+      const { entry } = committed;
+      return () => void found.push(entry.kind === "commit" ? timeoutOf(entry) : Number.NaN);
+    },
+    onReachable: () => {},
+  };
+  await opened.log.follow(follower);
+  return { ...test, found };
+}

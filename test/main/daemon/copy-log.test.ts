@@ -1,0 +1,137 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { copyFromShared, copyToShared } from "../../../main/daemon/copy-log.ts";
+import { homeAt } from "../../../main/home.ts";
+import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
+import { describeWithNats, startNatsServer } from "../../helpers/nats-server.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+async function historyOf({ owner }: TestDaemon, repo: string) {
+  const { result } = await owner.call("history/list", { repo, limit: 1_000 });
+  return result.map(({ machine: _, ...entry }) => entry);
+}
+
+async function valuesOf({ owner }: TestDaemon, repo: string) {
+  return (await owner.call("config/list", { repo, stored: true })).result;
+}
+
+async function makeWorld() {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startNatsServer());
+  const folder = stack.use(await temporaryFolder());
+  const copy = (machine: string, run: typeof copyToShared, told: string[] = []) =>
+    run({
+      home: homeAt(join(folder.path, machine)),
+      address: `${server.url}/team`,
+      onProgress: (repo, revision, newest) => void told.push(`${repo} ${revision}/${newest}`),
+    });
+  const start = async (machine: string, isShared: boolean, settings: object = {}) => {
+    const home = join(folder.path, machine);
+    await mkdir(home, { recursive: true });
+    const log = isShared ? { log: { address: `${server.url}/team`, machine } } : {};
+    await writeFile(join(home, "settings.json"), JSON.stringify({ ...settings, ...log }));
+    return startTestDaemon({ home });
+  };
+  return {
+    copy,
+    start,
+    home: (machine: string) => join(folder.path, machine),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+describeWithNats("a home's repositories", () => {
+  test("go into a shared log with values and histories, and another machine has them; and back", async () => {
+    await using world = await makeWorld();
+    let history: unknown;
+    {
+      await using laptop = await world.start("laptop", false);
+      for (const id of ["shop", "site"]) await laptop.addRepository(id);
+      for (let timeout = 1; timeout <= 250; timeout++)
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout, reason: `for ${timeout}` });
+      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.timeout"] });
+      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "example.org" });
+      history = await historyOf(laptop, "shop");
+    }
+    const told: string[] = [];
+    expect(await world.copy("laptop", copyToShared, told)).toBe(2);
+    expect(told).toContain("shop 200/253");
+    {
+      await using laptop = await world.start("laptop", true);
+      await using desk = await world.start("desk", true);
+      for (const daemon of [laptop, desk]) {
+        expect(await historyOf(daemon, "shop")).toEqual(history);
+        expect(await valuesOf(daemon, "shop")).toEqual({ svc: { domain: "example.org" } });
+      }
+      expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 7 })).errors).toEqual([]);
+      history = await historyOf(laptop, "shop");
+    }
+    expect(await world.copy("desk", copyFromShared)).toBe(2);
+    await using desk = await world.start("desk", false);
+    expect(await historyOf(desk, "shop")).toEqual(history);
+    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 8 })).errors).toEqual([]);
+    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ domain: "example.org", timeout: 8 });
+  });
+
+  test("of which the oldest history is gone begin in a shared log with what is kept", async () => {
+    await using world = await makeWorld();
+    const settings = { history: { revisions: 10 } };
+    let kept: unknown[] = [];
+    {
+      await using laptop = await world.start("laptop", false, settings);
+      await laptop.addRepository("shop");
+      for (let timeout = 1; timeout <= 40; timeout++)
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+      kept = await historyOf(laptop, "shop");
+    }
+    await world.copy("laptop", copyToShared);
+    await using desk = await world.start("desk", true);
+    expect(kept).toHaveLength(10);
+    expect((await historyOf(desk, "shop")).slice(0, 10)).toEqual(kept);
+    const past = await desk.owner.call("config/list", { repo: "shop", revision: 35, stored: true });
+    expect(past.result).toEqual({ svc: { timeout: 34 } });
+    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 99 })).errors).toEqual([]);
+  });
+
+  test("stay as they are where the shared log has others of that name, or a daemon has the home", async () => {
+    await using world = await makeWorld();
+    {
+      await using desk = await world.start("desk", true);
+      await desk.addRepository("shop");
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
+    }
+    {
+      await using laptop = await world.start("laptop", false);
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 2 });
+      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon has the home");
+    }
+    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop is not the same");
+    await using laptop = await world.start("laptop", false);
+    expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
+    expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
+  });
+
+  test("go on being copied where an interrupted copy ended", async () => {
+    await using world = await makeWorld();
+    {
+      await using laptop = await world.start("laptop", false);
+      await laptop.addRepository("shop");
+      for (let timeout = 1; timeout <= 150; timeout++)
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    }
+    const stop = new Error("interrupted");
+    const told: string[] = [];
+    const run: typeof copyToShared = options =>
+      copyToShared({
+        ...options,
+        onProgress: () => {
+          throw stop;
+        },
+      });
+    await expect(world.copy("laptop", run)).rejects.toThrow(stop);
+    expect(await world.copy("laptop", copyToShared, told)).toBe(1);
+    expect(told).toEqual(["shop 151/151"]);
+  });
+});

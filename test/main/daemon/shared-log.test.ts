@@ -1,0 +1,327 @@
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { describeWithNats, startNatsServer, type TestServer } from "../../helpers/nats-server.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+/** A server and some machines, each with a home and a daemon of its own. */
+interface World extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly address: string;
+  home(machine: string): string;
+  /** Starts the daemon of a machine, on the home that it had. */
+  start(machine: string, options?: TestDaemonOptions): Promise<TestDaemon>;
+}
+
+async function makeWorld(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startNatsServer());
+  const folder = stack.use(await temporaryFolder());
+  const address = `${server.url}/team`;
+  return {
+    server,
+    address,
+    home: machine => join(folder.path, machine),
+    start: async (machine, options) => {
+      const home = join(folder.path, machine);
+      await mkdir(home, { recursive: true });
+      await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine } }));
+      return startTestDaemon({ ...options, home });
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<unknown> {
+  const { result } = await owner.call("config/list", { repo, scope: "svc" });
+  return result["svc"]?.["timeout"];
+}
+
+async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
+  await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);
+}
+
+describeWithNats("daemons that share a log", () => {
+  test("see each other's repositories, sets and histories, and each has its own file", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 })).errors).toEqual([]);
+    await sees(desk, "shop", 41);
+    const { errors } = await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
+    expect(errors).toEqual([]);
+    await sees(laptop, "shop", 42);
+    for (const daemon of [laptop, desk]) {
+      const { result } = await daemon.owner.call("history/list", { repo: "shop" });
+      expect(result.map(({ revision, machine }) => [revision, machine])).toEqual([
+        [3, "desk"],
+        [2, "laptop"],
+        [1, "laptop"],
+      ]);
+      expect(JSON.parse(await daemon.readRepository("shop")).config).toEqual({ svc: { timeout: 42 } });
+    }
+  });
+
+  test("tell watchers of what others changed, as it was told there", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    for (const { owner } of [laptop, desk]) await owner.call("config/watch", { repo: "shop" });
+    await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    const here = await laptop.owner.nextChange();
+    const there = await desk.owner.nextChange();
+    // Each home seals positions with a secret of its own.
+    expect({ ...there, position: here.position }).toEqual(here);
+    expect(there).toMatchObject({ machine: "laptop", revision: 2, changes: { svc: { timeout: { value: 41 } } } });
+  });
+
+  test("merge edits by hand on two machines as two edits on one", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    const edit = async (daemon: TestDaemon, field: string, value: unknown) => {
+      const file = JSON.parse(await readFile(daemon.repositoryFile("shop"), "utf8"));
+      file.config.svc = { ...file.config.svc, [field]: value };
+      await daemon.writeRepository("shop", JSON.stringify(file, null, 2));
+    };
+    await Promise.all([edit(laptop, "timeout", 31), edit(desk, "domain", "example.org")]);
+    for (const daemon of [laptop, desk]) {
+      await until(async () => {
+        const { config } = JSON.parse(await readFile(daemon.repositoryFile("shop"), "utf8"));
+        return config.svc?.timeout === 31 && config.svc?.domain === "example.org";
+      }, "both edits in each file");
+      const { result } = await daemon.owner.call("history/list", { repo: "shop" });
+      expect(result.map(({ actor, source }) => [actor, source]).slice(0, 2)).toEqual([
+        ["file", "file"],
+        ["file", "file"],
+      ]);
+      expect(new Set(result.slice(0, 2).map(({ machine }) => machine))).toEqual(new Set(["laptop", "desk"]));
+    }
+  });
+
+  test("decide one after the other: no set at the same revision is lost or believed twice", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    let won = 0;
+    const compete = async ({ owner }: TestDaemon, base: number) => {
+      for (let round = 0; round < 50; round++) {
+        const { result } = await owner.call("repo/list");
+        const revision = result[0]?.revision ?? 0;
+        const reply = await owner.call("config/set", { repo: "shop", revision, "svc.timeout": base + round });
+        if (reply.errors.length === 0) won += 1;
+        else expect(reply.errors.map(({ code }) => code)).toEqual([1104]);
+      }
+    };
+    await Promise.all([compete(laptop, 100), compete(desk, 1000)]);
+    for (const daemon of [laptop, desk])
+      await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === 1 + won, "every set");
+  });
+
+  test("take what came while one of them was away, and remove what others removed", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    {
+      await using desk = await world.start("desk");
+      await laptop.addRepository("shop");
+      await laptop.addRepository("site");
+      await until(async () => (await desk.owner.call("repo/list")).result.length === 2, "the repositories");
+    }
+    await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    await laptop.owner.call("repo/remove", { repo: "site" });
+    await laptop.addRepository("new");
+    await using desk = await world.start("desk");
+    expect((await desk.owner.call("repo/list")).result.map(({ id }) => id).sort()).toEqual(["new", "shop"]);
+    expect(await timeoutOf(desk, "shop")).toBe(41);
+  });
+
+  test("commit a set of several repositories whole, on every machine", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    const repo = ["one", "two", "three"];
+    for (const id of repo) await laptop.addRepository(id);
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 3, "the repositories");
+    await Promise.all(
+      [laptop, desk].map(async ({ owner }, machine) => {
+        for (let round = 0; round < 30; round++) {
+          const timeout = 1000 * (machine + 1) + round;
+          const { errors } = await owner.call("config/set", { repo, atomic: true, "svc.timeout": timeout });
+          expect(errors).toEqual([]);
+        }
+      }),
+    );
+    const histories = new Set<string>();
+    for (const daemon of [laptop, desk])
+      for (const id of repo) {
+        await until(async () => {
+          const { result } = await daemon.owner.call("repo/list");
+          return result.find(one => one.id === id)?.revision === 61;
+        }, "every set");
+        const { result } = await daemon.owner.call("history/list", { repo: id, limit: 100 });
+        histories.add(
+          JSON.stringify(result.map(({ revision, changes }) => [revision, changes["svc"]?.["timeout"]?.value])),
+        );
+      }
+    expect(histories.size).toBe(1);
+  });
+
+  test("serve what they have while the server is away, refuse sets, keep edits by hand, and lose nothing", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    await sees(desk, "shop", 41);
+    await world.server.kill();
+    const { errors } = await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
+    expect(errors.map(({ code }) => code)).toEqual([1108]);
+    expect(await timeoutOf(laptop, "shop")).toBe(41);
+    expect((await laptop.owner.call("daemon/status")).result.problems?.join()).toContain("cannot be reached");
+    const file = JSON.parse(await laptop.readRepository("shop"));
+    file.config.svc.domain = "example.org";
+    await laptop.writeRepository("shop", JSON.stringify(file));
+    await until(() => laptop.log.some(line => line.includes("cannot be recorded")), "the look at the file");
+    await world.server.start();
+    await until(async () => {
+      const { config } = JSON.parse(await desk.readRepository("shop"));
+      return config.svc.domain === "example.org" && config.svc.timeout === 41;
+    }, "the edit on the other machine");
+    expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
+    expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 43 })).errors).toEqual([]);
+    await sees(desk, "shop", 43);
+  });
+
+  test("start without the server, serve the values that they had, and go on when it is there", async () => {
+    await using world = await makeWorld();
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    }
+    await using desk = await world.start("desk");
+    await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
+    await world.server.kill();
+    await using laptop = await world.start("laptop");
+    expect(await timeoutOf(laptop, "shop")).toBe(41);
+    expect((await laptop.owner.call("daemon/status")).result.problems).toHaveLength(1);
+    await world.server.start();
+    await sees(laptop, "shop", 42);
+    expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
+  });
+
+  test("have after a crash what was acknowledged and no history or file had yet", async () => {
+    await using world = await makeWorld();
+    const fileSystem = watchFileSystem();
+    {
+      await using laptop = await world.start("laptop", { fileSystem });
+      await laptop.addRepository("shop");
+      // Nothing of the home is written any more, as of a process that is about to be killed.
+      fileSystem.before = ({ operation }) => {
+        if (operation === "write" || operation === "rename" || operation === "writeFile") throw systemError("EIO");
+      };
+      expect((await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 })).errors).toEqual([]);
+    }
+    fileSystem.before = () => {};
+    await using laptop = await world.start("laptop");
+    expect(await timeoutOf(laptop, "shop")).toBe(41);
+    expect(JSON.parse(await laptop.readRepository("shop")).config.svc.timeout).toBe(41);
+    const { result } = await laptop.owner.call("history/list", { repo: "shop" });
+    expect(result.map(({ revision }) => revision)).toEqual([2, 1]);
+  });
+
+  test("pass over what comes again after a start, also that a repository was removed before it was added again", async () => {
+    await using world = await makeWorld();
+    const place = join(world.home("laptop"), "log/stream.json");
+    let before = "";
+    {
+      await using laptop = await world.start("laptop");
+      before = await readFile(place, "utf8");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+      await laptop.owner.call("repo/remove", { repo: "shop" });
+      await laptop.addRepository("shop");
+      for (const timeout of [42, 43]) await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    }
+    // As one that was killed before it could note how far it had come.
+    await writeFile(place, before);
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    for (const daemon of [laptop, desk]) {
+      expect(await timeoutOf(daemon, "shop")).toBe(43);
+      expect((await daemon.owner.call("repo/list")).result[0]?.revision).toBe(5);
+      expect(JSON.parse(await daemon.readRepository("shop")).config.svc).toEqual({ timeout: 43 });
+    }
+    // That of the removal, and no other.
+    expect(await readdir(join(world.home("laptop"), "removed"))).toHaveLength(1);
+  });
+
+  test("with scopes that differ tell what is wrong, and do not change it back and forth", async () => {
+    await using world = await makeWorld();
+    for (const [machine, maximum] of [
+      ["laptop", 100],
+      ["desk", 50],
+    ] as const) {
+      const properties = { size: { type: "integer", title: "Size", description: "A size.", default: 1, maximum } };
+      const schema = { type: "object", title: "Own", description: "A scope.", properties };
+      await mkdir(join(world.home(machine), "scopes"), { recursive: true });
+      await writeFile(join(world.home(machine), "scopes/own.schema.json"), JSON.stringify(schema));
+    }
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await laptop.owner.call("config/set", { repo: "shop", "own.size": 80 });
+    await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 2, "the set");
+    // A look judges it by the rules of this machine.
+    const file = JSON.parse(await desk.readRepository("shop"));
+    file.config.svc = { timeout: 7 };
+    await desk.writeRepository("shop", JSON.stringify(file));
+    await sees(laptop, "shop", 7);
+    for (let timeout = 8; timeout < 20; timeout++)
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+    await sees(desk, "shop", 19);
+    const revisions = await Promise.all(
+      [laptop, desk].map(async ({ owner }) => (await owner.call("repo/list")).result[0]?.revision),
+    );
+    expect(revisions).toEqual([15, 15]);
+  });
+
+  test("keep a home to the log that it has", async () => {
+    await using world = await makeWorld();
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+    }
+    const home = world.home("laptop");
+    await rm(join(home, "settings.json"));
+    await expect(startTestDaemon({ home })).rejects.toThrow("follows a log that several machines share");
+    await expect(startTestDaemon({ home, log: `${world.server.url}/other` })).rejects.toThrow(
+      "follows the shared log team",
+    );
+    await expect(startTestDaemon({ home, log: "nats://somewhere" })).rejects.toThrow("nats://HOST:PORT/NAME");
+    await using own = await startTestDaemon();
+    await own.addRepository("mine");
+    await own.daemon.close();
+    await expect(startTestDaemon({ home: own.homeFolder, log: world.address })).rejects.toThrow("a log of its own");
+  });
+
+  test("refuse what a shared log cannot keep: values in a work tree, and forgetting", async () => {
+    await using world = await makeWorld();
+    await using laptop = await world.start("laptop");
+    await laptop.addRepository("shop");
+    const added = await laptop.owner.call("repo/add", { name: "tree", path: world.home("laptop"), inTree: true });
+    expect(added.errors.map(({ code }) => code)).toEqual([1101]);
+    const forgotten = await laptop.owner.call("history/forget", { repo: "shop", field: "svc.timeout" });
+    expect(forgotten.errors.map(({ code }) => code)).toEqual([1108]);
+  });
+});

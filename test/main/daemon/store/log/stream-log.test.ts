@@ -1,0 +1,272 @@
+import { rm } from "node:fs/promises";
+import { createConnection, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { connect } from "@nats-io/transport-node";
+import { expect, test } from "vitest";
+import { AppendError, ConflictError } from "../../../../../main/daemon/store/log/commit-log.ts";
+import { describeCommitLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
+import { until } from "../../../../helpers/daemon.ts";
+import { describeWithNats, startNatsServer } from "../../../../helpers/nats-server.ts";
+import { openStreamLog } from "../../../../helpers/stream-log.ts";
+import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
+
+async function makePlace() {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startNatsServer());
+  const folder = stack.use(await temporaryFolder());
+  return {
+    server,
+    open: () => openStreamLog(server, folder.path),
+    /** As another machine does. */
+    openOther: (prepare?: () => Promise<void>) =>
+      openStreamLog(server, join(folder.path, "other"), prepare === undefined ? {} : { prepare }),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Every commit that a log knows of, in its order, wherever it was made. */
+function known({ found, committed }: TestLog): number[] {
+  return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
+}
+
+/** A line to a server on which what it answers can be lost. */
+async function openLine(port: number) {
+  const ends = new Set<Socket>();
+  let isMute = false;
+  const server = createServer(near => {
+    const far = createConnection({ port, host: "127.0.0.1" });
+    for (const end of [near, far]) {
+      ends.add(end);
+      end.on("error", () => {});
+      end.on("close", () => void ends.delete(end));
+    }
+    near.pipe(far);
+    far.on("data", data => {
+      if (!isMute) near.write(data);
+    });
+    far.on("end", () => near.end());
+  });
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const cut = () => {
+    for (const end of ends) end.destroy();
+    isMute = false;
+  };
+  return {
+    port: address.port,
+    mute: () => {
+      isMute = true;
+    },
+    cut,
+    [Symbol.asyncDispose]: async () => {
+      cut();
+      server.close();
+    },
+  };
+}
+
+async function isReachable({ log }: TestLog): Promise<void> {
+  await until(() => log.problem === undefined, "the server");
+}
+
+describeWithNats("a log on a stream", () => {
+  describeCommitLog("a log on a stream", makePlace);
+
+  test("hands what others append to its follower, in order, and each log numbers all alike", async () => {
+    await using place = await makePlace();
+    const [one, other] = [await place.open(), await place.openOther()];
+    expect(other.log.id).toBe(one.log.id);
+    for (const timeout of [1, 2, 3]) await one.append(timeout);
+    await until(() => other.found.length === 3, "three commits");
+    expect([other.found, other.log.newest]).toEqual([[1, 2, 3], 3]);
+    await other.append(4);
+    expect(other.committed).toEqual([[4, 4]]);
+    await until(() => one.found.length === 1, "the fourth");
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("refuses what was decided before others changed the same repository, and says when to decide again", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    const other = await place.openOther(() => isHeld);
+    await one.append(1);
+    let refused: unknown;
+    await until(async () => {
+      refused = await other.append(2).catch((error: unknown) => error);
+      return refused instanceof ConflictError;
+    }, "a conflict");
+    expect(other.found).toEqual([]);
+    release();
+    if (refused instanceof ConflictError) await refused.taken;
+    expect(other.found).toEqual([1]);
+    await other.append(2);
+    expect(other.committed).toEqual([[2, 2]]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("appends what touches another repository again by itself", async () => {
+    await using place = await makePlace();
+    const [one, other] = [await place.open(), await place.openOther()];
+    const removals = async ({ log }: TestLog, name: string) => {
+      for (let count = 0; count < 100; count++) {
+        const entry = { kind: "remove", time: "", repo: `${name}${count}` } as const;
+        await log.append({ entries: [entry], after: log.newest, committed: () => {} });
+      }
+    };
+    await Promise.all([removals(one, "a"), removals(other, "b")]);
+    await until(() => one.log.newest === 200 && other.log.newest === 200, "all of both");
+    expect([one.found.length, other.found.length]).toEqual([100, 100]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("goes on after its server was killed: what waits is there once", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    let count = 1;
+    const appending = async () => {
+      while (count < 300) await one.append(++count);
+    };
+    const appended = appending();
+    for (let kill = 0; kill < 3; kill++) {
+      const before = count;
+      await until(() => count > before + 10, "some commits");
+      await place.server.kill();
+      await place.server.start();
+    }
+    await appended;
+    await one.log.close();
+    const again = await place.openOther();
+    expect(again.found).toEqual(Array.from({ length: 300 }, (_, index) => index + 1));
+    await again.log.close();
+  });
+
+  test("refuses after a while what cannot be appended, and at once from then on; nothing of it turns up", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    await place.server.kill();
+    await until(() => one.log.problem !== undefined, "a problem");
+    const refused = await one.append(2).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AppendError);
+    expect(refused).toMatchObject({ isOutcomeUnknown: false });
+    await expect(one.append(3)).rejects.toThrow("cannot be reached");
+    await place.server.start();
+    await isReachable(one);
+    await one.append(4);
+    expect(one.committed).toEqual([
+      [1, 1],
+      [2, 4],
+    ]);
+    await one.log.close();
+  });
+
+  test("says that it does not know where a server never answers; what is there all the same comes by", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    place.server.pause();
+    const refused = await one.append(2).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ isOutcomeUnknown: true });
+    place.server.resume();
+    await isReachable(one);
+    // Whether the server took it or not: it has one place in the log, or none.
+    await one.append(3).catch(async (error: unknown) => {
+      if (!(error instanceof ConflictError)) throw error;
+      await error.taken;
+      await one.append(3);
+    });
+    const other = await place.openOther();
+    expect(known(one)).toEqual(other.found);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("knows a message by its id whose answer was lost with the connection", async () => {
+    await using place = await makePlace();
+    await using line = await openLine(place.server.port);
+    await using folder = await temporaryFolder();
+    const one = await openStreamLog({ url: `nats://127.0.0.1:${line.port}` }, folder.path);
+    await one.append(1);
+    line.mute();
+    const appended = one.append(2);
+    const other = await place.openOther();
+    await until(() => other.found.length === 2, "the message in the stream");
+    line.cut();
+    await appended;
+    expect(one.committed).toEqual([
+      [1, 1],
+      [2, 2],
+    ]);
+    await one.append(3);
+    await until(() => other.found.length === 3, "the third");
+    expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("starts without its server, and takes in what came as soon as it is there", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    await one.log.release(1);
+    await one.log.close();
+    const other = await place.openOther();
+    await other.append(2);
+    await place.server.kill();
+    const again = await place.open();
+    expect(again.log.problem).toContain("cannot be reached");
+    expect([again.found, again.log.newest]).toEqual([[], 1]);
+    await place.server.start();
+    await until(() => again.found.length === 1, "what came");
+    expect(again.found).toEqual([2]);
+    for (const { log } of [again, other]) await log.close();
+  });
+
+  test("does not go on with a stream that lost what was acknowledged", async () => {
+    await using place = await makePlace();
+    const one = await place.open();
+    for (const timeout of [1, 2]) await one.append(timeout);
+    await one.log.release(2);
+    await one.log.close();
+    await place.server.kill();
+    await rm(join(place.server.folder, "data"), { recursive: true });
+    await place.server.start();
+    const other = await place.openOther();
+    for (const timeout of [7, 8, 9]) await other.append(timeout);
+    const again = await place.open();
+    await until(() => again.log.problem?.includes("made anew") === true, "the difference");
+    await expect(again.append(10)).rejects.toThrow("made anew");
+    expect(again.found).toEqual([]);
+    for (const { log } of [again, other]) await log.close();
+  });
+
+  test.each([
+    "hello",
+    "null",
+    JSON.stringify({ first: 2 }),
+    JSON.stringify({ first: 2, entries: [{ kind: "remove", repo: "../shop" }] }),
+    JSON.stringify({ first: 2, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] }),
+    JSON.stringify({ first: 7, entries: [] }),
+  ])("stops at a message that no daemon published: %s", async text => {
+    await using place = await makePlace();
+    const one = await place.open();
+    await one.append(1);
+    const connection = await connect({ servers: place.server.url });
+    await connection.request("repoconf.test", text);
+    await connection.close();
+    await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
+    await one.log.close();
+  });
+
+  test("refuses an entry that no message can hold, and takes the next one", async () => {
+    await using place = await makePlace();
+    const { log, append, committed } = await place.open();
+    const entry = { kind: "remove", time: "x".repeat(1024 * 1024), repo: "shop" } as const;
+    const refused = log.append({ entries: [entry], after: 0, committed: () => {} });
+    await expect(refused).rejects.toThrow("max_payload");
+    await append(1);
+    expect(committed).toEqual([[1, 1]]);
+    await log.close();
+  });
+});
