@@ -6,5 +6,6 @@ import { join } from "node:path";
 export async function setup(): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "repoconf-compiled-"));
   process.env["NODE_COMPILE_CACHE"] = folder;
-  return () => rm(folder, { recursive: true, force: true });
+  // The last daemons are just leaving, and write what they compiled.
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 10 });
 }
