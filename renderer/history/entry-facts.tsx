@@ -24,7 +24,11 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
   forget: "",
 };
 
-function describeSource({ actor, source, machine }: HistoryEntry): string {
-  const where = machine === undefined ? "" : ` on ${machine}`;
-  return `${actor === "file" ? "by hand" : `by ${actor}`}${where}${sources[source]}`;
+function describeSource(entry: HistoryEntry): string {
+  return `${describeActor(entry)}${sources[entry.source]}`;
+}
+
+/** Who, and on which machine where several share a log. */
+export function describeActor({ actor, machine }: HistoryEntry): string {
+  return `${actor === "file" ? "by hand" : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
 }

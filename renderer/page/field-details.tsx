@@ -3,6 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { Explanation, HistoryEntry } from "../../shared/protocol.ts";
 import type { FieldSchema } from "../../shared/scopes/scope-schema.ts";
 import { limitsText } from "../fields/limits.ts";
+import { describeActor } from "../history/entry-facts.tsx";
 import { RestoreDialog } from "../history/restore-dialog.tsx";
 import { daemon } from "../state/connection.ts";
 import { addressOf } from "../state/place.ts";
@@ -125,7 +126,7 @@ function changedTo(change: HistoryEntry["changes"][string][string] | undefined, 
   return change.stored ? showJson(change.value, schema) : "default";
 }
 
-function describeChange({ time, actor, source, reason, machine }: HistoryEntry): string {
-  const by = `${actor === "file" ? "by hand" : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
-  return `${ago(time)} ${by}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
+function describeChange(entry: HistoryEntry): string {
+  const { time, source, reason } = entry;
+  return `${ago(time)} ${describeActor(entry)}${source === "restore" ? ", restored" : ""}${reason === undefined ? "" : `: ${reason}`}`;
 }

@@ -10,7 +10,6 @@ import { type Clock, timeText } from "../../clock.ts";
 import { keepFile, moveFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { sideBySide } from "../../side-by-side.ts";
-import { nextTurn } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
 import { commitTogether } from "./commit-together.ts";
@@ -109,8 +108,8 @@ export class FileStore implements RepositoryStore {
   #lost = 0;
   /** Of the first entry that asks for values to be forgotten and could not be followed. */
   #unforgotten = Number.POSITIVE_INFINITY;
-  /** Repositories that another machine removed, whose files are still in their places; and by which entry. */
-  readonly #leaving = new Map<string, LogNumber>();
+  /** Repositories that another machine removed, whose files are still in their places: by which entry, and until when. */
+  readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
@@ -338,7 +337,8 @@ export class FileStore implements RepositoryStore {
       onProblem("a change of a repository that is not there was passed over", { repo: id, number: committed.number });
       return undefined;
     }
-    await this.#left(id);
+    // Nothing of the one that was removed is to be in its place.
+    await this.#leaving.get(id)?.left;
     trust.drop(id);
     const { home } = new RepositoryFiles(id, folders, this.#fileSystem, clock);
     await home.look();
@@ -364,7 +364,6 @@ export class FileStore implements RepositoryStore {
     const repository = this.#repositories.get(id);
     // What comes again after a start may be of an earlier one of this id.
     if (repository === undefined || numberIn(this.#log.id, repository.state.position) > number) return;
-    this.#leaving.set(id, number);
     this.#forgetRepository(repository);
     this.#publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
@@ -372,7 +371,7 @@ export class FileStore implements RepositoryStore {
       if (repository.loaded) await repository.mirror.settleText();
       await this.#putAside(repository);
     };
-    void repository
+    const left = repository
       .exclusive(() => repository.mirror.inTurn(putAside))
       .then(() => this.#saveIndex())
       .catch(error =>
@@ -382,11 +381,7 @@ export class FileStore implements RepositoryStore {
         }),
       )
       .finally(() => this.#leaving.delete(id));
-  }
-
-  /** Resolves when nothing of a repository that was removed is in its place. */
-  async #left(id: string): Promise<void> {
-    while (this.#leaving.has(id)) await nextTurn();
+    this.#leaving.set(id, { number, left });
   }
 
   #retry(): void {
@@ -867,7 +862,7 @@ export class FileStore implements RepositoryStore {
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
     let through = Math.min(this.#log.newest, this.#unforgotten - 1);
-    for (const number of this.#leaving.values()) through = Math.min(through, number - 1);
+    for (const { number } of this.#leaving.values()) through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;
       if (keptFrom === undefined) this.#kept.delete(repository);
