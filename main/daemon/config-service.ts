@@ -102,20 +102,19 @@ export class ConfigService {
     const split = splitConfigPath(path);
     const state = await this.#store.read(repo);
     const value = split && configValue(config, split.scope, split.field);
-    const source = split && this.#store.source(repo, split.scope, split.field);
-    if (split === undefined || state === undefined || value === undefined || source === undefined)
-      throw unknownRepository(repo);
+    if (split === undefined || state === undefined || value === undefined) throw unknownRepository(repo);
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
     const refused = !this.#store.isFromFile(repo, scope, field);
+    // Where the home is, is the owner's business.
+    const source = caller.owner ? await this.#store.source(repo, scope, field) : undefined;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
       value,
       default: configValue(this.#scopes.defaults, scope, field) ?? null,
       ...(stored !== undefined && { stored }),
       origin: stored === undefined ? "default" : refused ? "lastGood" : "stored",
-      // Where the home is, is the owner's business.
-      ...(caller.owner && source),
+      ...source,
       ...change,
     };
   }

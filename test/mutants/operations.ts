@@ -22,6 +22,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
+    takenOut: "that where a value stands is told once the file has it",
+    file: "main/daemon/store/file-store.ts",
+    find: "    await repository?.follow();\n    return repository?.source",
+    replace: "    return repository?.source",
+    test: "test/main/daemon/rights-hidden.test.ts",
+    name: "config/explain tells the file to the owner only",
+  },
+  {
+    promise: "operations",
     takenOut: "that a merge is no problem: status tells of one",
     file: "main/daemon/search.ts",
     find: "isBroken: problemsIn(health).length > 0",

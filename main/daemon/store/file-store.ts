@@ -218,8 +218,11 @@ export class FileStore implements RepositoryStore {
     return this.#repositories.get(id)?.file;
   }
 
-  source(id: string, scope: string, field: string): ValueSource | undefined {
-    return this.#repositories.get(id)?.source(scope, field);
+  async source(id: string, scope: string, field: string): Promise<ValueSource | undefined> {
+    const repository = this.#repositories.get(id);
+    // Whoever opens the file at that line is to find there what was told.
+    await repository?.follow();
+    return repository?.source(scope, field);
   }
 
   isFromFile(id: string, scope: string, field: string): boolean {

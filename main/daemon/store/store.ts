@@ -29,8 +29,8 @@ export interface RepositoryStore {
   readonly indexing: IndexingProgress | undefined;
   /** The file with the repository's values. Undefined: no such repository. */
   file(id: string): string | undefined;
-  /** Where one of the repository's values stands, if it is there, or the file alone. Undefined: no such repository. */
-  source(id: string, scope: string, field: string): ValueSource | undefined;
+  /** Where one of the repository's values stands, if it is there, or the file alone, once the file has it. Undefined: no such repository. */
+  source(id: string, scope: string, field: string): Promise<ValueSource | undefined>;
   /** Whether the value in service is what the repository's file says, and not the last good one. */
   isFromFile(id: string, scope: string, field: string): boolean;
   /** The newest revision, as far as known now; 0 if there is no such repository. */
