@@ -50,6 +50,8 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     paddingStart: headHeight * rem,
     scrollPaddingStart: headHeight * rem,
     overscan: moreRows,
+    // Both are drawn at once: after a drawing of one's own, the other's reading of its place is a layout between.
+    useFlushSync: false,
   });
   const horizontal = useVirtualizer({
     horizontal: true,
@@ -59,6 +61,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     paddingStart: headWidth * rem,
     scrollPaddingStart: headWidth * rem,
     overscan: moreColumns,
+    useFlushSync: false,
   });
   const shownRows = vertical.getVirtualItems().filter(({ index }) => index < rows.length);
   const shownColumns = horizontal.getVirtualItems().filter(({ index }) => index < fields.length);

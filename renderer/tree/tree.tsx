@@ -1,10 +1,20 @@
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  useCallback,
+  useDeferredValue,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import type { RepositoryEntry } from "../../shared/protocol.ts";
 import { focusField } from "../page/focus-when-there.ts";
 import { rootFontSize } from "../root-font-size.ts";
 import { expand, select } from "../state/navigation.ts";
 import type { Place } from "../state/place.ts";
-import { useScreen } from "../state/store.ts";
+import { type ScreenState, useScreen } from "../state/store.ts";
 import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
 
@@ -13,14 +23,25 @@ const [tallRow, lowRow] = [2.75, 1.75];
 
 /** Repositories, scopes and fields as flat rows, of which only those in sight are in the page. */
 export function Tree() {
-  const isKnown = useScreen(state => state.repositories !== undefined);
-  const repositories = useScreen(state => state.repositories ?? state.firstRepositories);
+  // Very many repositories are drawn in short tasks, when nothing else waits: somebody is typing.
+  const repositories = useDeferredValue(useScreen(state => state.repositories));
+  const firstRepositories = useDeferredValue(useScreen(state => state.firstRepositories));
+  const query = useDeferredValue(useScreen(state => state.query));
+  const found = useDeferredValue(useScreen(state => state.found));
+  const isKnown = repositories !== undefined;
+  return <Rows isKnown={isKnown} repositories={repositories ?? firstRepositories} query={query} found={found} />;
+}
+
+interface RowsProps extends Pick<ScreenState, "query" | "found"> {
+  readonly isKnown: boolean;
+  readonly repositories: readonly RepositoryEntry[];
+}
+
+const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsProps) {
   const scopes = useScreen(state => state.scopes);
   const opened = useScreen(state => state.opened);
   const pending = useScreen(state => state.pending);
   const expanded = useScreen(state => state.expanded);
-  const query = useScreen(state => state.query);
-  const found = useScreen(state => state.found);
   const flashes = useScreen(state => state.flashes);
   const place = useScreen(state => state.place);
   const rows = useMemo(
@@ -46,6 +67,8 @@ export function Tree() {
     estimateSize: index => (rows[index]?.kind === "repository" ? tallRow : lowRow) * rem,
     getItemKey,
     overscan: 12,
+    // Drawn in a task of its own, not in the event that scrolls.
+    useFlushSync: false,
     // The active row stays in the page, or focus would fall to the body when it scrolls out of sight.
     rangeExtractor: range => {
       const visible = defaultRangeExtractor(range);
@@ -167,7 +190,7 @@ export function Tree() {
       </div>
     </div>
   );
-}
+});
 
 function emptyText(query: string, isAnswered: boolean): string {
   if (query.trim() === "") return "No repository yet. Add one to begin.";
