@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     takenOut: "that the note of a merge which made no revision names none",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/file-intake.ts",
     find: "record === undefined || record.changes.length === 0",
     replace: "record === undefined && 1 > 2",
     test: "test/regression/merge-notes.test.ts",
@@ -57,9 +57,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "operations",
     takenOut: "that a repository whose work tree is gone can be pointed elsewhere",
-    file: "main/daemon/store/repository.ts",
-    find: `      if (this.#removed || home.status.kind !== "good") throw this.#notWritable();`,
-    replace: `      if (this.#removed || this.files.content.kind === "broken") throw this.#notWritable();`,
+    file: "main/daemon/store/text-operations.ts",
+    find: `      if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();`,
+    replace: `      if (this.#intake.isRemoved || this.#served.files.content.kind === "broken") throw this.#intake.notWritable();`,
     test: "test/regression/moved-work-tree.test.ts",
     name: "is pointed to its new place, where its values are as they were",
   },

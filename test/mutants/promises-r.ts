@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R5",
     takenOut: "the last good values of a file that is broken now",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",
     test: "test/promises/r5-broken-files.test.ts",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R5",
     takenOut: "the word that a file is broken",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "broken: content.problem }, []",
     test: "test/promises/r5-random-files.test.ts",
@@ -162,9 +162,9 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R12",
     takenOut: "that a look waits for the write that runs",
-    file: "main/daemon/store/repository.ts",
-    find: "    return this.mirror.inTurn(() => this.#lookInTurn());",
-    replace: "    return this.#lookInTurn();",
+    file: "main/daemon/store/file-intake.ts",
+    find: "    return this.#served.mirror.inTurn(() => this.lookInTurn());",
+    replace: "    return this.lookInTurn();",
     test: "test/promises/r12-own-writes.test.ts",
   },
   {
@@ -246,10 +246,10 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R1",
     takenOut: "the order of log and file: the file comes first",
-    file: "main/daemon/store/repository.ts",
-    find: "        await this.#options.log.append({\n          entries,",
+    file: "main/daemon/store/repository-changes.ts",
+    find: "        await this.#served.options.log.append({\n          entries,",
     replace:
-      "        prepared.commit([1]);\n        await this.follow();\n        await this.#options.log.append({\n          entries,",
+      "        prepared.commit([1]);\n        await this.#follower.follow();\n        await this.#served.options.log.append({\n          entries,",
     test: "test/main/daemon/store/failing-disk.test.ts",
   },
   {

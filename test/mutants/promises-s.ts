@@ -418,7 +418,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "edits",
     takenOut: "the comparison of values: an edit of comments alone is a revision",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/file-intake.ts",
     find: "if (changes.length > 0 || begins) {",
     replace: "if (changes.length >= 0) {",
     test: "test/main/daemon/store/hand-edits.test.ts",

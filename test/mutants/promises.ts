@@ -2,9 +2,9 @@ import type { Mutant } from "./mutant.ts";
 
 const queue = {
   takenOut: "the queue of each repository: what is asked for is written beside what is being written",
-  file: "main/daemon/store/repository.ts",
-  find: "          await this.#change(changes);",
-  replace: "          void this.#change(changes);",
+  file: "main/daemon/store/repository-queue.ts",
+  find: "          await this.#host.change(changes);",
+  replace: "          void this.#host.change(changes);",
 };
 
 export const mutants: readonly Mutant[] = [
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
       {
-        file: "main/daemon/store/repository.ts",
+        file: "main/daemon/store/file-intake.ts",
         find: "if (changes.length > 0 || begins) {",
         replace: "if (changes.length > -1) {",
       },

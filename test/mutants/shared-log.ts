@@ -53,8 +53,8 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     takenOut: "that a decision which was overtaken is made again",
-    file: "main/daemon/store/repository.ts",
-    find: "        await error.taken;\n        return this.#change(batch);",
+    file: "main/daemon/store/repository-changes.ts",
+    find: "        await error.taken;\n        return this.change(batch);",
     replace: "        await error.taken;",
     test: daemonsTest,
     name: "decide one after the other",
@@ -71,8 +71,8 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     takenOut: "that values which another machine committed stay in service though the rules here differ",
-    file: "main/daemon/store/repository.ts",
-    find: "    else if (this.#isJudgedByOldRules && this.#isToBeTold) await this.#tellHealth();\n",
+    file: "main/daemon/store/file-intake.ts",
+    find: "    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#tellHealth();\n",
     replace: "",
     test: daemonsTest,
     name: "with scopes that differ",

@@ -30,23 +30,23 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     takenOut: "the look at trust when a repository is first read",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.hasByAnyName(",
-    replace: "!this.#loaded || !this.#isOfWorkTree || trust.hasByAnyName(",
+    replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.hasByAnyName(",
     name: "waits from the first on",
   },
   {
     ...s17,
     takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was in service",
-    file: "main/daemon/store/repository.ts",
-    find: "isServed(config, this.#state.stored, this.#rules)",
-    replace: "isServed(config, this.#state.stored, { ...this.#rules, isTrusted: () => true })",
+    file: "main/daemon/store/mirror-follower.ts",
+    find: "isServed(config, this.#served.current.stored, this.#served.rules)",
+    replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
     name: "the last good one serves",
   },
   {
     ...s17,
     takenOut: "the comparison of the hash that was shown",
-    file: "main/daemon/store/repository.ts",
+    file: "main/daemon/store/waiting-values.ts",
     find: "if (waiting?.hash !== hash) {",
     replace: "if (waiting === undefined) {",
     name: "is accepted by the hash that was shown",
@@ -72,8 +72,8 @@ export const mutants: readonly Mutant[] = [
     takenOut: "that an earlier repository of the same id is another one",
     edits: [
       {
-        file: "main/daemon/store/repository.ts",
-        find: "point.newest === 0 || this.#options.addedBy !== undefined;",
+        file: "main/daemon/store/file-intake.ts",
+        find: "point.newest === 0 || this.#served.options.addedBy !== undefined;",
         replace: "point.newest === 0;",
       },
     ],
@@ -82,9 +82,9 @@ export const mutants: readonly Mutant[] = [
   {
     ...s17,
     takenOut: "that what was in service before there was trust stays so",
-    file: "main/daemon/store/repository.ts",
-    find: "if (this.#options.trust.takeUnread(this.id) && point.newest === 0)",
-    replace: "if (this.#options.trust.takeUnread(this.id) && point.newest < 0)",
+    file: "main/daemon/store/file-intake.ts",
+    find: "if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest === 0)",
+    replace: "if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest < 0)",
     name: "what was in service before values had to be trusted",
   },
   {

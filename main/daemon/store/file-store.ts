@@ -35,10 +35,11 @@ import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
 import { Repositories } from "./repositories.ts";
-import { type IndexedRepository, Repository } from "./repository.ts";
+import { Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
+import type { IndexedRepository } from "./repository-state.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
@@ -547,7 +548,7 @@ export class FileStore implements RepositoryStore {
 
   async writeText(id: string, text: string, expected: string | null): Promise<boolean> {
     const repository = await this.#loaded(id);
-    return repository.exclusive(() => repository.replaceText(text, expected));
+    return repository.exclusive(() => repository.text.replace(text, expected));
   }
 
   async restoreText(id: string): Promise<string | undefined> {
@@ -555,7 +556,7 @@ export class FileStore implements RepositoryStore {
     return repository.exclusive(async () => {
       const kept = await this.#placeForRemoved(`${id}.broken`);
       let copied = false;
-      await repository.restoreText(this.#options.schemaReference, async path => {
+      await repository.text.restore(this.#options.schemaReference, async path => {
         // The rename was blocked and is tried again: that copy is our own.
         if (copied) await this.#fileSystem.unlink(kept);
         copied = await keepFile(path, kept, this.#fileSystem, this.#options.clock);
@@ -608,7 +609,7 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = await this.#loaded(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
-      await repository.exclusive(() => repository.changeHead(changes));
+      await repository.exclusive(() => repository.text.changeHead(changes));
       return repository.summary;
     });
   }
@@ -752,7 +753,7 @@ export class FileStore implements RepositoryStore {
     },
   ): Repository {
     const { scopes, trust, folders, clock, onProblem } = this.#options;
-    return new Repository({
+    const repository: Repository = new Repository({
       id,
       files: () => files ?? new RepositoryFiles(id, folders, this.#fileSystem, clock, this.#isStarted),
       journal: () => this.#openJournal(id),
@@ -766,19 +767,20 @@ export class FileStore implements RepositoryStore {
       addedBy,
       publish: event => this.#publish(event),
       onHead: state => this.#handEdits.follow(state),
-      onBehind: behind => {
+      onBehind: () => {
         // It may have been let go while somebody was about to change it.
-        this.#repositories.touch(behind);
-        this.#kept.add(behind);
-        this.#mirrors.want(behind);
+        this.#repositories.touch(repository);
+        this.#kept.add(repository);
+        this.#mirrors.want(repository);
       },
-      onLevel: level => {
-        this.#mirrors.drop(level);
-        if (level.keptFrom === undefined) this.#kept.delete(level);
+      onLevel: () => {
+        this.#mirrors.drop(repository);
+        if (repository.keptFrom === undefined) this.#kept.delete(repository);
       },
       keepText: (repo, path) => this.#keepText(repo, path),
       onProblem: (message, error) => onProblem(message, { repo: id, error: String(error) }),
     });
+    return repository;
   }
 
   async #keepText(id: string, path: string): Promise<void> {

@@ -1,6 +1,7 @@
 import pLimit from "p-limit";
 import type { Clock } from "../../clock.ts";
-import { type Repository, retryPause } from "./repository.ts";
+import { retryPause } from "./mirror-follower.ts";
+import type { Repository } from "./repository.ts";
 
 /** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests where few wait. */
 const shortestPause = 50;

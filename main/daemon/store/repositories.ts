@@ -1,5 +1,6 @@
 import { RepoconfError } from "../../../shared/errors.ts";
-import type { IndexedRepository, Repository } from "./repository.ts";
+import type { Repository } from "./repository.ts";
+import type { IndexedRepository } from "./repository-state.ts";
 import type { RepositorySummary } from "./store.ts";
 
 export interface RepositoriesOptions {

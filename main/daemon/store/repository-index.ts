@@ -9,7 +9,7 @@ import type { FileSystem } from "../../files/file-system.ts";
 import { JsonFile } from "../../files/json-file.ts";
 import { homeFormat } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
-import type { IndexedRepository } from "./repository.ts";
+import type { IndexedRepository } from "./repository-state.ts";
 
 export interface IndexData {
   /** Of the home. An index of an older one has no revisions that count. */

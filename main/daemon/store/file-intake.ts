@@ -1,0 +1,366 @@
+import { randomBytes } from "node:crypto";
+import { type Config, type ConfigEdit, configValue } from "../../../shared/config.ts";
+import { diffConfigs, diffingConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { describeProblem } from "../../../shared/health.ts";
+import { sameJson } from "../../../shared/json.ts";
+import type { HealthProblem } from "../../../shared/protocol.ts";
+import { timeText } from "../../clock.ts";
+import { runInParts } from "../../turns.ts";
+import { documentCommit, editsOf } from "./document-commits.ts";
+import { applyChanges, type ChangeRecord } from "./journal/record.ts";
+import { LateEdits } from "./late-edits.ts";
+import {
+  type Commit,
+  type Committed,
+  ConflictError,
+  type DocumentCommit,
+  formatPosition,
+  type LogNumber,
+} from "./log/commit-log.ts";
+import type { MirroredCommit } from "./mirror.ts";
+import { startingPoint } from "./recovery.ts";
+import type { ServedState } from "./repository-state.ts";
+import { storageFailure, unreadableJournal } from "./storage-failure.ts";
+
+/** Reads a repository's files, and takes what is new in them up: an edit by hand is put into the log like any other change. */
+export class FileIntake {
+  readonly lateEdits: LateEdits;
+  /** Asks for a look inside the queue. */
+  readonly requestLook: () => Promise<void>;
+  /** What the files hold could not be put into the log yet. */
+  unrecorded: unknown;
+  /** The repository is gone. */
+  isRemoved = false;
+  /** Whether files and journal have been looked at, if only in vain. */
+  isRead = false;
+  /** The newest commit of another machine. */
+  takenAt: LogNumber = 0;
+  /** The values are to be judged for what is wrong with them alone. */
+  isToBeTold = false;
+  readonly #served: ServedState;
+  /** The journal is open, and its values are known. */
+  #journalRead = false;
+  /** What the log has that the history may lack. */
+  readonly #unmirrored: Committed<Commit>[];
+  /** Takes over what another machine committed. */
+  readonly #takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void;
+
+  constructor(
+    served: ServedState,
+    requestLook: () => Promise<void>,
+    takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void,
+  ) {
+    this.#served = served;
+    this.requestLook = requestLook;
+    this.#takeOver = takeOver;
+    this.#unmirrored = [...served.options.unmirrored];
+    this.lateEdits = new LateEdits(served, this);
+  }
+
+  /** The first entry that the log has to keep until the files have been read; undefined if none. */
+  get keptFrom(): LogNumber | undefined {
+    return this.#unmirrored[0]?.number;
+  }
+
+  /** Keeps what another machine committed until the files have been read. */
+  keep(committed: Committed<Commit>): void {
+    this.#unmirrored.push(committed);
+  }
+
+  /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
+  get loaded(): boolean {
+    return this.isRead && this.#journalRead;
+  }
+
+  /** Before a change is decided: an edit that nobody has told of comes first. */
+  async bringUpToDate(): Promise<void> {
+    while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
+      await this.unrecorded.taken;
+      await this.look();
+    }
+    // It may have been mended since, and nobody has said so yet.
+    const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
+    if (isBroken || (await this.#served.files.isTouched())) await this.look();
+    // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+    while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.look();
+  }
+
+  get refusal(): RepoconfError | undefined {
+    if (this.isRemoved || this.#served.files.content.kind === "broken") return this.notWritable();
+    return this.unrecorded === undefined ? undefined : storageFailure(this.#served.id, this.unrecorded);
+  }
+
+  /** A look that failed by a bug says nothing of the files: what is known stays. */
+  giveUpLoading(error: unknown): void {
+    this.isRead = true;
+    this.unrecorded ??= error;
+    this.#served.options.onProblem("a repository's files could not be looked at", error);
+  }
+
+  /** Reads the files; tells whether they held something new. */
+  look(): Promise<boolean> {
+    return this.#served.mirror.inTurn(() => this.lookInTurn());
+  }
+
+  async lookInTurn(): Promise<boolean> {
+    if (this.isRemoved) return false;
+    const path = this.isRead ? this.#served.files.values.path : undefined;
+    const changed = await this.#served.files.look();
+    // What was written to another file is no earlier text of this one.
+    if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
+    if (!this.loaded) await this.#load();
+    else if (changed || this.unrecorded !== undefined) await this.takeUp();
+    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#tellHealth();
+    else if (this.#served.isJudgedByOldRules) await this.absorb(this.#served.mirror.wanted, "file");
+    else return this.lateEdits.take();
+    await this.lateEdits.take();
+    return true;
+  }
+
+  /**
+   * Brings log, journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
+   * file held last comes from the journal.
+   */
+  async #load(): Promise<void> {
+    const { journal, files } = this.#served.mirror;
+    try {
+      const unmirrored = [...this.#unmirrored];
+      const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#served.id);
+      // What the log has is not lost with the journal's end.
+      const known = Math.min(
+        this.#served.options.indexed?.revision ?? 0,
+        (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
+      );
+      await journal.open(files.values.stamp, known);
+      const point = await startingPoint(this.#served.mirror, {
+        repo: this.#served.id,
+        unmirrored,
+        logId: this.#served.options.log.id,
+        indexed: this.#served.options.indexed,
+        lost: this.#served.options.lost,
+        isNew: this.#served.options.addedBy !== undefined,
+        scopes: this.#served.options.scopes,
+      });
+      this.#served.recorded = point.recorded;
+      const begins = this.#served.options.addedBy !== undefined || point.newest === 0;
+      this.#served.lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
+      this.#unmirrored.splice(0, unmirrored.length);
+      this.#served.mirror.begin(point, this.#served.lineage);
+      this.unrecorded = undefined;
+      // What an earlier repository of this id held is no good value of this one.
+      const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
+      const stored = hasNone ? undefined : this.#served.known(point.recorded);
+      // In service before values had to be trusted, and the history does not have it.
+      if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest === 0)
+        this.#served.trustCommands(point.wanted);
+      this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
+      await this.absorb(point.wanted, point.merged ? "merge" : "file");
+    } catch (error) {
+      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      journal.close();
+      if (this.unrecorded === undefined)
+        this.#served.options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+      this.unrecorded = unreadableJournal(this.#served.id, error);
+      const { content } = files;
+      await this.absorb(content.kind === "good" ? content.config : {}, "file");
+    }
+    this.isRead = true;
+    this.#journalRead = journal.head !== undefined;
+    this.#takeMissed();
+    if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+  }
+
+  /** Of other machines: what came while the journal was being read. */
+  #takeMissed(): void {
+    if (!this.#journalRead) return;
+    for (const committed of this.#unmirrored.splice(0)) {
+      const document = committed.entry.documents.find(({ repo }) => repo === this.#served.id);
+      if (document !== undefined) this.#takeOver(committed, document);
+    }
+  }
+
+  /** The files hold something new. */
+  async takeUp(): Promise<void> {
+    const { content } = this.#served.files;
+    if (content.kind === "broken") return this.absorb(this.#served.mirror.wanted, "file");
+    // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
+    const told = this.#served.mirror.journal.head?.text;
+    const isOurs = told !== undefined && [told.text, told.over].includes(this.#served.mirror.textHash());
+    const { config, merged } =
+      content.head.inTree && !isOurs
+        ? { config: content.config, merged: false }
+        : this.#served.mirror.rebase(content.config, this.#served.options.scopes);
+    await this.absorb(config, merged ? "merge" : "file");
+  }
+
+  /** Takes what the files hold as the state: a change like any other. `wanted` is what they are to say from now on. */
+  async absorb(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
+    const before = this.#served.current;
+    const first = !this.isRead;
+    this.#served.judgedBy = this.#served.options.scopes.defaults;
+    const content = this.#served.files.content;
+    const { broken: _, ...whole } = before;
+    if (content.kind === "broken") {
+      // That is a person in an editor, and what comes next is based on it: no program that knows of nothing.
+      this.#served.mirror.forgetRecentWrites();
+      this.#served.become({ ...whole, ...content.head, broken: content.problem }, [content.problem]);
+      this.#served.options.onHead(this.#served.current);
+      this.#served.publishDifferences(before, this.#served.current, first);
+      return;
+    }
+    // Another branch may take it out of service, and bring it back.
+    if (before.stored !== undefined) this.#served.trustCommands(before.stored);
+    const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
+    await this.#served.turn();
+    const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;
+    // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
+    const isSame =
+      health.length === 0 &&
+      before.stored !== undefined &&
+      (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
+    const edited = await runInParts(diffingConfigs(this.#served.mirror.wanted, wanted));
+    const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
+    await this.#served.turn();
+    const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
+      if (committed !== undefined) {
+        this.#served.recorded = applyChanges(this.#served.recorded, changes);
+        this.#served.mirror.commit([{ ...committed, edits }], wanted);
+      }
+      this.#served.mirror.take(content.config, wanted);
+      this.#served.mirror.forgetRecentWrites(changes);
+      const { revision, position } = committed?.record ?? before;
+      const told: HealthProblem[] =
+        source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
+      const state = {
+        id: this.#served.id,
+        ...content.head,
+        revision,
+        position,
+        stored: isSame ? before.stored : stored,
+        health,
+      };
+      if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
+      this.#served.become(state, [...health, ...told]);
+      this.#served.options.onHead(this.#served.current);
+      // Before its first revision nobody has seen any values.
+      if (committed !== undefined && changes.length > 0 && !begins)
+        this.#served.options.publish({
+          kind: "changed",
+          state: this.#served.current,
+          change: committed.record,
+          isPart: false,
+        });
+      this.#served.publishDifferences(before, this.#served.current, first);
+      if (this.isRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+    };
+    if (this.takenAt > after) {
+      this.#beginAgain(new ConflictError(Promise.resolve()));
+      return;
+    }
+    if (changes.length > 0 || begins) {
+      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
+      if (isRecorded || !first) return;
+    } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
+    take();
+  }
+
+  /**
+   * What is wrong with the values by the rules of this machine. What another machine committed stays in service: two whose rules
+   * differ would else change it back and forth for ever.
+   */
+  async #tellHealth(): Promise<void> {
+    this.isToBeTold = false;
+    const before = this.#served.current;
+    const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
+    if (before.broken !== undefined || this.#served.current !== before) return;
+    this.#served.become(before, health);
+    this.#served.publishDifferences(before, this.#served.current, false);
+  }
+
+  /** Another machine was first: what the file says is compared with that, as soon as it is there. */
+  #beginAgain(conflict: ConflictError): void {
+    this.unrecorded = conflict;
+    void conflict.taken.then(() => this.requestLook());
+  }
+
+  /** Commits what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
+  async #record(
+    record: ChangeRecord,
+    edits: readonly ConfigEdit[],
+    after: LogNumber,
+    take: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
+  ): Promise<boolean> {
+    try {
+      const { log, addedBy } = this.#served.options;
+      if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
+      const { kind: _, revision, changes, lineage: __, ...rest } = record;
+      const name = log.shared && { name: this.#headName };
+      const isFirst = this.#served.current.stored === undefined || addedBy !== undefined;
+      const begins = isFirst ? ({ begins: true, ...name } as const) : {};
+      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
+      const document = documentCommit(place, edits, changes);
+      const committed = (number: LogNumber) => {
+        this.unrecorded = undefined;
+        take({ number, record: { ...record, position: formatPosition(log.id, number) } });
+      };
+      await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], after, committed });
+      return true;
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        this.#beginAgain(error);
+        return false;
+      }
+      if (this.unrecorded === undefined)
+        this.#served.options.onProblem("an edit by hand cannot be recorded, so it is not in service yet", error);
+      this.unrecorded = error;
+      return false;
+    }
+  }
+
+  #fileChange(source: "file" | "merge", changes: readonly StoredDifference[]): ChangeRecord {
+    const addedBy = this.isRead ? undefined : this.#served.options.addedBy;
+    return {
+      kind: "change",
+      revision: this.#served.current.revision + 1,
+      time: timeText(this.#served.options.clock),
+      actor: addedBy ?? { kind: "file" },
+      source: addedBy === undefined ? source : "set",
+      ...this.#served.origin,
+      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
+      changes,
+    };
+  }
+
+  get #headName(): string {
+    return this.#served.files.content.head?.name ?? this.#served.id;
+  }
+
+  notWritable(): RepoconfError {
+    if (this.isRemoved)
+      return new RepoconfError(1102, `There is no repository ${this.#served.id}.`, { repo: this.#served.id });
+    const { broken } = this.#served.current;
+    const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
+    const message = `The file of this repository cannot be used. Mend it, then try again: ${what}`;
+    return new RepoconfError(1106, message, { repo: this.#served.id });
+  }
+}
+
+/** Of changes in what is served those that a file's values say and that are not `edited`: without them a power loss that takes the file back takes them too. */
+function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPath[], values: Config): ConfigEdit[] {
+  const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
+  return editsOf(changes).filter(
+    ({ scope, field, value }) =>
+      !known.has(joinConfigPath(scope, field)) && sameJson(configValue(values, scope, field), value),
+  );
+}
+
+function mergeMessage(record: ChangeRecord | undefined): string {
+  // Without a revision the newest one is a tool's, and undo would take that back.
+  const told =
+    record === undefined || record.changes.length === 0
+      ? ": the file holds both. The edit changed no value in use, so it made no revision."
+      : ` (revision ${record.revision}); undo takes the edit back.`;
+  return `An edit by hand and a set at the same time were merged${told}`;
+}

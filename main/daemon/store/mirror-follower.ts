@@ -1,0 +1,109 @@
+import { ForeignEditError } from "../../files/json-document.ts";
+import type { FileIntake } from "./file-intake.ts";
+import { isServed } from "./interpret.ts";
+import { ConflictError } from "./log/commit-log.ts";
+import type { ServedState } from "./repository-state.ts";
+import { causeOf } from "./storage-failure.ts";
+import type { Mirrored } from "./store.ts";
+
+/** How long, in milliseconds, a change waits while another program keeps changing the file. */
+export const foreignEditTime = 7_500;
+/** Milliseconds before history and file are tried again by themselves. */
+export const retryPause = 1_000;
+/** Why a file does not have what was committed for now: a look comes first. */
+const beingChanged = "the file is being changed by another program";
+
+/** Makes a repository's history and file follow what is committed, and `health` tell where they cannot. */
+export class MirrorFollower {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  /** Why they could not be written last, and until when nobody tries by himself; by the clock's `monotonic()`. */
+  #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
+
+  constructor(served: ServedState, intake: FileIntake) {
+    this.#served = served;
+    this.#intake = intake;
+  }
+
+  /**
+   * Makes history and file say what is committed. Does not throw: where that cannot be, it says why, `health` tells of it,
+   * and it is tried again. `isScheduled`: nobody waits, so what has just failed rests first. `onReplaced`: see `Mirror.write`.
+   */
+  async follow({
+    isScheduled = false,
+    onReplaced,
+  }: {
+    readonly isScheduled?: boolean;
+    readonly onReplaced?: () => void;
+  } = {}): Promise<Mirrored> {
+    if (!this.#intake.loaded || this.#intake.isRemoved) return true;
+    return this.#served.mirror.inTurn(async () => {
+      if (this.#intake.isRemoved) return true;
+      const { cause: lastCause, until } = this.#failed;
+      if (isScheduled && this.#served.options.clock.monotonic() < until) return lastCause;
+      // The file has an edit that is not in the log yet: nothing may take its place.
+      if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
+      if (this.#intake.unrecorded !== undefined) {
+        // But the log is not to be kept for its sake.
+        await this.#served.mirror.writeHistory(false).catch(() => {});
+        return causeOf(this.#intake.unrecorded);
+      }
+      try {
+        await this.#served.turn();
+        const isBehind = this.#served.mirror.isFileBehind;
+        await this.#served.mirror.write(
+          config =>
+            !this.#served.isJudgedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
+          this.#served.options.scopes,
+          onReplaced,
+        );
+        if (isBehind) this.#intake.lateEdits.endLater();
+        this.#served.stamps = this.#served.files.stamps;
+        await this.#served.turn();
+        this.#served.tellMirrorProblem(undefined);
+        if (isBehind) this.#served.findPlaces();
+        if (!this.#served.mirror.isBehind) this.#served.options.onLevel();
+        return this.#served.fileProblem ?? true;
+      } catch (error) {
+        if (error instanceof ForeignEditError) {
+          // Whoever changed it is heard first.
+          void this.#intake.requestLook();
+          return beingChanged;
+        }
+        const cause = causeOf(error);
+        this.#failed = { cause, until: this.#served.options.clock.monotonic() + retryPause };
+        this.#served.tellMirrorProblem({
+          code: 1108,
+          message: `The file cannot be written (${cause}). The values are in service and safe; it is tried again.`,
+        });
+        return cause;
+      }
+    });
+  }
+
+  /** As `follow`, but waits while another program changes the file. */
+  async flush(): Promise<Mirrored> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      const mirrored = await this.follow();
+      if (mirrored !== beingChanged || this.#served.options.clock.monotonic() > end) return mirrored;
+      await this.#intake.requestLook();
+    }
+  }
+
+  /**
+   * Inside the queue, right after a commit: what git sees is to be there when the caller hears of it. A text that came into the
+   * file since is the next commit, as a whole: it may be another branch's.
+   */
+  async followInTree(): Promise<void> {
+    if (!this.#served.current.inTree) return;
+    const trusted = this.#served.options.trust.saved();
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    const seen = () => {
+      const { promise: replaced, resolve } = Promise.withResolvers<Mirrored>();
+      return Promise.race([replaced, this.follow({ onReplaced: () => resolve(true) })]);
+    };
+    while ((await seen()) === beingChanged && this.#served.options.clock.monotonic() < end) await this.#intake.look();
+    await trusted;
+  }
+}

@@ -1,0 +1,219 @@
+import { applyConfigEdits, type Config } from "../../../shared/config.ts";
+import { timeText } from "../../clock.ts";
+import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
+import { runInParts } from "../../turns.ts";
+import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
+import { documentCommit } from "./document-commits.ts";
+import type { FileIntake } from "./file-intake.ts";
+import { placedAs } from "./interpret.ts";
+import { applyChanges, type ChangeRecord } from "./journal/record.ts";
+import { type Commit, ConflictError, formatPosition, type LogNumber } from "./log/commit-log.ts";
+import { foreignEditTime, type MirrorFollower } from "./mirror-follower.ts";
+import type { ServedState } from "./repository-state.ts";
+import { storageFailure } from "./storage-failure.ts";
+import type { Applied, ChangeRequest } from "./store.ts";
+
+/** Changes that were decided and are to be committed. */
+export interface PreparedChanges {
+  readonly decided: readonly Decided[];
+  /** What the file is to say after them. */
+  readonly config: Config;
+  /** What they were decided on: all that the log had up to here. */
+  readonly after: LogNumber;
+  /** What the log is given of them, of each that edits anything. */
+  readonly commits: readonly Commit[];
+  /**
+   * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
+   * have more of the same entry.
+   */
+  commit(numbers: readonly LogNumber[], isPart?: boolean): void;
+}
+
+/** Decides what operations ask for on the newest state, and puts the result into the log. */
+export class RepositoryChanges {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  readonly #follower: MirrorFollower;
+
+  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+    this.#served = served;
+    this.#intake = intake;
+    this.#follower = follower;
+  }
+
+  /** Inside `exclusive`: decides on the newest state, for the caller to put into the log. Throws RepoconfError 1102, 1106, 1107 or 1108. */
+  async prepare<Answer>(
+    request: ChangeRequest<Answer>,
+  ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    for (;;) {
+      await this.#intake.bringUpToDate();
+      const refusal = this.#intake.refusal;
+      if (refusal !== undefined) throw refusal;
+      const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
+      const prepared = await this.#decide([waiting]);
+      if (this.#served.isJudgedByOldRules) continue;
+      const [decided] = prepared.decided;
+      if (decided === undefined) throw new Error("the change was not decided");
+      if (decided.error !== undefined) throw decided.error;
+      if (await this.#isStale(prepared, end)) continue;
+      if (await this.#isForeign(prepared, end)) continue;
+      if (!this.#fits(prepared)) throw storageFailure(this.#served.id, new DocumentTooLargeError());
+      const applied = { state: decided.after, answer: decided.answer as Answer };
+      return { prepared, applied, refused: decided.refused };
+    }
+  }
+
+  /** Decides the batch in order, each change on the outcome of the one before, and puts the result into the log. */
+  async change(batch: readonly WaitingChange[]): Promise<void> {
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    let prepared: PreparedChanges;
+    do {
+      await this.#intake.bringUpToDate();
+      const refusal = this.#intake.refusal;
+      if (refusal !== undefined) {
+        for (const { settle } of batch) settle({ error: refusal });
+        return;
+      }
+      prepared = await this.#decide(batch);
+      await this.#served.turn();
+      // By the rules that the state was judged by, or once more.
+    } while (
+      this.#served.isJudgedByOldRules ||
+      (await this.#isStale(prepared, end)) ||
+      (await this.#isForeign(prepared, end))
+    );
+    if (!this.#fits(prepared)) {
+      // Which of them is too much shows only one by one.
+      const [only, ...others] = batch;
+      if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
+      else only?.settle({ error: storageFailure(this.#served.id, new DocumentTooLargeError()) });
+      return;
+    }
+    const { commits: entries, after } = prepared;
+    try {
+      if (entries.length === 0) prepared.commit([]);
+      else
+        await this.#served.options.log.append({
+          entries,
+          after,
+          committed: first => prepared.commit(entries.map((_, index) => first + index)),
+        });
+    } catch (error) {
+      if (error instanceof ConflictError) {
+        await error.taken;
+        return this.change(batch);
+      }
+      for (const { settle } of batch) settle({ error: storageFailure(this.#served.id, error) });
+      return;
+    }
+    if (entries.length > 0) await this.#follower.followInTree();
+    for (const { waiting, after, answer, error } of prepared.decided)
+      waiting.settle(error === undefined ? { applied: { state: after, answer } } : { error });
+  }
+
+  async #decide(batch: readonly WaitingChange[]): Promise<PreparedChanges> {
+    const after = this.#served.options.log.newest;
+    const { decided, config } = await runInParts(
+      decidingBatch(batch, this.#served.current, this.#served.mirror.wanted, this.#served.rules),
+    );
+    const time = timeText(this.#served.options.clock);
+    const made = decided
+      .filter(({ edits }) => edits.length > 0)
+      .map(one => ({ one, record: this.#recordOf(one, time) }));
+    const commits = made.map(({ one, record }): Commit => {
+      const { actor, source } = one.waiting.request;
+      const place = { repo: this.#served.id, lineage: this.#served.lineage, revision: one.after.revision };
+      const document = documentCommit(place, one.edits, record?.changes ?? []);
+      return {
+        kind: "commit",
+        time,
+        actor,
+        source,
+        ...whyOf(one.waiting),
+        ...this.#served.origin,
+        documents: [document],
+      };
+    });
+    const commit = (numbers: readonly LogNumber[], isPart = false) => {
+      const before = this.#served.current;
+      const committed = made.map(({ one, record }, index) => {
+        const number = numbers[index] ?? 0;
+        const position = formatPosition(this.#served.options.log.id, number);
+        return { number, record: record && { ...record, position }, edits: one.edits, after: one.after };
+      });
+      const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
+      const last = { ...(decided.at(-1)?.after ?? before), position };
+      // Not before: until here nobody may see the new values, not even as those of the past.
+      for (const { one } of made) {
+        this.#served.trustCommands(applyConfigEdits({}, one.edits));
+        const isAll = this.#served.recorded === one.before.stored && one.after.stored !== undefined;
+        this.#served.recorded = isAll ? one.after.stored : applyChanges(this.#served.recorded, one.changes);
+      }
+      // The text is as it was; where it is written anew the places are looked for.
+      if (made.length > 0) {
+        this.#served.mirror.commit(committed, config);
+        this.#served.become(last, placedAs(last.health, before.health));
+      }
+      for (const { record, after } of committed)
+        if (record !== undefined)
+          this.#served.options.publish({ kind: "changed", state: after, change: record, isPart });
+      this.#served.publishDifferences(before, this.#served.current, false);
+      if (made.length > 0) this.#served.options.onBehind();
+    };
+    return { decided, config, after, commits, commit };
+  }
+
+  /** What is said to be there already has to be there: an edit that nobody has seen yet comes first. */
+  async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
+    const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
+    return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.look());
+  }
+
+  /**
+   * In a work tree the new text is beside the file before the commit, so that between a look at the file and its replacing there is
+   * as little as can be: what git puts there comes before the change, or as a whole behind it. Throws ForeignEditError if another
+   * program keeps changing it.
+   */
+  async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
+    if (!this.#served.current.inTree || commits.length === 0) return false;
+    try {
+      await this.#served.mirror.prepare(config, this.#served.options.scopes);
+      return false;
+    } catch (error) {
+      // Where the disk refuses, the set is served all the same, and `health` tells of the file.
+      if (!(error instanceof ForeignEditError)) return false;
+      if (this.#served.options.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
+      return this.#intake.look();
+    }
+  }
+
+  #fits({ decided, config }: PreparedChanges): boolean {
+    return this.#served.mirror.fits(
+      decided.flatMap(({ edits }) => edits),
+      config,
+    );
+  }
+
+  /** Undefined if it changes nothing that anybody is served. */
+  #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
+    if (before.revision === after.revision) return undefined;
+    const { actor, source } = waiting.request;
+    return {
+      kind: "change",
+      revision: after.revision,
+      time,
+      actor,
+      source,
+      ...whyOf(waiting),
+      ...this.#served.origin,
+      ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
+      changes,
+    };
+  }
+}
+
+/** What a request says of why, and of what it is a part. */
+function whyOf({ request: { reason, batch } }: WaitingChange): Pick<Commit, "reason" | "batch"> {
+  return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
+}

@@ -1,0 +1,102 @@
+import { filterConfig } from "../../../shared/config.ts";
+import { ForeignEditError } from "../../files/json-document.ts";
+import { formatJsonText } from "../../files/json-text.ts";
+import type { FileIntake } from "./file-intake.ts";
+import { foreignEditTime, type MirrorFollower } from "./mirror-follower.ts";
+import type { ServedState } from "./repository-state.ts";
+import { storageFailure } from "./storage-failure.ts";
+
+/** Operations on the text of a repository's file itself, each inside the queue's `exclusive`. */
+export class TextOperations {
+  readonly #served: ServedState;
+  readonly #intake: FileIntake;
+  readonly #follower: MirrorFollower;
+
+  constructor(served: ServedState, intake: FileIntake, follower: MirrorFollower) {
+    this.#served = served;
+    this.#intake = intake;
+    this.#follower = follower;
+  }
+
+  /**
+   * Inside `exclusive`: rewrites name and path in the file of the home. That file alone has to be good: of an in-tree
+   * repository whose folder has moved, the path is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
+   */
+  async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
+    const { home } = this.#served.files;
+    const end = this.#served.options.clock.monotonic() + foreignEditTime;
+    await this.#follower.follow();
+    await this.#served.mirror.inTurn(async () => {
+      for (;;) {
+        if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();
+        try {
+          if (this.#served.files.values === home) await this.#served.mirror.beginReplacing();
+          await home.write({ ...home.value, ...changes });
+          if (this.#served.files.values === home) this.#intake.lateEdits.endLater();
+          else await home.dropReplaced().catch(() => {});
+          break;
+        } catch (error) {
+          if (!(error instanceof ForeignEditError) || this.#served.options.clock.monotonic() > end)
+            throw storageFailure(this.#served.id, error);
+          await this.#intake.lookInTurn();
+        }
+      }
+      // The path of an in-tree repository decides which file holds its values.
+      this.#served.files.follow();
+      await this.#served.files.look();
+      await this.#intake.takeUp();
+    });
+  }
+
+  /**
+   * Inside `exclusive`: puts a text in the place of the file that people edit, and takes it up as an edit by hand. False
+   * if the file is not `expected` any more. Throws RepoconfError 1102 or 1108.
+   */
+  async replace(text: string, expected: string | null): Promise<boolean> {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+    await this.#intake.look();
+    await this.#follower.follow();
+    return this.#served.mirror.inTurn(async () => {
+      const document = this.#served.files.edited;
+      if (document.text !== expected) return false;
+      try {
+        await this.#served.mirror.beginReplacing();
+        await document.replaceText(text);
+      } catch (error) {
+        if (error instanceof ForeignEditError) return false;
+        throw storageFailure(this.#served.id, error);
+      }
+      // Whoever wrote it knew the text that was there, and so every set.
+      this.#served.mirror.forgetRecentWrites();
+      this.#intake.lateEdits.endLater();
+      await this.#intake.lookInTurn();
+      return true;
+    });
+  }
+
+  /**
+   * Inside `exclusive`: writes the file that people edit anew from what is in service; `keep` puts aside what is
+   * there right before. Throws RepoconfError 1102, 1106 or 1108.
+   */
+  async restore(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+    await this.#intake.look();
+    await this.#served.mirror.inTurn(async () => {
+      const { stored, name, path, inTree } = this.#served.current;
+      const document = this.#served.files.edited;
+      if (stored === undefined) throw this.#intake.notWritable();
+      const config = filterConfig(stored, () => true);
+      const head = { name, ...(path !== undefined && { path }) };
+      const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
+      const value = document === this.#served.files.tree ? { config } : whole;
+      try {
+        await document.dropReplaced();
+        await document.overwriteText(formatJsonText(value), () => keep(document.path));
+      } catch (error) {
+        throw storageFailure(this.#served.id, error);
+      }
+      this.#served.mirror.forgetRecentWrites();
+      await this.#intake.lookInTurn();
+    });
+  }
+}

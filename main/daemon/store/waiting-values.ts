@@ -1,0 +1,59 @@
+import { configEntries, configValue } from "../../../shared/config.ts";
+import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import type { FileIntake } from "./file-intake.ts";
+import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
+import type { ServedState } from "./repository-state.ts";
+import { storageFailure } from "./storage-failure.ts";
+import type { WaitingValue } from "./store.ts";
+import { hashOfValue } from "./trusted-values.ts";
+
+/** The values of a work tree's file that wait until they are trusted, as that was last read. */
+export function waitingValues(served: ServedState): readonly WaitingValue[] {
+  const { stored, health, broken } = served.current;
+  if (broken !== undefined) return [];
+  const untrusted = new Set(health.filter(({ code }) => code === 1114).map(({ field }) => field));
+  return [...configEntries(withNewNames(served.mirror.wanted, served.options.scopes).config)]
+    .filter(({ scope, field }) => untrusted.has(joinConfigPath(scope, field)))
+    .map(({ scope, field, value }) => {
+      const serving = configValue(stored ?? {}, scope, field);
+      return { scope, field, value, hash: hashOfValue(value), ...(serving !== undefined && { serving }) };
+    });
+}
+
+/**
+ * Inside `exclusive`: a person trusts the value that waits in a field, known by its hash, and it comes into service. The
+ * revision by which it is. Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
+ */
+export async function acceptValue(
+  served: ServedState,
+  intake: FileIntake,
+  path: ConfigPath,
+  hash: string,
+): Promise<number> {
+  await intake.bringUpToDate();
+  const refusal = intake.refusal;
+  if (refusal !== undefined) throw refusal;
+  const { trust } = served.options;
+  const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
+  if (waiting?.hash !== hash) {
+    const value = valueByAnyName(served.mirror.wanted, path, served.options.scopes);
+    // Somebody else was faster.
+    if (waiting === undefined && value !== undefined && hashOfValue(value) === hash) return served.current.revision;
+    throw anotherValue(served.id, path);
+  }
+  try {
+    await trust.accept(served.id, path, waiting.value);
+  } catch (error) {
+    throw storageFailure(served.id, error);
+  }
+  await served.mirror.inTurn(() => intake.absorb(served.mirror.wanted, "file"));
+  if (intake.unrecorded !== undefined) throw storageFailure(served.id, intake.unrecorded);
+  return served.current.revision;
+}
+
+function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
+  const path = joinConfigPath(scope, field);
+  const message = `The value of ${path} that was shown does not wait to be trusted any more: the file may have another one. Look again.`;
+  return new RepoconfError(1104, message, { repo, field: path });
+}
