@@ -234,10 +234,13 @@ async function readShared(
     }
   };
   await log.follow({
-    prepare: async ({ entry }) => {
-      if (entry.kind === "commit") return () => take(entry);
-      return () => void (entry.kind === "remove" && told.delete(entry.repo));
-    },
+    prepare:
+      async ({ entry }) =>
+      () => {
+        if (entry.kind === "commit") take(entry);
+        else if (entry.kind === "kept") for (const commit of entry.commits) take(commit);
+        else if (entry.kind === "remove") told.delete(entry.repo);
+      },
     onReachable: () => {},
   });
   if (log.problem !== undefined) {

@@ -20,7 +20,7 @@ import { formatJsonText } from "../../files/json-text.ts";
 import { nextTurn, runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
 import { type Decided, decidingBatch, type Outcome, type WaitingChange } from "./decide-batch.ts";
-import { documentCommit, editsOf } from "./document-commits.ts";
+import { documentCommit, editsOf, overValues } from "./document-commits.ts";
 import {
   type Interpretation,
   interpretingConfig,
@@ -41,6 +41,7 @@ import {
   formatPosition,
   type LogNumber,
   numberIn,
+  positionOf,
 } from "./log/commit-log.ts";
 import { Mirror, type MirroredCommit } from "./mirror.ts";
 import { recordOf, startingPoint } from "./recovery.ts";
@@ -203,6 +204,11 @@ export class Repository {
     return this.journal.oldest(this.#state.revision);
   }
 
+  /** Which of the repositories that had this id; known once it is loaded. */
+  get lineage(): string {
+    return this.#lineage;
+  }
+
   /** The values of `state` as the log has them. */
   get recorded(): Config {
     return this.#recorded;
@@ -289,13 +295,14 @@ export class Repository {
    * Takes what another machine committed as it is: nothing is decided again. Between two turns of the event loop, in the order of
    * the log. `isPart`: other repositories have more of the same entry. Until it is `loaded`, its next load takes it.
    */
-  takeOver({ number, entry }: Committed<Commit>, document: DocumentCommit, isPart: boolean): void {
+  takeOver({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
       this.#unmirrored.push({ number, entry });
       return;
     }
     const before = this.#state;
     const { log } = this.#options;
+    const document = overValues(appended, this.#recorded);
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
     // What the history had before a start comes again.
@@ -306,7 +313,7 @@ export class Repository {
       this.#lineage = document.lineage;
       this.mirror.beginLineage(document.lineage);
     }
-    const position = formatPosition(log.id, number);
+    const position = positionOf({ number, entry }, log.id);
     const record = isRevision ? { ...recordOf(entry, document, this.#recorded), position } : undefined;
     const changes = record?.changes ?? [];
     const wanted = applyConfigEdits(this.mirror.wanted, edits);

@@ -1,0 +1,346 @@
+import { writeFileSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Clock, systemClock } from "../../../main/clock.ts";
+import type { LogEntry } from "../../../main/daemon/store/log/commit-log.ts";
+import { type TestDaemon, until } from "../../helpers/daemon.ts";
+import { addLoadScope } from "../../helpers/load-scope.ts";
+import { describeWithNats } from "../../helpers/nats-server.ts";
+import { openServerLine } from "../../helpers/server-line.ts";
+import { makeSharedWorld, type SharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
+import { openStreamLog } from "../../helpers/stream-log.ts";
+import { messagesOf } from "../../helpers/stream-messages.ts";
+import { temporaryFolder } from "../../helpers/temporary-folder.ts";
+
+/** The least that the settings allow. */
+const short = { bytes: 65_536 };
+
+function isProblem(line: string): boolean {
+  const { level = 0 } = JSON.parse(line) as { readonly level?: number };
+  return level >= 40;
+}
+
+async function historyOf({ owner }: TestDaemon, repo: string) {
+  return (await owner.call("history/list", { repo, limit: 1_000 })).result;
+}
+
+async function set({ owner }: TestDaemon, repo: string, timeout: number, reason = ""): Promise<void> {
+  const { errors } = await owner.call("config/set", { repo, "svc.timeout": timeout, ...(reason && { reason }) });
+  expect(errors).toEqual([]);
+}
+
+/** Sets until the stream begins later. */
+async function outgrow(world: SharedWorld, daemon: TestDaemon, repo: string): Promise<number> {
+  let timeout = 1_000;
+  const { first } = await messagesOf(world);
+  await until(async () => {
+    for (let count = 0; count < 40; count++) await set(daemon, repo, ++timeout, "x".repeat(200));
+    return (await messagesOf(world)).first > first;
+  }, "the stream to begin later");
+  return timeout;
+}
+
+async function forget({ owner }: TestDaemon, repo: string, field: string): Promise<void> {
+  expect((await owner.call("history/forget", { repo, field })).errors).toEqual([]);
+}
+
+/** A server's configuration by which it does all but take messages away. */
+const refusingPurges = `
+authorization {
+  users = [{ user: one, password: two, permissions: { publish: { deny: "$JS.API.STREAM.PURGE.>" } } }]
+}
+no_auth_user: one
+`;
+
+async function filesWith(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
+  const found = await Promise.all(files.map(async path => ((await readFile(path)).includes(text) ? [path] : [])));
+  return found.flat();
+}
+
+describeWithNats("a shared log that grows", () => {
+  test("begins later once, and who joins then has values, histories and positions as the others", async () => {
+    await using world = await makeSharedWorld({ ...short });
+    await using laptop = await world.start("laptop");
+    await laptop.addRepository("shop");
+    await laptop.addRepository("site");
+    await set(laptop, "site", 5, "as agreed");
+    const timeout = await outgrow(world, laptop, "shop");
+    await set(laptop, "site", 6);
+    await using desk = await world.start("desk");
+    expect([await timeoutOf(desk, "shop"), await timeoutOf(desk, "site")]).toEqual([timeout, 6]);
+    for (const repo of ["shop", "site"]) expect(await historyOf(desk, repo)).toEqual(await historyOf(laptop, repo));
+    const merged = await Promise.all(
+      [laptop, desk].map(async ({ owner }) => {
+        const { result } = await owner.call("history/search", { limit: 1_000 });
+        return result.map(({ repo, revision }) => [repo, revision]);
+      }),
+    );
+    expect(merged[1]).toEqual(merged[0]);
+    await set(desk, "shop", 7);
+    await sees(laptop, "shop", 7);
+    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout: 7 });
+  });
+
+  test("is taken up by a daemon that was away: changes, removals, what was added anew; its hand edits stay", async () => {
+    await using world = await makeSharedWorld({ ...short });
+    await using laptop = await world.start("laptop");
+    {
+      await using desk = await world.start("desk");
+      for (const id of ["shop", "site", "old", "again"]) await laptop.addRepository(id);
+      await set(laptop, "again", 1);
+      await set(laptop, "shop", 3);
+      await sees(desk, "again", 1);
+      await sees(desk, "shop", 3);
+    }
+    const edited = JSON.parse(await readFile(join(world.home("desk"), "repos/shop.json"), "utf8"));
+    edited.config.svc.domain = "example.org";
+    await laptop.owner.call("repo/remove", { repo: "old" });
+    await laptop.owner.call("repo/remove", { repo: "again" });
+    await laptop.addRepository("again");
+    await set(laptop, "again", 2);
+    const timeout = await outgrow(world, laptop, "shop");
+    await writeFile(join(world.home("desk"), "repos/shop.json"), JSON.stringify(edited, null, 2));
+    await using desk = await world.start("desk");
+    await until(async () => {
+      const { config } = JSON.parse(await laptop.readRepository("shop"));
+      return config.svc.domain === "example.org" && config.svc.timeout === timeout;
+    }, "the edit on the other machine");
+    expect((await desk.owner.call("repo/list")).result.map(({ id }) => id).sort()).toEqual(["again", "shop", "site"]);
+    expect(await timeoutOf(desk, "again")).toBe(2);
+    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout, domain: "example.org" });
+    for (const repo of ["shop", "again"])
+      expect((await historyOf(desk, repo)).slice(0, 50)).toEqual((await historyOf(laptop, repo)).slice(0, 50));
+  });
+
+  test("is shortened by one of several at a time, and no set is lost", async () => {
+    await using world = await makeSharedWorld({ ...short });
+    const machines = ["laptop", "desk", "board"];
+    await using stack = new AsyncDisposableStack();
+    const daemons: TestDaemon[] = [];
+    for (const machine of machines) daemons.push(stack.use(await world.start(machine)));
+    const [laptop] = daemons;
+    if (laptop === undefined) throw new Error("no daemon");
+    for (const id of [...machines, "common"]) await laptop.addRepository(id);
+    for (const daemon of daemons)
+      await until(async () => (await daemon.owner.call("repo/list")).result.length === 4, "the repositories");
+    const rounds = 400;
+    await Promise.all(
+      daemons.map(async (daemon, index) => {
+        for (let round = 1; round <= rounds; round++) {
+          // Its own, and one that all of them change.
+          await set(daemon, machines[index] ?? "", round, "x".repeat(200));
+          const { errors } = await daemon.owner.call("config/set", {
+            repo: "common",
+            "svc.timeout": 1_000 * index + round,
+          });
+          expect(errors).toEqual([]);
+        }
+      }),
+    );
+    await until(async () => (await messagesOf(world)).first > 1, "the stream to begin later");
+    const joined = stack.use(await world.start("joined"));
+    for (const repo of machines) {
+      for (const daemon of [...daemons, joined]) await sees(daemon, repo, rounds);
+      expect(await historyOf(joined, repo)).toEqual(await historyOf(laptop, repo));
+    }
+    const common = await historyOf(joined, "common");
+    expect(common.slice(0, -1)).toHaveLength(Math.min(999, machines.length * rounds));
+    for (const daemon of daemons) expect(await historyOf(daemon, "common")).toEqual(common);
+    for (const { log } of [...daemons, joined]) expect(log.filter(isProblem)).toEqual([]);
+  });
+
+  test("brings a daemon that could not reach it all it needs, while it runs", async () => {
+    await using world = await makeSharedWorld({ ...short });
+    await using line = await openServerLine(world.server.port);
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk", {}, { log: { address: `nats://127.0.0.1:${line.port}/team` } });
+    await laptop.addRepository("shop");
+    await laptop.addRepository("old");
+    await set(laptop, "shop", 3);
+    await sees(desk, "shop", 3);
+    await desk.owner.call("config/watch", { repo: "shop" });
+    await line.close();
+    await until(async () => (await desk.owner.call("daemon/status")).result.problems?.length === 1, "the break");
+    await laptop.owner.call("repo/remove", { repo: "old" });
+    const timeout = await outgrow(world, laptop, "shop");
+    await line.open();
+    await sees(desk, "shop", timeout);
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the removal");
+    let told = 0;
+    while (told !== timeout) told = Number((await desk.owner.nextChange()).changes["svc"]?.["timeout"]?.value);
+    expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
+    expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 1 })).errors).toEqual([]);
+    await sees(laptop, "shop", 1);
+  });
+
+  test("keeps no more of a history than its machines, and values of any size", async () => {
+    await using world = await makeSharedWorld({ ...short });
+    const history = { revisions: 20 };
+    const names = Array.from({ length: 30 }, (_, index) => `field${index}`);
+    for (const machine of ["laptop", "desk"]) await addLoadScope(world.home(machine), names);
+    await using laptop = await world.start("laptop", {}, { history });
+    await laptop.addRepository("shop");
+    for (const name of names) {
+      const { errors } = await laptop.owner.call("config/set", { repo: "shop", [`load.${name}`]: "y".repeat(50_000) });
+      expect(errors).toEqual([]);
+    }
+    const timeout = await outgrow(world, laptop, "shop");
+    await using desk = await world.start("desk");
+    expect(await timeoutOf(desk, "shop")).toBe(timeout);
+    const { result } = await desk.owner.call("config/list", { repo: "shop", scope: "load" });
+    expect(Object.values(result["load"] ?? {})).toEqual(names.map(() => "y".repeat(50_000)));
+    const kept = await historyOf(laptop, "shop");
+    expect((await historyOf(desk, "shop")).slice(0, kept.length)).toEqual(kept);
+  });
+});
+
+describeWithNats("forgetting in a shared log", () => {
+  test("takes a value out of every message and of every machine's history", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await laptop.addRepository("site");
+    await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
+    await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "open.example.org" });
+    await set(laptop, "site", 4);
+    await sees(desk, "site", 4);
+    expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
+    await forget(laptop, "shop", "svc.domain");
+    const { texts } = await messagesOf(world);
+    expect(texts.join()).not.toContain("secret.example.org");
+    expect(texts.join()).toContain("open.example.org");
+    await until(async () => (await historyOf(desk, "shop"))[0]?.source === "forget", "the other machine");
+    expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
+    for (const machine of ["laptop", "desk"]) {
+      await until(async () => (await filesWith(world.home(machine), "secret.example.org")).length === 0, "no file");
+    }
+    expect(await filesWith(world.server.folder, "secret.example.org")).toEqual([]);
+    await using third = await world.start("third");
+    expect(await historyOf(third, "shop")).toEqual(await historyOf(laptop, "shop"));
+    await set(third, "shop", 9);
+    await sees(laptop, "shop", 9);
+  });
+
+  test("reaches a machine that was away, and what it has of the past", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    const setDomain = async ({ owner }: TestDaemon, domain: string) =>
+      expect((await owner.call("config/set", { repo: "shop", "svc.domain": domain })).errors).toEqual([]);
+    {
+      await using desk = await world.start("desk");
+      await laptop.addRepository("shop");
+      await setDomain(laptop, "first-secret.example.org");
+      await set(laptop, "shop", 1);
+      await sees(desk, "shop", 1);
+    }
+    await setDomain(laptop, "second-secret.example.org");
+    await setDomain(laptop, "open.example.org");
+    await set(laptop, "shop", 2);
+    await forget(laptop, "shop", "svc.domain");
+    await set(laptop, "shop", 3);
+    await using desk = await world.start("desk");
+    await sees(desk, "shop", 3);
+    await until(async () => (await filesWith(world.home("desk"), "-secret.example.org")).length === 0, "no file");
+    const told = async (daemon: TestDaemon) =>
+      (await historyOf(daemon, "shop")).filter(({ source }) => source !== "forget");
+    expect(await told(desk)).toEqual(await told(laptop));
+    expect((await historyOf(desk, "shop")).filter(({ source }) => source === "forget")).toHaveLength(1);
+    expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({
+      timeout: 3,
+      domain: "open.example.org",
+    });
+  });
+
+  test("is finished by the next start, or by another machine, where what came before could not be removed", async () => {
+    let configuration = "";
+    await using world = await makeSharedWorld({}, folder => {
+      configuration = join(folder, "nats.conf");
+      writeFileSync(configuration, refusingPurges);
+      return ["-c", configuration];
+    });
+    await using desk = await world.start("desk");
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
+      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
+      const { errors } = await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" });
+      expect(errors.map(({ code }) => code)).toEqual([1108]);
+    }
+    expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
+    const isGone = async () => !(await messagesOf(world)).texts.join().includes("secret.example.org");
+    await world.server.kill();
+    await writeFile(configuration, "");
+    const start = async (by: string) => {
+      await world.server.start();
+      await until(isGone, `the value to be removed by ${by}`);
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 5 });
+    };
+    await start("the one that was there");
+    await using laptop = await world.start("laptop");
+    await sees(laptop, "shop", 5);
+  });
+
+  test("is finished by the machine itself after its end, where it is alone", async () => {
+    let configuration = "";
+    await using world = await makeSharedWorld({}, folder => {
+      configuration = join(folder, "nats.conf");
+      writeFileSync(configuration, refusingPurges);
+      return ["-c", configuration];
+    });
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
+      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
+      await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" });
+      await set(laptop, "shop", 4);
+    }
+    await world.server.kill();
+    await writeFile(configuration, "");
+    await world.server.start();
+    await using laptop = await world.start("laptop");
+    await until(
+      async () => !(await messagesOf(world)).texts.join().includes("secret.example.org"),
+      "the value to be removed",
+    );
+    expect(await timeoutOf(laptop, "shop")).toBe(4);
+  });
+
+  test("is seen to by another machine where the one that asked for it died, and a snapshot that nobody ends is none", async () => {
+    await using world = await makeSharedWorld();
+    // What is waited for as long as this comes soon.
+    const schedule: Clock["schedule"] = (milliseconds, task) =>
+      systemClock.schedule(milliseconds >= 20_000 ? 100 : milliseconds, task);
+    await using laptop = await world.start("laptop", { clock: { ...systemClock, schedule } });
+    await laptop.addRepository("shop");
+    await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
+    await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "open.example.org" });
+    {
+      await using folder = await temporaryFolder();
+      const { log } = await openStreamLog(world.server, folder.path, { name: "team" });
+      const time = "2025-01-01T00:00:00.000Z";
+      const commits = [{ kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [] }] as const;
+      const dead = { kind: "snapshot", time } as const;
+      const part = { kind: "part", snapshot: log.newest + 1, repo: "shop", commits, forgettings: [] } as const;
+      const forgetting = { kind: "forget", time, actor: { kind: "file" }, repo: "shop", revision: 3 } as const;
+      const append = (entry: LogEntry) => log.append({ entries: [entry], after: log.newest, committed: () => {} });
+      await append(dead);
+      await append({ ...part, isFirst: true, isLast: true });
+      await append({ ...forgetting, scope: "svc", field: "domain" });
+      await log.close();
+    }
+    await until(
+      async () => !(await messagesOf(world)).texts.join().includes("secret.example.org"),
+      "the value to be removed",
+    );
+    await using desk = await world.start("desk");
+    const history = await historyOf(desk, "shop");
+    expect(history).toEqual(await historyOf(laptop, "shop"));
+    expect(history.filter(({ source }) => source === "forget")).toHaveLength(1);
+  });
+});
