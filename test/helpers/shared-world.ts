@@ -10,7 +10,11 @@ export interface SharedWorld extends AsyncDisposable {
   readonly address: string;
   home(machine: string): string;
   /** Starts the daemon of a machine, on the home that it had. `settings`: of its own, `log` among them. */
-  start(machine: string, options?: TestDaemonOptions, settings?: { readonly log?: object }): Promise<TestDaemon>;
+  start(
+    machine: string,
+    options?: TestDaemonOptions,
+    settings?: { readonly [name: string]: object },
+  ): Promise<TestDaemon>;
 }
 
 /** `settings`: of the log, on every machine. `serverArguments`: beside those that every test server has, by its folder. */
@@ -29,7 +33,7 @@ export async function makeSharedWorld(
     start: async (machine, options, own = {}) => {
       const home = join(folder.path, machine);
       await mkdir(home, { recursive: true });
-      const log = { address, machine, ...settings, ...own.log };
+      const log = { address, machine, ...settings, ...own["log"] };
       await writeFile(join(home, "settings.json"), JSON.stringify({ ...own, log }));
       return startTestDaemon({ ...options, home });
     },
