@@ -189,7 +189,7 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   const state = await store.read(repo);
   if (state === undefined) return;
   const oldest = store.oldest(repo);
-  const lineage = randomBytes(4).toString("hex");
+  const lineage = store.lineage(repo);
   const first = { begins: true, name: state.name } as const;
   let isFirst = true;
   for await (const change of store.changes(repo, oldest)) {

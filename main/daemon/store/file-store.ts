@@ -33,6 +33,7 @@ import {
   type OpenedLog,
   type Position,
   type Removal,
+  type Renaming,
 } from "./log/commit-log.ts";
 import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { LogShortener } from "./log-shortener.ts";
@@ -43,7 +44,7 @@ import { type IndexedRepository, Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
-import { storageFailure } from "./storage-failure.ts";
+import { causeOf, storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -120,6 +121,8 @@ export class FileStore implements RepositoryStore {
   readonly #unforgotten = new Map<LogNumber, Forgetting>();
   /** Repositories that another machine removed, whose files are still in their places: by which entry, and until when. */
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
+  /** Names that others gave, by the entries that say so, on their way into files. */
+  readonly #renamings = new Set<{ readonly number: LogNumber }>();
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
@@ -257,6 +260,10 @@ export class FileStore implements RepositoryStore {
     return this.#repositories.get(id)?.oldest ?? 0;
   }
 
+  lineage(id: string): string {
+    return this.#repositories.get(id)?.lineage ?? "";
+  }
+
   get problem(): string | undefined {
     return this.#log.problem;
   }
@@ -316,6 +323,8 @@ export class FileStore implements RepositoryStore {
       case "forget":
         await this.#forgetElsewhere(number, entry);
         return () => {};
+      case "rename":
+        return () => this.#rename(number, entry.repo, entry.name);
       case "remove":
         return this.#prepareRemovals([entry.repo], number);
       case "remaining":
@@ -364,7 +373,25 @@ export class FileStore implements RepositoryStore {
       if (added !== undefined) this.#publish({ kind: "added", state: added.state });
       this.#kept.add(repository);
       for (const { committed, document } of kept) repository.takeOver(committed, document, false);
+      this.#rename(number, id, first.document.name ?? id);
     };
+  }
+
+  /** Another machine calls a repository by another name: its file here says so too, as soon as it is free. */
+  #rename(number: LogNumber, id: string, name: string): void {
+    const repository = this.#repositories.get(id);
+    if (repository === undefined || repository.state.name === name) return;
+    const renaming = { number };
+    this.#renamings.add(renaming);
+    void repository
+      .exclusive(() => repository.changeHead({ name }))
+      .catch(error =>
+        this.#options.onProblem("the new name of a repository cannot be written into its file", {
+          repo: id,
+          error: String(error),
+        }),
+      )
+      .finally(() => this.#renamings.delete(renaming));
   }
 
   /** Another machine asked for values to be forgotten: they go from the history here too. */
@@ -560,12 +587,14 @@ export class FileStore implements RepositoryStore {
     });
     // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
     await this.#shortener?.shorten(number).catch(error => {
-      throw storageFailure(id, error);
+      const cause = causeOf(error);
+      const message = `The values are forgotten here, but the shared log still has them (${cause}). This machine or another one takes them out as soon as that is possible.`;
+      throw new RepoconfError(1108, message, { repo: id, details: { cause } });
     });
   }
 
   /** Whatever others append meanwhile: it is made anew then. */
-  async #appendInTurn<Entry extends Forgetting | Removal>(make: () => Entry): Promise<Committed<Entry>> {
+  async #appendInTurn<Entry extends Forgetting | Removal | Renaming>(make: () => Entry): Promise<Committed<Entry>> {
     for (;;) {
       const entry = make();
       let number = 0;
@@ -719,9 +748,23 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = await this.#loaded(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
-      await repository.exclusive(() => repository.changeHead(changes));
+      await repository.exclusive(async () => {
+        await this.#shareName(repository, changes.name);
+        await repository.changeHead(changes);
+      });
       return repository.summary;
     });
+  }
+
+  /** Inside `exclusive`. Throws RepoconfError 1108. */
+  async #shareName({ id, state }: Repository, name: string | undefined): Promise<void> {
+    if (this.#log.shared === undefined || name === undefined || name === state.name) return;
+    const renaming: Renaming = { kind: "rename", time: timeText(this.#options.clock), repo: id, name };
+    try {
+      await this.#appendInTurn(() => renaming);
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
   }
 
   remove(id: string): Promise<string | undefined> {
@@ -967,7 +1010,7 @@ export class FileStore implements RepositoryStore {
     if (!this.#log.hasSealed) return;
     let through = this.#log.newest;
     for (const number of this.#unforgotten.keys()) through = Math.min(through, number - 1);
-    for (const { number } of this.#leaving.values()) through = Math.min(through, number - 1);
+    for (const { number } of [...this.#leaving.values(), ...this.#renamings]) through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;
       if (keptFrom === undefined) this.#kept.delete(repository);

@@ -127,6 +127,7 @@ export class LogShortener {
 
   async #writeSnapshot(): Promise<void> {
     const { log, repositories, clock } = this.#options;
+    if (this.#snapshots.hasMissed) throw new Error("a change of another machine could not be taken in here");
     let snapshot = 0;
     const entry = { kind: "snapshot", time: timeText(clock) } as const;
     const begun = (first: LogNumber) => {

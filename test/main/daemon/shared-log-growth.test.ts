@@ -1,11 +1,13 @@
 import { writeFileSync } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../main/clock.ts";
+import { copyToShared } from "../../../main/daemon/copy-log.ts";
 import type { LogEntry } from "../../../main/daemon/store/log/commit-log.ts";
+import { homeAt } from "../../../main/home.ts";
 import type { Config } from "../../../shared/config.ts";
-import { type TestDaemon, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { addLoadScope } from "../../helpers/load-scope.ts";
 import { describeWithNats } from "../../helpers/nats-server.ts";
 import { openServerLine } from "../../helpers/server-line.ts";
@@ -121,6 +123,12 @@ describeWithNats("a shared log that grows", () => {
     }, "the edit on the other machine");
     expect((await desk.owner.call("repo/list")).result.map(({ id }) => id).sort()).toEqual(["again", "shop", "site"]);
     expect(await timeoutOf(desk, "again")).toBe(2);
+    // The one that was here is not the one that was added since.
+    await until(async () => {
+      const removed = await readdir(join(world.home("desk"), "removed"));
+      const ids = removed.map(name => name.split(".")[0]);
+      return ids.sort().join() === "again,old";
+    }, "the files of those that were removed");
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout, domain: "example.org" });
     for (const repo of ["shop", "again"])
       expect((await historyOf(desk, repo)).slice(0, 50)).toEqual((await historyOf(laptop, repo)).slice(0, 50));
@@ -232,6 +240,61 @@ describeWithNats("a shared log that grows", () => {
   });
 });
 
+describeWithNats("a home that was copied into a shared log", () => {
+  test("has the same repositories as the others: who was away across a snapshot of it keeps its files", async () => {
+    await using world = await makeSharedWorld();
+    const home = world.home("laptop");
+    await mkdir(home, { recursive: true });
+    {
+      await using laptop = await startTestDaemon({ home });
+      await laptop.addRepository("shop");
+      for (let count = 1; count <= 5; count++) await set(laptop, "shop", count);
+    }
+    await copyToShared({ home: homeAt(home), address: world.address, onProgress: () => {} });
+    await using laptop = await world.start("laptop");
+    {
+      await using desk = await world.start("desk");
+      await sees(desk, "shop", 5);
+    }
+    await set(laptop, "shop", 6);
+    await forget(laptop, "shop", "svc.none");
+    await using desk = await world.start("desk");
+    await sees(desk, "shop", 6);
+    expect(await readdir(join(world.home("desk"), "removed"))).toEqual([]);
+    const changes = (await historyOf(desk, "shop")).filter(({ source }) => source !== "forget");
+    expect(changes.map(({ revision }) => revision)).toEqual([7, 6, 5, 4, 3, 2, 1]);
+  });
+});
+
+describeWithNats("a repository's name in a shared log", () => {
+  test("is the same on every machine: on one that was there, was away across a snapshot, or joins", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using board = await world.start("board");
+    const named = async (daemon: TestDaemon, name: string) => {
+      await until(async () => (await daemon.owner.call("repo/list")).result[0]?.name === name, `the name ${name}`);
+      await until(async () => JSON.parse(await daemon.readRepository("shop")).name === name, `${name} in the file`);
+    };
+    const rename = async (daemon: TestDaemon, name: string) =>
+      expect((await daemon.owner.call("repo/update", { repo: "shop", name })).errors).toEqual([]);
+    await laptop.addRepository("shop");
+    {
+      await using desk = await world.start("desk");
+      await named(desk, "shop");
+      await rename(desk, "Shop");
+      await named(laptop, "Shop");
+    }
+    await rename(laptop, "The shop");
+    await named(board, "The shop");
+    await forget(laptop, "shop", "svc.none");
+    await using desk = await world.start("desk");
+    await using joined = await world.start("joined");
+    for (const daemon of [desk, joined]) await named(daemon, "The shop");
+    await set(desk, "shop", 5);
+    await sees(laptop, "shop", 5);
+  });
+});
+
 describeWithNats("forgetting in a shared log", () => {
   test("takes a value out of every message and of every machine's history", async () => {
     await using world = await makeSharedWorld();
@@ -302,7 +365,7 @@ describeWithNats("forgetting in a shared log", () => {
       await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
       await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
       const { errors } = await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" });
-      expect(errors.map(({ code }) => code)).toEqual([1108]);
+      expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("shared log still has them") }]);
     }
     expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
     const isGone = async () => !(await messagesOf(world)).texts.join().includes("secret.example.org");

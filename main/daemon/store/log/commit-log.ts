@@ -76,6 +76,14 @@ export interface Removal {
   readonly repo: string;
 }
 
+/** Of a log that several share: what people call a repository from now on. */
+export interface Renaming {
+  readonly kind: "rename";
+  readonly time: string;
+  readonly repo: string;
+  readonly name: string;
+}
+
 /** Of a log that several share: the kept histories of all repositories that there are follow, so what came before can go. */
 export interface SnapshotBegin {
   readonly kind: "snapshot";
@@ -102,7 +110,7 @@ export interface SnapshotEnd {
   readonly snapshot: LogNumber;
 }
 
-export type LogEntry = Commit | Forgetting | Removal | SnapshotBegin | SnapshotPart | SnapshotEnd;
+export type LogEntry = Commit | Forgetting | Removal | Renaming | SnapshotBegin | SnapshotPart | SnapshotEnd;
 
 /** A repository as a snapshot has it. */
 export interface KeptHistory {
@@ -118,7 +126,7 @@ export interface Remaining {
 }
 
 /** What one who follows a log is handed. */
-export type FollowedEntry = Commit | Forgetting | Removal | KeptHistory | Remaining;
+export type FollowedEntry = Commit | Forgetting | Removal | Renaming | KeptHistory | Remaining;
 
 /** An entry, and where it stands. */
 export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {
@@ -186,6 +194,8 @@ export interface Snapshots {
   readonly wentOnAt: number;
   /** The newest entry that asks for values to be forgotten: the log is to begin behind it. */
   readonly forgetting: LogNumber;
+  /** Something that others appended could not be taken in: what is here is no snapshot of the log. */
+  readonly hasMissed: boolean;
   /** Bytes of the whole log, about; and so many may be in one part of a snapshot. */
   readonly bytes: number;
   readonly partBytes: number;

@@ -124,6 +124,7 @@ export class StreamLog implements CommitLog {
   #arrivedSequence = 0;
   readonly #snapshots: StreamSnapshots;
   #bytes = 0;
+  #hasMissed = false;
   /** By repository: the newest entry of others; and the newest by which any repository may be another one. */
   readonly #touched = new Map<string, LogNumber>();
   #allTouched: LogNumber = 0;
@@ -195,7 +196,8 @@ export class StreamLog implements CommitLog {
   get snapshots(): Snapshots {
     const { begun, ended, wentOnAt, forgetting } = this.#snapshots;
     const most = Math.floor((this.#session?.mostBytes ?? partBytes) / 2);
-    return { begun, ended, wentOnAt, forgetting, bytes: this.#bytes, partBytes: Math.min(partBytes, most) };
+    const known = { begun, ended, wentOnAt, forgetting, hasMissed: this.#hasMissed, bytes: this.#bytes };
+    return { ...known, partBytes: Math.min(partBytes, most) };
   }
 
   get problem(): string | undefined {
@@ -481,6 +483,8 @@ export class StreamLog implements CommitLog {
       try {
         show = (await this.#follower?.prepare(handed)) ?? show;
       } catch (error) {
+        // What is to be forgotten is tried again.
+        this.#hasMissed ||= handed.entry.kind !== "forget";
         onProblem("a change of another machine could not be taken in", {
           number: committed.number,
           error: String(error),
@@ -657,6 +661,8 @@ function isContent(value: unknown): value is Content {
       case "remove":
       case "forget":
         return isRepositoryId(String(entry["repo"]));
+      case "rename":
+        return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
       case "part":
         return isPart(entry);
       default:

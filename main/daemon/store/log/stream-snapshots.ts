@@ -15,7 +15,7 @@ interface Reading {
  * takes each repository from the snapshot: until all parts of one are there, what is committed to it meanwhile is passed over, for
  * the last part has that too.
  */
-export class StreamSnapshots implements Omit<Snapshots, "bytes" | "partBytes"> {
+export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | "partBytes"> {
   begun: LogNumber = 0;
   ended: LogNumber = 0;
   wentOnAt = Number.NEGATIVE_INFINITY;
@@ -101,6 +101,7 @@ export class StreamSnapshots implements Omit<Snapshots, "bytes" | "partBytes"> {
       case "commit":
         return reading === undefined ? [{ number, entry }] : commitWhileReading({ number, entry }, reading);
       case "forget":
+      case "rename":
         return reading === undefined || reading.repos.has(entry.repo) ? [{ number, entry }] : [];
       case "remove":
         reading?.repos.delete(entry.repo);
