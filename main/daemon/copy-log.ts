@@ -189,7 +189,7 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   const state = await store.read(repo);
   if (state === undefined) return;
   const oldest = store.oldest(repo);
-  const lineage = randomBytes(4).toString("hex");
+  const lineage = store.lineage(repo);
   const first = { begins: true, name: state.name } as const;
   let isFirst = true;
   for await (const change of store.changes(repo, oldest)) {
@@ -234,10 +234,13 @@ async function readShared(
     }
   };
   await log.follow({
-    prepare: async ({ entry }) => {
-      if (entry.kind === "commit") return () => take(entry);
-      return () => void (entry.kind === "remove" && told.delete(entry.repo));
-    },
+    prepare:
+      async ({ entry }) =>
+      () => {
+        if (entry.kind === "commit") take(entry);
+        else if (entry.kind === "kept") for (const commit of entry.commits) take(commit);
+        else if (entry.kind === "remove") told.delete(entry.repo);
+      },
     onReachable: () => {},
   });
   if (log.problem !== undefined) {

@@ -162,6 +162,7 @@ async function startDaemon(
   const store = await FileStore.open({
     trust,
     ...(openLog !== undefined && { openLog }),
+    ...(settings.values.log?.bytes !== undefined && { sharedLogBytes: settings.values.log.bytes }),
     folders: home,
     indexPath: home.indexFile,
     schemaReference: `../${basename(home.repositorySchemaFile)}`,

@@ -39,6 +39,7 @@ export const settingsSchema = {
         address: { type: "string", pattern: "^(nats|tls)://" },
         machine: { type: "string", minLength: 1, maxLength: 64, pattern: "^[^\\u0000-\\u001f]*$" },
         replicas: { type: "integer", minimum: 1, maximum: 5 },
+        bytes: { type: "integer", minimum: 65_536 },
         credentials: { type: "string", minLength: 1 },
         ca: { type: "string", minLength: 1 },
         certificate: { type: "string", minLength: 1 },
@@ -47,7 +48,7 @@ export const settingsSchema = {
       required: ["address"],
       additionalProperties: false,
       description:
-        "A log that several machines share: its address (nats://HOST:PORT/NAME), what this machine is called there (its host name), on how many servers each message is kept where the log is made (1), and the paths of a credentials file and of files for TLS (ca, certificate, key). Taken at the next start.",
+        "A log that several machines share: its address (nats://HOST:PORT/NAME), what this machine is called there (its host name), on how many servers each message is kept where the log is made (1), from how many bytes on it is shortened to what the histories keep (67108864, 64 MiB), and the paths of a credentials file and of files for TLS (ca, certificate, key). Taken at the next start.",
     },
     secrets: {
       type: "object",

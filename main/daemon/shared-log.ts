@@ -18,7 +18,7 @@ export async function sharedLog(
   asked: string | undefined,
   { log: settings }: SettingsValues,
 ): Promise<((options: FileLogOptions) => Promise<OpenedLog>) | undefined> {
-  const { address: preferred, machine = hostname(), ...files } = settings ?? {};
+  const { address: preferred, machine = hostname(), bytes: _, ...files } = settings ?? {};
   const text = asked ?? preferred;
   const isBound = await exists(join(home.log, placeFileName));
   if (text === undefined) {

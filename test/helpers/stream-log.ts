@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../main/clock.ts";
-import type { Committed } from "../../main/daemon/store/log/commit-log.ts";
+import type { Committed, FollowedEntry } from "../../main/daemon/store/log/commit-log.ts";
 import { parseStreamAddress } from "../../main/daemon/store/log/stream-address.ts";
 import { StreamLog } from "../../main/daemon/store/log/stream-log.ts";
 import { realFileSystem } from "../../main/files/file-system.ts";
@@ -14,11 +14,16 @@ export async function openStreamLog(
   {
     clock = systemClock,
     prepare = async () => {},
-  }: { readonly clock?: Clock; prepare?(committed: Committed): Promise<void> } = {},
+    name = "test",
+  }: {
+    readonly clock?: Clock;
+    readonly name?: string;
+    prepare?(committed: Committed<FollowedEntry>): Promise<void>;
+  } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await StreamLog.open({
-    address: parseStreamAddress(`${server.url}/test`),
+    address: parseStreamAddress(`${server.url}/${name}`),
     machine: "laptop",
     folder: join(folder, "log"),
     temporaryFolder: folder,
@@ -30,7 +35,7 @@ export async function openStreamLog(
   const test = testLog(opened, problems);
   const found: number[] = [];
   const follower = {
-    prepare: async (committed: Committed) => {
+    prepare: async (committed: Committed<FollowedEntry>) => {
       await prepare(committed);
       const { entry } = committed;
       return () => void found.push(entry.kind === "commit" ? timeoutOf(entry) : Number.NaN);

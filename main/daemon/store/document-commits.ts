@@ -1,5 +1,5 @@
-import type { ConfigEdit } from "../../../shared/config.ts";
-import type { StoredDifference } from "../../../shared/config-diff.ts";
+import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
+import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
 import type { DocumentCommit } from "./log/commit-log.ts";
 
@@ -16,6 +16,13 @@ export function documentCommit(
 /** What changes in what is served. */
 export function servedOf({ edits, served }: DocumentCommit): readonly ConfigEdit[] {
   return served ?? edits;
+}
+
+/** As a commit whose edits are made to these values: of one that has all there are, the others go. */
+export function overValues(document: DocumentCommit, config: Config): DocumentCommit {
+  if (!document.isWhole) return document;
+  const { isWhole: _, ...rest } = document;
+  return { ...rest, edits: editsOf(diffConfigs(config, applyConfigEdits({}, document.edits))) };
 }
 
 /** The values after differences, as edits. */

@@ -1,4 +1,4 @@
-import { lstat, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { applyConfigEdits, configValue } from "../../../shared/config.ts";
@@ -24,14 +24,19 @@ import {
   type Committed,
   ConflictError,
   type DocumentCommit,
+  type FollowedEntry,
   type Forgetting,
   formatPosition,
+  type KeptHistory,
   type LogNumber,
   numberIn,
   type OpenedLog,
   type Position,
+  type Removal,
+  type Renaming,
 } from "./log/commit-log.ts";
 import { FileLog, type FileLogOptions } from "./log/file-log.ts";
+import { LogShortener } from "./log-shortener.ts";
 import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
 import { Repositories } from "./repositories.ts";
@@ -40,7 +45,7 @@ import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
 import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import type { IndexedRepository } from "./repository-state.ts";
-import { storageFailure } from "./storage-failure.ts";
+import { causeOf, storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -71,6 +76,8 @@ export interface FileStoreOptions {
   readonly clock: Clock;
   /** Left out: a log of files in this home. */
   openLog?(options: FileLogOptions): Promise<OpenedLog>;
+  /** From so many bytes on a log that others share is shortened, if it is much longer than what is kept. */
+  readonly sharedLogBytes?: number;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
   /** Milliseconds between two comparisons of the folder with what is known. */
@@ -91,6 +98,8 @@ const indexDelay = 5_000;
 const releaseDelay = 100;
 /** Each takes some 25 kilobytes once its values were listed. */
 const defaultMostOpen = 2_000;
+/** Bytes of a log that others share, from which on it is shortened. */
+export const defaultSharedLogBytes = 64 * 1024 * 1024;
 /** Milliseconds between two comparisons of the files with what is known. */
 export const defaultSweepInterval = 10_000;
 
@@ -105,12 +114,16 @@ export class FileStore implements RepositoryStore {
   readonly #unmirrored: Map<string, Committed<Commit>[]>;
   readonly #log: CommitLog;
   readonly #mirrors: MirrorSchedule;
+  /** Of a log that others share. */
+  readonly #shortener: LogShortener | undefined;
   /** So many entries of it cannot be read; 0 once all have been told. */
   #lost = 0;
-  /** Of the first entry that asks for values to be forgotten and could not be followed. */
-  #unforgotten = Number.POSITIVE_INFINITY;
+  /** Entries that ask for values to be forgotten and have not been followed. */
+  readonly #unforgotten = new Map<LogNumber, Forgetting>();
   /** Repositories that another machine removed, whose files are still in their places: by which entry, and until when. */
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
+  /** Names that others gave, by the entries that say so, on their way into files. */
+  readonly #renamings = new Set<{ readonly number: LogNumber }>();
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
@@ -148,6 +161,16 @@ export class FileStore implements RepositoryStore {
         this.#lastChanges.drop(id);
       },
     });
+    if (log.shared !== undefined)
+      this.#shortener = new LogShortener({
+        log,
+        repositories: this.#repositories,
+        clock: options.clock,
+        leastBytes: options.sharedLogBytes ?? defaultSharedLogBytes,
+        historyBytes: () => bytesIn(options.folders.journal),
+        beforeWriting: () => this.#followForgettings(),
+        onProblem: (message, error) => options.onProblem(message, { error: String(error) }),
+      });
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
       sweepInterval: options.sweepInterval ?? defaultSweepInterval,
@@ -238,6 +261,10 @@ export class FileStore implements RepositoryStore {
     return this.#repositories.get(id)?.oldest ?? 0;
   }
 
+  lineage(id: string): string {
+    return this.#repositories.get(id)?.lineage ?? "";
+  }
+
   get problem(): string | undefined {
     return this.#log.problem;
   }
@@ -269,7 +296,7 @@ export class FileStore implements RepositoryStore {
     const touched = [...ids].flatMap(id => this.#repositories.get(id) ?? []);
     // All of them first: while one is read the log lets go of what nobody needs.
     for (const repository of touched) this.#kept.add(repository);
-    this.#unforgotten = entries.find(({ entry }) => entry.kind === "forget")?.number ?? this.#unforgotten;
+    for (const { number, entry } of entries) if (entry.kind === "forget") this.#unforgotten.set(number, entry);
     let done = 0;
     await sideBySide(touched, readWidth, async repository => {
       await repository.look();
@@ -278,33 +305,38 @@ export class FileStore implements RepositoryStore {
     });
     this.#unmirrored.clear();
     this.#lost = 0;
-    let unforgotten = Number.POSITIVE_INFINITY;
-    for (const { number, entry } of entries) {
-      if (entry.kind !== "forget" || !this.has(entry.repo)) continue;
-      try {
-        await this.#forget(await this.#loaded(entry.repo), entry);
-      } catch (error) {
-        unforgotten = Math.min(unforgotten, number);
-        const context = { repo: entry.repo, error: String(error) };
-        this.#options.onProblem(
-          "values that were to be forgotten are still there; the next start tries again",
-          context,
-        );
-      }
-    }
-    this.#unforgotten = unforgotten;
+    await this.#followForgettings().catch(error =>
+      this.#options.onProblem("values that were to be forgotten are still there; the next start tries again", {
+        error: String(error),
+      }),
+    );
     if (lost > 0 || isCopy) await this.#renewLog();
     await this.#release();
   }
 
   /** What another machine appended is about to be taken in: what is returned makes it visible. */
-  async #prepare({ number, entry }: Committed): Promise<() => void> {
-    if (entry.kind === "remove") {
-      const repository = this.#repositories.get(entry.repo);
-      if (repository?.isRead === false) await repository.look();
-      return () => this.#leave(entry.repo, number);
+  async #prepare({ number, entry }: Committed<FollowedEntry>): Promise<() => void> {
+    switch (entry.kind) {
+      case "commit":
+        return this.#prepareCommit({ number, entry });
+      case "kept":
+        return this.#prepareKept(number, entry);
+      case "forget":
+        await this.#forgetElsewhere(number, entry);
+        return () => {};
+      case "rename":
+        return () => this.#rename(number, entry.repo, entry.name);
+      case "remove":
+        return this.#prepareRemovals([entry.repo], number);
+      case "remaining":
+        return this.#prepareRemovals(
+          [...this.#repositories.ids()].filter(id => !entry.repos.has(id)),
+          number,
+        );
     }
-    if (entry.kind === "forget") return () => {};
+  }
+
+  async #prepareCommit({ number, entry }: Committed<Commit>): Promise<() => void> {
     const shown: ((isPart: boolean) => void)[] = [];
     for (const document of entry.documents) {
       const show = await this.#prepareDocument({ number, entry }, document);
@@ -313,6 +345,81 @@ export class FileStore implements RepositoryStore {
     return () => {
       for (const [index, show] of shown.entries()) show(index < shown.length - 1);
     };
+  }
+
+  async #prepareRemovals(ids: readonly string[], number: LogNumber): Promise<() => void> {
+    for (const id of ids) {
+      const repository = this.#repositories.get(id);
+      if (repository?.isRead === false) await repository.look();
+    }
+    return () => {
+      for (const id of ids) this.#leave(id, number);
+    };
+  }
+
+  /** A repository of a snapshot, for a machine that has not seen all of what came before: what it has of it is passed over. */
+  async #prepareKept(number: LogNumber, { repo: id, commits }: KeptHistory): Promise<() => void> {
+    const kept = commits.flatMap(entry =>
+      entry.documents.map(document => ({ committed: { number, entry }, document })),
+    );
+    const [first] = kept;
+    if (first === undefined) return () => {};
+    const known = this.#repositories.get(id);
+    if (known?.isRead === false) await known.look();
+    // That one was removed, and this one added, meanwhile.
+    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
+    const added = this.has(id) ? undefined : await this.#addElsewhere(first.committed, first.document);
+    const repository = this.#repositories.require(id);
+    return () => {
+      if (added !== undefined) this.#publish({ kind: "added", state: added.state });
+      this.#kept.add(repository);
+      for (const { committed, document } of kept) repository.takeOver(committed, document, false);
+      this.#rename(number, id, first.document.name ?? id);
+    };
+  }
+
+  /** Another machine calls a repository by another name: its file here says so too, as soon as it is free. */
+  #rename(number: LogNumber, id: string, name: string): void {
+    const repository = this.#repositories.get(id);
+    if (repository === undefined || repository.state.name === name) return;
+    const renaming = { number };
+    this.#renamings.add(renaming);
+    void repository
+      .exclusive(() => repository.text.changeHead({ name }))
+      .catch(error =>
+        this.#options.onProblem("the new name of a repository cannot be written into its file", {
+          repo: id,
+          error: String(error),
+        }),
+      )
+      .finally(() => this.#renamings.delete(renaming));
+  }
+
+  /** Another machine asked for values to be forgotten: they go from the history here too. */
+  async #forgetElsewhere(number: LogNumber, entry: Forgetting): Promise<void> {
+    this.#unforgotten.set(number, entry);
+    this.#shortener?.watchForgetting();
+    await this.#followForgettings();
+  }
+
+  /** Throws RepoconfError 1108 or 1110 where that cannot be: it is tried again. */
+  async #followForgettings(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [number, entry] of this.#unforgotten)
+      try {
+        await this.#followForgetting(entry);
+        this.#unforgotten.delete(number);
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #followForgetting(entry: Forgetting): Promise<void> {
+    if (!this.has(entry.repo)) return;
+    const repository = await this.#loaded(entry.repo);
+    await repository.writeHistory();
+    await this.#forget(repository, entry);
   }
 
   async #prepareDocument(
@@ -347,6 +454,7 @@ export class FileStore implements RepositoryStore {
     const { home } = new RepositoryFiles(id, folders, this.#fileSystem, clock);
     await home.look();
     if (this.has(id)) return undefined;
+    await this.#clearHistory(id, document.revision);
     // Known before its file is there, which then is nobody's new repository.
     this.#unmirrored.set(id, [committed]);
     this.#repositories.add(id);
@@ -361,6 +469,14 @@ export class FileStore implements RepositoryStore {
     this.#kept.add(added);
     await added.look();
     return added;
+  }
+
+  /** The history that an earlier repository left goes, unless a new one's can go on behind it. */
+  async #clearHistory(id: string, revision: number): Promise<void> {
+    const journal = this.#openJournal(id);
+    await journal.open(undefined, 0);
+    if ((journal.head?.revision ?? 0) < revision) this.#segments.set(id, journal.segments);
+    else for (const { path } of journal.segments) await this.#fileSystem.unlink(path);
   }
 
   /** Another machine removed a repository: nobody is served it any more, and its file is put aside as soon as it is free. */
@@ -436,25 +552,16 @@ export class FileStore implements RepositoryStore {
   }
 
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
-    if (this.#log.shared !== undefined) {
-      const message =
-        "Values in a log that several machines share cannot be made to be forgotten yet: it keeps what was appended.";
-      throw new RepoconfError(1108, message, { repo: id });
-    }
     const repository = await this.#loaded(id);
-    await repository.exclusive(async () => {
+    const number = await repository.exclusive(async () => {
       // It may have been removed while this waited.
       if (this.#repositories.get(id) !== repository) this.#repositories.require(id);
-      const { revision } = repository.state;
-      const entry: Forgetting = {
-        kind: "forget",
-        time: timeText(this.#options.clock),
-        actor,
-        repo: id,
-        revision,
-        scope,
-        field,
+      const time = timeText(this.#options.clock);
+      const forgetting = (): Forgetting => {
+        const { revision } = repository.state;
+        return { kind: "forget", time, actor, repo: id, revision, scope, field };
       };
+      let appended: Committed<Forgetting>;
       try {
         const followed = await repository.follow();
         await repository.mirror.dropReplaced();
@@ -463,18 +570,46 @@ export class FileStore implements RepositoryStore {
         // What stands in older segments may hold the values: they go as soon as the histories have it.
         await this.#log.seal();
         const through = this.#log.newest;
-        await this.#log.append({ entries: [entry], after: through, committed: () => {} });
+        appended = await this.#appendInTurn(forgetting);
+        this.#unforgotten.set(appended.number, appended.entry);
+        this.#shortener?.watchForgetting();
         for (const kept of this.#kept) {
           // Not waited for: whoever holds it may be waiting for this one.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);
         }
-        await this.#log.erase(through);
+        if (this.#shortener === undefined) await this.#log.erase(through);
       } catch (error) {
         throw storageFailure(id, error);
       }
-      await this.#forget(repository, entry);
+      await this.#forget(repository, appended.entry);
+      this.#unforgotten.delete(appended.number);
+      return appended.number;
     });
+    // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
+    await this.#shortener?.shorten(number).catch(error => {
+      const cause = causeOf(error);
+      const message = `The values are forgotten here, but the shared log still has them (${cause}). This machine or another one takes them out as soon as that is possible.`;
+      throw new RepoconfError(1108, message, { repo: id, details: { cause } });
+    });
+  }
+
+  /** Whatever others append meanwhile: it is made anew then. */
+  async #appendInTurn<Entry extends Forgetting | Removal | Renaming>(make: () => Entry): Promise<Committed<Entry>> {
+    for (;;) {
+      const entry = make();
+      let number = 0;
+      const committed = (first: LogNumber) => {
+        number = first;
+      };
+      try {
+        await this.#log.append({ entries: [entry], after: this.#log.newest, committed });
+        return { number, entry };
+      } catch (error) {
+        if (!(error instanceof ConflictError)) throw error;
+        await error.taken;
+      }
+    }
   }
 
   /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
@@ -483,9 +618,14 @@ export class FileStore implements RepositoryStore {
     const { clock } = this.#options;
     const { repo: _, ...record } = entry;
     const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+    const fileSystem = this.#fileSystem;
     try {
       await repository.mirror.rewriteHistory(() =>
-        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem: this.#fileSystem, clock }),
+        isForgotten(journal, entry).then(isDone =>
+          isDone
+            ? undefined
+            : forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
+        ),
       );
     } catch (error) {
       throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
@@ -609,9 +749,23 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = await this.#loaded(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
-      await repository.exclusive(() => repository.text.changeHead(changes));
+      await repository.exclusive(async () => {
+        await this.#shareName(repository, changes.name);
+        await repository.text.changeHead(changes);
+      });
       return repository.summary;
     });
+  }
+
+  /** Inside `exclusive`. Throws RepoconfError 1108. */
+  async #shareName({ id, state }: Repository, name: string | undefined): Promise<void> {
+    if (this.#log.shared === undefined || name === undefined || name === state.name) return;
+    const renaming: Renaming = { kind: "rename", time: timeText(this.#options.clock), repo: id, name };
+    try {
+      await this.#appendInTurn(() => renaming);
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
   }
 
   remove(id: string): Promise<string | undefined> {
@@ -631,7 +785,8 @@ export class FileStore implements RepositoryStore {
       await repository.mirror.dropReplaced();
       // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
       if (repository.loaded) await repository.mirror.settleText();
-      await this.#appendRemoval(id);
+      const removal: Removal = { kind: "remove", time: timeText(this.#options.clock), repo: id };
+      await this.#appendInTurn(() => removal);
     } catch (error) {
       throw storageFailure(id, error);
     }
@@ -641,19 +796,6 @@ export class FileStore implements RepositoryStore {
     await this.#saveIndex();
     this.#publish({ kind: "removed", state: repository.state });
     return movedTo;
-  }
-
-  async #appendRemoval(id: string): Promise<void> {
-    const time = timeText(this.#options.clock);
-    for (;;) {
-      const after = this.#log.newest;
-      try {
-        return await this.#log.append({ entries: [{ kind: "remove", time, repo: id }], after, committed: () => {} });
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-        await error.taken;
-      }
-    }
   }
 
   /** Where the file is now; undefined if it was deleted by hand before, and there is nothing to keep. Throws RepoconfError 1108. */
@@ -694,6 +836,7 @@ export class FileStore implements RepositoryStore {
     this.#closed = true;
     this.#callOffIndex?.();
     this.#callOffRelease?.();
+    this.#shortener?.close();
     await this.#handEdits.close();
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
@@ -860,14 +1003,16 @@ export class FileStore implements RepositoryStore {
     this.#callOffRelease ??= this.#options.clock.schedule(releaseDelay, () => {
       this.#callOffRelease = undefined;
       void this.#release();
+      void this.#shortener?.shortenIfLong();
     });
   }
 
   /** Lets the log go as far as nobody needs it any more. */
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
-    let through = Math.min(this.#log.newest, this.#unforgotten - 1);
-    for (const { number } of this.#leaving.values()) through = Math.min(through, number - 1);
+    let through = this.#log.newest;
+    for (const number of this.#unforgotten.keys()) through = Math.min(through, number - 1);
+    for (const { number } of [...this.#leaving.values(), ...this.#renamings]) through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;
       if (keptFrom === undefined) this.#kept.delete(repository);
@@ -900,6 +1045,27 @@ export class FileStore implements RepositoryStore {
       if (indexed !== undefined) yield indexed;
     }
   }
+}
+
+/** Of the files in a folder. */
+async function bytesIn(folder: string): Promise<number> {
+  const names = await readdir(folder);
+  let bytes = 0;
+  await sideBySide(names, readWidth, async name => {
+    bytes += await stat(join(folder, name)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  });
+  return bytes;
+}
+
+/** Whether a history says that it was done. */
+async function isForgotten(journal: Journal, { time, scope, field }: Forgetting): Promise<boolean> {
+  for await (const record of journal.backward(journal.head?.revision ?? 0))
+    if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
+      return true;
+  return false;
 }
 
 /** The commits of each repository since its last removal. */

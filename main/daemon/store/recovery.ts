@@ -3,7 +3,7 @@ import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts"
 import { type JsonValue, sameJson } from "../../../shared/json.ts";
 import { runInParts } from "../../turns.ts";
 import type { Scopes } from "../scopes.ts";
-import { servedOf } from "./document-commits.ts";
+import { overValues, servedOf } from "./document-commits.ts";
 import { interpretingConfig } from "./interpret.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges, type ChangeRecord, type TextRecord } from "./journal/record.ts";
@@ -12,9 +12,9 @@ import {
   type Commit,
   type Committed,
   type DocumentCommit,
-  formatPosition,
   numberIn,
   type Position,
+  positionOf,
 } from "./log/commit-log.ts";
 import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "./renamed-fields.ts";
@@ -213,6 +213,8 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       newest = Math.max(newest, document.revision - 1);
       beginsBehind = newest;
     }
+    // A snapshot has what stood in between.
+    if (document.isWhole && document.revision > newest) newest = document.revision - 1;
     if (document.revision > newest + 1) {
       gapTo = Math.max(gapTo ?? 0, document.revision);
     } else if (document.revision === newest + 1 && gapTo === undefined) {
@@ -220,8 +222,9 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
         written = await journal.replay();
         recorded = written;
       }
-      const record = { ...recordOf(entry, document, recorded), position: formatPosition(logId, number) };
-      const { edits } = document;
+      const replayed = overValues(document, recorded);
+      const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, logId) };
+      const { edits } = replayed;
       tail.push({ number, record, edits });
       untold.commit(edits, record.changes);
       untoldSince.commit(edits, record.changes);
@@ -250,11 +253,11 @@ function changeKey(revision: number): (path: ConfigPath) => string {
 
 /** A commit as the history has it, without its position; `recorded`: the values before it. */
 export function recordOf(
-  { documents: _, ...commit }: Commit,
+  { documents: _, number: __, ...commit }: Commit,
   document: DocumentCommit,
   recorded: Config,
 ): ChangeRecord {
-  const { kind: __, ...who } = commit;
+  const { kind: ___, ...who } = commit;
   const changes = servedOf(document).map(({ scope, field, value }) => {
     const before = configValue(recorded, scope, field);
     return { scope, field, ...(before !== undefined && { before }), ...(value !== undefined && { after: value }) };

@@ -1,6 +1,7 @@
 import { applyConfigEdits, type Config, configValue, countConfigFields } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
+import { overValues } from "./document-commits.ts";
 import { FileIntake } from "./file-intake.ts";
 import type { Journal } from "./journal/journal.ts";
 import { applyChanges } from "./journal/record.ts";
@@ -8,9 +9,9 @@ import {
   type Commit,
   type Committed,
   type DocumentCommit,
-  formatPosition,
   type LogNumber,
   numberIn,
+  positionOf,
 } from "./log/commit-log.ts";
 import type { Mirror } from "./mirror.ts";
 import { MirrorFollower } from "./mirror-follower.ts";
@@ -98,6 +99,11 @@ export class Repository {
     return this.journal.oldest(this.#served.current.revision);
   }
 
+  /** Which of the repositories that had this id; known once it is loaded. */
+  get lineage(): string {
+    return this.#served.lineage;
+  }
+
   /** The values of `state` as the log has them. */
   get recorded(): Config {
     return this.#served.recorded;
@@ -183,13 +189,14 @@ export class Repository {
    * Takes what another machine committed as it is: nothing is decided again. Between two turns of the event loop, in the order of
    * the log. `isPart`: other repositories have more of the same entry. Until it is `loaded`, its next load takes it.
    */
-  takeOver({ number, entry }: Committed<Commit>, document: DocumentCommit, isPart: boolean): void {
+  takeOver({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
       this.#intake.keep({ number, entry });
       return;
     }
     const before = this.#served.current;
     const { log } = this.#served.options;
+    const document = overValues(appended, this.#served.recorded);
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
     // What the history had before a start comes again.
@@ -200,7 +207,7 @@ export class Repository {
       this.#served.lineage = document.lineage;
       this.mirror.beginLineage(document.lineage);
     }
-    const position = formatPosition(log.id, number);
+    const position = positionOf({ number, entry }, log.id);
     const record = isRevision ? { ...recordOf(entry, document, this.#served.recorded), position } : undefined;
     const changes = record?.changes ?? [];
     const wanted = applyConfigEdits(this.mirror.wanted, edits);

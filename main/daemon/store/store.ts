@@ -46,6 +46,8 @@ export interface RepositoryStore {
    * cannot be told.
    */
   revisionAt(id: string, position: Position, turn?: Turn): Promise<number>;
+  /** Which of the repositories that had this id; known once it is loaded. */
+  lineage(id: string): string;
   /**
    * The changes after revision `after` up to the newest, the oldest first. Throws RepoconfError 1102, 1110 if they are no
    * longer kept, 1112 if there is no such revision yet.

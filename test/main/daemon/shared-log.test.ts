@@ -1,51 +1,14 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "../../helpers/daemon.ts";
+import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
-import { describeWithNats, startNatsServer, type TestServer } from "../../helpers/nats-server.ts";
-import { temporaryFolder } from "../../helpers/temporary-folder.ts";
-
-/** A server and some machines, each with a home and a daemon of its own. */
-interface World extends AsyncDisposable {
-  readonly server: TestServer;
-  readonly address: string;
-  home(machine: string): string;
-  /** Starts the daemon of a machine, on the home that it had. */
-  start(machine: string, options?: TestDaemonOptions): Promise<TestDaemon>;
-}
-
-async function makeWorld(): Promise<World> {
-  const stack = new AsyncDisposableStack();
-  const server = stack.use(await startNatsServer());
-  const folder = stack.use(await temporaryFolder());
-  const address = `${server.url}/team`;
-  return {
-    server,
-    address,
-    home: machine => join(folder.path, machine),
-    start: async (machine, options) => {
-      const home = join(folder.path, machine);
-      await mkdir(home, { recursive: true });
-      await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine } }));
-      return startTestDaemon({ ...options, home });
-    },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
-
-async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<unknown> {
-  const { result } = await owner.call("config/list", { repo, scope: "svc" });
-  return result["svc"]?.["timeout"];
-}
-
-async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
-  await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);
-}
+import { describeWithNats } from "../../helpers/nats-server.ts";
+import { makeSharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
 
 describeWithNats("daemons that share a log", () => {
   test("see each other's repositories, sets and histories, and each has its own file", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     await laptop.addRepository("shop");
@@ -67,7 +30,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("tell watchers of what others changed, as it was told there", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     await laptop.addRepository("shop");
@@ -82,7 +45,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("merge edits by hand on two machines as two edits on one", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     await laptop.addRepository("shop");
@@ -108,7 +71,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("decide one after the other: no set at the same revision is lost or believed twice", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     await laptop.addRepository("shop");
@@ -129,7 +92,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("take what came while one of them was away, and remove what others removed", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     {
       await using desk = await world.start("desk");
@@ -146,7 +109,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("commit a set of several repositories whole, on every machine", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     const repo = ["one", "two", "three"];
@@ -177,7 +140,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("serve what they have while the server is away, refuse sets, keep edits by hand, and lose nothing", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await using desk = await world.start("desk");
     await laptop.addRepository("shop");
@@ -203,7 +166,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("start without the server, serve the values that they had, and go on when it is there", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
       await laptop.addRepository("shop");
@@ -221,7 +184,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("have after a crash what was acknowledged and no history or file had yet", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     const fileSystem = watchFileSystem();
     {
       await using laptop = await world.start("laptop", { fileSystem });
@@ -241,7 +204,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("pass over what comes again after a start, also that a repository was removed before it was added again", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     const place = join(world.home("laptop"), "log/stream.json");
     let before = "";
     {
@@ -267,7 +230,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("with scopes that differ tell what is wrong, and do not change it back and forth", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     for (const [machine, maximum] of [
       ["laptop", 100],
       ["desk", 50],
@@ -297,7 +260,7 @@ describeWithNats("daemons that share a log", () => {
   });
 
   test("keep a home to the log that it has", async () => {
-    await using world = await makeWorld();
+    await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
       await laptop.addRepository("shop");
@@ -315,13 +278,11 @@ describeWithNats("daemons that share a log", () => {
     await expect(startTestDaemon({ home: own.homeFolder, log: world.address })).rejects.toThrow("a log of its own");
   });
 
-  test("refuse what a shared log cannot keep: values in a work tree, and forgetting", async () => {
-    await using world = await makeWorld();
+  test("refuse what a shared log cannot keep: values in a work tree", async () => {
+    await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
     await laptop.addRepository("shop");
     const added = await laptop.owner.call("repo/add", { name: "tree", path: world.home("laptop"), inTree: true });
     expect(added.errors.map(({ code }) => code)).toEqual([1101]);
-    const forgotten = await laptop.owner.call("history/forget", { repo: "shop", field: "svc.timeout" });
-    expect(forgotten.errors.map(({ code }) => code)).toEqual([1108]);
   });
 });

@@ -36,6 +36,8 @@ export interface Commit {
   readonly batch?: string;
   /** Of a log that several share: the name of the machine that it was made on. */
   readonly machine?: string;
+  /** In a snapshot: its number when it was appended first. */
+  readonly number?: LogNumber;
   readonly documents: readonly DocumentCommit[];
 }
 
@@ -46,6 +48,8 @@ export interface DocumentCommit {
   readonly lineage: string;
   /** The first of its lineage: it need not follow what its history ends with. */
   readonly begins?: true;
+  /** With `begins`: the edits are all the values that there are, and what came before is told nowhere. */
+  readonly isWhole?: true;
   /** With `begins`, of a log that several share: what people call it. */
   readonly name?: string;
   /** After the commit; that of before if what is served did not change, and only the file is to say something else. */
@@ -66,16 +70,66 @@ export interface Forgetting extends ConfigPath {
 }
 
 /** The document is one no longer: what was committed to it before may reach no file. Its history has all of it. */
-interface Removal {
+export interface Removal {
   readonly kind: "remove";
   readonly time: string;
   readonly repo: string;
 }
 
-export type LogEntry = Commit | Forgetting | Removal;
+/** Of a log that several share: what people call a repository from now on. */
+export interface Renaming {
+  readonly kind: "rename";
+  readonly time: string;
+  readonly repo: string;
+  readonly name: string;
+}
+
+/** Of a log that several share: the kept histories of all repositories that there are follow, so what came before can go. */
+export interface SnapshotBegin {
+  readonly kind: "snapshot";
+  readonly time: string;
+}
+
+/** A piece of a repository's kept history. */
+export interface SnapshotPart {
+  readonly kind: "part";
+  /** The number that the snapshot begins with. */
+  readonly snapshot: LogNumber;
+  readonly repo: string;
+  /** Behind those of the parts before. The first of all begins the repository. */
+  readonly commits: readonly Commit[];
+  readonly forgettings: readonly Forgetting[];
+  readonly isFirst: boolean;
+  /** What was committed to this repository by now is in its parts. */
+  readonly isLast: boolean;
+}
+
+/** There is no repository but those of the snapshot and those that were added since it began. */
+export interface SnapshotEnd {
+  readonly kind: "end";
+  readonly snapshot: LogNumber;
+}
+
+export type LogEntry = Commit | Forgetting | Removal | Renaming | SnapshotBegin | SnapshotPart | SnapshotEnd;
+
+/** A repository as a snapshot has it. */
+export interface KeptHistory {
+  readonly kind: "kept";
+  readonly repo: string;
+  readonly commits: readonly Commit[];
+}
+
+/** There is no repository but these. */
+export interface Remaining {
+  readonly kind: "remaining";
+  readonly repos: ReadonlySet<string>;
+}
+
+/** What one who follows a log is handed. */
+export type FollowedEntry = Commit | Forgetting | Removal | Renaming | KeptHistory | Remaining;
 
 /** An entry, and where it stands. */
-export interface Committed<Entry extends LogEntry = LogEntry> {
+export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {
   readonly number: LogNumber;
   readonly entry: Entry;
 }
@@ -93,6 +147,8 @@ export interface CommitLog {
   readonly id: string;
   /** Others append to it too, under the name that this machine has there; undefined: nobody else does. */
   readonly shared: { readonly machine: string } | undefined;
+  /** Of a log that others append to too: what is known of its snapshots. */
+  readonly snapshots: Snapshots | undefined;
   /** Why what is taken in may be old, and nothing can be appended, as a sentence; undefined: it is up to date. */
   readonly problem: string | undefined;
   /** The newest entry that is durable. */
@@ -115,7 +171,10 @@ export interface CommitLog {
   readonly hasSealed: boolean;
   /** Entries up to this one need not be kept any longer: the histories have them. Those that are sealed go. Throws the system's error. */
   release(through: LogNumber): Promise<void>;
-  /** As `release`; of those that are sealed nothing is left anywhere, whole or damaged. Throws the system's error. */
+  /**
+   * As `release`; of those that are sealed nothing is left anywhere, whole or damaged. Where others append too there has to be a
+   * snapshot behind `through` that has ended. Throws the system's error.
+   */
   erase(through: LogNumber): Promise<void>;
   /**
    * No number that was told before is to count: what is lost of the log would be passed over in silence. Nor do the entries of
@@ -126,8 +185,24 @@ export interface CommitLog {
   close(): Promise<void>;
 }
 
+/** The numbers are 0 where there is none. */
+export interface Snapshots {
+  /** The newest snapshot, and the newest that has ended. */
+  readonly begun: LogNumber;
+  readonly ended: LogNumber;
+  /** When a piece of one was taken in last, by the clock's `monotonic()`. */
+  readonly wentOnAt: number;
+  /** The newest entry that asks for values to be forgotten: the log is to begin behind it. */
+  readonly forgetting: LogNumber;
+  /** Something that others appended could not be taken in: what is here is no snapshot of the log. */
+  readonly hasMissed: boolean;
+  /** Bytes of the whole log, about; and so many may be in one part of a snapshot. */
+  readonly bytes: number;
+  readonly partBytes: number;
+}
+
 export interface Follower {
-  prepare(committed: Committed): Promise<() => void>;
+  prepare(committed: Committed<FollowedEntry>): Promise<() => void>;
   /** The log can be appended to again after it could not. */
   onReachable(): void;
 }
@@ -140,6 +215,11 @@ export interface OpenedLog {
   readonly lost: number;
   /** It is a copy of another home's: `renew` it once the histories have what is in it. */
   readonly isCopy: boolean;
+}
+
+/** As histories tell of it. */
+export function positionOf({ number, entry }: Committed<Commit>, log: string): Position {
+  return formatPosition(log, entry.number ?? number);
 }
 
 /** Entries could not be put on the disk. */

@@ -61,6 +61,7 @@ interface Waiting extends Appending {
  */
 export class FileLog implements CommitLog {
   readonly shared = undefined;
+  readonly snapshots = undefined;
   readonly problem = undefined;
   #id: string;
   readonly #options: FileLogOptions;

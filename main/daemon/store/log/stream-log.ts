@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject } from "../../../../shared/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { Clock } from "../../../clock.ts";
 import { DurableTextFile } from "../../../files/durable-text-file.ts";
@@ -16,10 +16,12 @@ import {
   type LogEntry,
   type LogNumber,
   type OpenedLog,
+  type Snapshots,
 } from "./commit-log.ts";
 import type { StreamAddress } from "./stream-address.ts";
 import { placeFileName } from "./stream-place.ts";
 import { type Published, type StreamMessage, StreamSession } from "./stream-session.ts";
+import { repositoriesOf, StreamSnapshots } from "./stream-snapshots.ts";
 
 export interface StreamLogOptions {
   readonly address: StreamAddress;
@@ -48,6 +50,9 @@ const retryPause = 100;
 const arrivalTime = 1_000;
 /** What one message takes at most, but for an entry that is larger by itself. */
 const groupBytes = 512 * 1024;
+/** A part of a snapshot takes at most this, but for an entry that is larger by itself, beside which there is room for the part. */
+const partBytes = 256 * 1024;
+const roomInPart = 1024;
 /** How long, in milliseconds, what was released may not be on the disk: a start reads so much more, and passes it over. */
 const keepTime = 1_000;
 
@@ -117,8 +122,12 @@ export class StreamLog implements CommitLog {
   /** Arrived, and not taken in yet. */
   #arrived: Arrived[] = [];
   #arrivedSequence = 0;
-  /** By repository: the newest entry of others. */
+  readonly #snapshots: StreamSnapshots;
+  #bytes = 0;
+  #hasMissed = false;
+  /** By repository: the newest entry of others; and the newest by which any repository may be another one. */
   readonly #touched = new Map<string, LogNumber>();
+  #allTouched: LogNumber = 0;
   #waiting: Waiting[] = [];
   /** What has been asked for and not been answered. */
   readonly #pending = new Set<Promise<void>>();
@@ -144,6 +153,7 @@ export class StreamLog implements CommitLog {
     const { machine, folder, temporaryFolder, fileSystem, clock } = options;
     this.#options = options;
     this.shared = { machine };
+    this.#snapshots = new StreamSnapshots(clock);
     this.#awaySince = clock.monotonic();
     this.#file = new DurableTextFile({
       path: join(folder, placeFileName),
@@ -181,6 +191,13 @@ export class StreamLog implements CommitLog {
 
   get newest(): LogNumber {
     return this.#place.number;
+  }
+
+  get snapshots(): Snapshots {
+    const { begun, ended, wentOnAt, forgetting } = this.#snapshots;
+    const most = Math.floor((this.#session?.mostBytes ?? partBytes) / 2);
+    const known = { begun, ended, wentOnAt, forgetting, hasMissed: this.#hasMissed, bytes: this.#bytes };
+    return { ...known, partBytes: Math.min(partBytes, most) };
   }
 
   get problem(): string | undefined {
@@ -233,16 +250,40 @@ export class StreamLog implements CommitLog {
   }
 
   async release(through: LogNumber): Promise<void> {
-    const last = this.#places.findLast(({ number }) => number <= through);
+    const most = Math.min(through, (this.#snapshots.keepsFrom ?? Number.POSITIVE_INFINITY) - 1);
+    const last = this.#places.findLast(({ number }) => number <= most);
     if (last === undefined) return;
     this.#places = this.#places.slice(this.#places.indexOf(last) + 1);
     this.#released = last;
     if (this.#options.clock.monotonic() >= this.#keptAt + keepTime) await this.#keep();
   }
 
-  /** The messages belong to all who share them. */
-  erase(): Promise<void> {
-    return Promise.reject(new Error("what is in a shared log cannot be erased from here"));
+  async erase(through: LogNumber): Promise<void> {
+    if (this.#snapshots.ended <= through) throw new Error("there is no snapshot behind what is to be erased");
+    await this.#purge();
+  }
+
+  /** What is before the newest snapshot goes. Everybody sees to it who takes in its end: whoever wrote it may have died. */
+  async #purge(): Promise<void> {
+    const sequence = this.#snapshots.purgeTo;
+    if (sequence === undefined) return;
+    const session = this.#session;
+    if (session === undefined) throw new Error("the server of the shared log cannot be reached");
+    this.#bytes = await session.purge(sequence);
+    this.#snapshots.purged(sequence);
+  }
+
+  #note(committed: Committed, sequence: number): void {
+    this.#snapshots.note(committed, sequence);
+    if (committed.entry.kind === "end") this.#purgeSoon();
+  }
+
+  #purgeSoon(): void {
+    this.#purge().catch(error =>
+      this.#options.onProblem("what is not needed of the shared log any more cannot be removed from it", {
+        error: String(error),
+      }),
+    );
   }
 
   renew(): Promise<void> {
@@ -281,6 +322,7 @@ export class StreamLog implements CommitLog {
       try {
         const session = await StreamSession.open(this.#options.address, this.#place.sequence === 0);
         this.#session = session;
+        this.#bytes = session.bytes;
         if (!this.#isClosed) await this.#assertSame(session);
         pause = firstPause;
         await this.#followSession(session);
@@ -322,6 +364,7 @@ export class StreamLog implements CommitLog {
       this.#problem = undefined;
       this.#onTried();
       this.#follower?.onReachable();
+      this.#purgeSoon();
       this.#wake();
     };
     this.#onTaken = check;
@@ -345,8 +388,11 @@ export class StreamLog implements CommitLog {
 
   /** Others changed this. Whoever waits with what is stale by it is told at once: while he waits, what came may not get to him. */
   #touch({ first, entries }: Content): void {
-    for (const [index, entry] of entries.entries())
-      for (const repo of repositoriesOf(entry)) this.#touched.set(repo, first + index);
+    for (const [index, entry] of entries.entries()) {
+      const repos = repositoriesOf(entry);
+      if (repos === undefined) this.#allTouched = first + index;
+      for (const repo of repos ?? []) this.#touched.set(repo, first + index);
+    }
     this.#rejectBeaten();
   }
 
@@ -361,8 +407,8 @@ export class StreamLog implements CommitLog {
   }
 
   #conflictOf({ entries, after }: Appending): ConflictError | undefined {
-    const numbers = entries.flatMap(entry => repositoriesOf(entry).map(repo => this.#touched.get(repo) ?? 0));
-    const newest = Math.max(0, ...numbers);
+    const numbers = entries.flatMap(entry => repositoriesOf(entry)?.map(repo => this.#touched.get(repo) ?? 0) ?? []);
+    const newest = Math.max(this.#allTouched, ...numbers);
     if (newest <= after) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     if (newest <= this.newest) resolve();
@@ -395,18 +441,21 @@ export class StreamLog implements CommitLog {
 
   async #take({ message, content }: Arrived): Promise<void> {
     if (message.sequence <= this.#place.sequence) return;
-    if (content.first !== this.newest + 1) {
+    const begins = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
+    if (content.first !== this.newest + 1 && !begins) {
       this.#divergence = `Message ${message.sequence} of the shared log does not follow what is known.`;
       this.#tellProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
     }
+    if (begins) this.#skipTo(content.first);
     const flight = this.#flight;
     if (message.id === flight?.id) return this.#land(flight, message.sequence);
     // It may have been our own until its callers gave up.
     this.#touch(content);
     for (const [index, entry] of content.entries.entries())
-      await this.#takeEntry({ number: content.first + index, entry });
+      await this.#takeEntry({ number: content.first + index, entry }, message.sequence);
+    this.#bytes += message.data.length;
     this.#reach({ sequence: message.sequence, number: this.newest, message: message.id });
     // What was to be in this place is not, and never will be.
     if (flight !== undefined) {
@@ -417,23 +466,38 @@ export class StreamLog implements CommitLog {
     this.#onTaken();
   }
 
-  async #takeEntry(committed: Committed): Promise<void> {
+  /** What was in between is no longer in the stream: a snapshot has what is needed of it. */
+  #skipTo(first: LogNumber): void {
+    this.#snapshots.skipTo(first);
+    this.#place = { ...this.#place, number: first - 1 };
+    // It may have been among what is gone.
+    for (const waiting of this.#flight?.group ?? []) this.#reject(waiting, this.#unreachable(true));
+    this.#flight = undefined;
+  }
+
+  async #takeEntry(committed: Committed, sequence: number): Promise<void> {
     const { onProblem } = this.#options;
-    let show = () => {};
-    try {
-      show = (await this.#follower?.prepare(committed)) ?? show;
-    } catch (error) {
-      onProblem("a change of another machine could not be taken in", {
-        number: committed.number,
-        error: String(error),
-      });
+    this.#note(committed, sequence);
+    for (const handed of this.#snapshots.handed(committed)) {
+      let show = () => {};
+      try {
+        show = (await this.#follower?.prepare(handed)) ?? show;
+      } catch (error) {
+        // What is to be forgotten is tried again.
+        this.#hasMissed ||= handed.entry.kind !== "forget";
+        onProblem("a change of another machine could not be taken in", {
+          number: committed.number,
+          error: String(error),
+        });
+      }
+      this.#place = { ...this.#place, number: committed.number };
+      try {
+        show();
+      } catch (error) {
+        onProblem("a change could not be told to all", { error: String(error) });
+      }
     }
     this.#place = { ...this.#place, number: committed.number };
-    try {
-      show();
-    } catch (error) {
-      onProblem("a change could not be told to all", { error: String(error) });
-    }
     const ready = this.#takers.filter(({ number }) => number <= this.newest);
     this.#takers = this.#takers.filter(({ number }) => number > this.newest);
     for (const { resolve } of ready) resolve();
@@ -442,7 +506,8 @@ export class StreamLog implements CommitLog {
   /** A message is taken in whole. */
   #reach(place: Place): void {
     this.#place = place;
-    this.#places.push(place);
+    // Or a start would go on in the middle of a snapshot.
+    if (!this.#snapshots.isReading) this.#places.push(place);
   }
 
   /** Our own message is in the stream. */
@@ -458,10 +523,12 @@ export class StreamLog implements CommitLog {
       } catch (error) {
         this.#options.onProblem("a change could not be told to all", { error: String(error) });
       }
+      for (const [index, entry] of waiting.entries.entries()) this.#note({ number: number + index, entry }, sequence);
       number += waiting.entries.length;
       waiting.callOff();
       waiting.resolve();
     }
+    this.#bytes += flight.data.length;
     this.#reach({ sequence, number: first + count - 1, message: flight.id });
     this.#onTaken();
   }
@@ -504,9 +571,12 @@ export class StreamLog implements CommitLog {
     const most = this.#session?.mostBytes ?? 0;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const more = Buffer.byteLength(next.json) + 64;
-      if (group.length > 0 && bytes + more > groupBytes) break;
+      const isBegin = next.entries[0]?.kind === "snapshot";
+      // What is before the message that begins a snapshot can go.
+      if (group.length > 0 && (isBegin || bytes + more > Math.min(groupBytes, most))) break;
       this.#waiting.shift();
-      if (more > most) {
+      const isPart = next.entries[0]?.kind === "part";
+      if (more + (isPart ? 0 : roomInPart) > most) {
         const message = `a change of ${more} bytes is more than a message of the log's server may have (${most}); its max_payload says so`;
         this.#reject(next, new AppendError(new Error(message), false));
         continue;
@@ -585,10 +655,32 @@ function isContent(value: unknown): value is Content {
   if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
   return value["entries"].every((entry: unknown) => {
     if (!isJsonObject(entry)) return false;
-    const { kind, repo, documents } = entry;
-    if (kind !== "commit") return (kind === "remove" || kind === "forget") && isRepositoryId(String(repo));
-    return Array.isArray(documents) && documents.every(isDocument);
+    switch (entry["kind"]) {
+      case "commit":
+        return isCommit(entry);
+      case "remove":
+      case "forget":
+        return isRepositoryId(String(entry["repo"]));
+      case "rename":
+        return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
+      case "part":
+        return isPart(entry);
+      default:
+        return entry["kind"] === "snapshot" || entry["kind"] === "end";
+    }
   });
+}
+
+function isPart({ repo, commits, forgettings }: JsonObject): boolean {
+  const isOfIt = (entry: JsonValue) =>
+    isJsonObject(entry) && (entry["kind"] === "commit" ? isCommit(entry) : entry["repo"] === repo);
+  return (
+    [commits, forgettings].every(list => Array.isArray(list) && list.every(isOfIt)) && isRepositoryId(String(repo))
+  );
+}
+
+function isCommit({ documents }: JsonObject): boolean {
+  return Array.isArray(documents) && documents.every(isDocument);
 }
 
 function isDocument(value: unknown): boolean {
@@ -598,9 +690,4 @@ function isDocument(value: unknown): boolean {
     Array.isArray(list) &&
     list.every(edit => isJsonObject(edit) && typeof edit["scope"] === "string" && typeof edit["field"] === "string");
   return isRepositoryId(String(repo)) && Number.isSafeInteger(revision) && isEdits(edits) && isEdits(served);
-}
-
-/** Which repositories an entry is about. */
-function repositoriesOf(entry: LogEntry): string[] {
-  return entry.kind === "commit" ? entry.documents.map(({ repo }) => repo) : [entry.repo];
 }

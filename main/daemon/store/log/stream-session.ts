@@ -47,6 +47,8 @@ export class StreamSession {
   /** Of the messages that were there when the connection was made: the sequences of the first and the last. */
   readonly first: number;
   readonly last: number;
+  /** Of all of them. */
+  readonly bytes: number;
   /** What a message may have, at most. */
   readonly mostBytes: number;
   /** Settled when the connection has ended. */
@@ -64,6 +66,7 @@ export class StreamSession {
     this.id = createHash("sha256").update(`${info.config.name} ${info.created}`).digest("hex").slice(0, 12);
     this.first = info.state.first_seq;
     this.last = info.state.last_seq;
+    this.bytes = info.state.bytes;
     this.mostBytes = connection.info?.max_payload ?? 1024 * 1024;
     this.ended = connection.closed().then(() => {});
   }
@@ -133,6 +136,12 @@ export class StreamSession {
       if (error.status === 503) return "unknown";
       throw error;
     }
+  }
+
+  /** All messages before this sequence go; how many bytes are left. Throws if the server refuses, or does not answer. */
+  async purge(sequence: number): Promise<number> {
+    await this.#manager.streams.purge(this.#name, { seq: sequence });
+    return (await this.#manager.streams.info(this.#name)).state.bytes;
   }
 
   async close(): Promise<void> {

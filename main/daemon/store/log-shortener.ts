@@ -1,0 +1,230 @@
+import pLimit from "p-limit";
+import { type Clock, timeText } from "../../clock.ts";
+import { SegmentGoneError } from "./journal/segment.ts";
+import { beginningOf, commitsSince } from "./kept-history.ts";
+import {
+  type Commit,
+  type CommitLog,
+  ConflictError,
+  type LogNumber,
+  type SnapshotEnd,
+  type SnapshotPart,
+  type Snapshots,
+} from "./log/commit-log.ts";
+import type { Repositories } from "./repositories.ts";
+import type { Repository } from "./repository.ts";
+
+export interface LogShortenerOptions {
+  readonly log: CommitLog;
+  readonly repositories: Repositories;
+  readonly clock: Clock;
+  /** Up to so many bytes the log is left as it is. */
+  readonly leastBytes: number;
+  /** Of the histories here. */
+  historyBytes(): Promise<number>;
+  /** Nothing that is to be forgotten may be in what is written. Throws where it still is. */
+  beforeWriting(): Promise<void>;
+  onProblem(message: string, error: unknown): void;
+}
+
+/** A snapshot of another machine that has not gone on for so many milliseconds will not. */
+const staleTime = 20_000;
+/** Milliseconds between two looks whether it has ended. */
+const lookTime = 250;
+
+/**
+ * Keeps a log that several machines share from growing for ever, and what is to be forgotten from staying in it: the kept histories
+ * of all repositories are appended once more, as a snapshot, and what came before that goes. One machine does it at a time: whoever
+ * begins a snapshot behind another one's ends that.
+ */
+export class LogShortener {
+  readonly #options: LogShortenerOptions;
+  readonly #inTurn = pLimit(1);
+  /** What the log had when it was last asked whether it is long. */
+  #lookedAtBytes = 0;
+  #callOff: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: LogShortenerOptions) {
+    this.#options = options;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#callOff?.();
+  }
+
+  /** What is to be forgotten was seen: whoever asked for it sees to the log, unless he died. */
+  watchForgetting(): void {
+    if (this.#isClosed) return;
+    this.#callOff ??= this.#options.clock.schedule(staleTime, () => {
+      this.#callOff = undefined;
+      void this.#seeToForgetting();
+    });
+  }
+
+  async #seeToForgetting(): Promise<void> {
+    const { forgetting, ended } = this.#snapshots;
+    if (forgetting <= ended) return;
+    try {
+      // It is tried again until it can be reached.
+      if (this.#options.log.problem === undefined) await this.shorten(forgetting);
+    } catch (error) {
+      this.#tell(error);
+    }
+    if (forgetting > this.#snapshots.ended) this.watchForgetting();
+  }
+
+  /** Begins to shorten a log that is more than twice as long as what is kept, and a while. */
+  async shortenIfLong(): Promise<void> {
+    const { log, leastBytes, historyBytes } = this.#options;
+    const { bytes } = this.#snapshots;
+    const behind = log.newest;
+    if (bytes < this.#lookedAtBytes) this.#lookedAtBytes = 0;
+    // Each look counts the bytes of all histories.
+    if (bytes < leastBytes || bytes < 1.1 * this.#lookedAtBytes || this.#isGoingOn(0)) return;
+    this.#lookedAtBytes = bytes;
+    try {
+      if (bytes < leastBytes + 2 * (await historyBytes())) return;
+      await this.shorten(behind);
+    } catch (error) {
+      this.#tell(error);
+    }
+  }
+
+  /** Resolves when the log begins behind an entry, by whomever. Throws RepoconfError 1108, AppendError or the server's error. */
+  shorten(behind: LogNumber): Promise<void> {
+    const { log, clock } = this.#options;
+    return this.#inTurn(async () => {
+      while (this.#snapshots.ended <= behind) {
+        if (this.#isGoingOn(behind)) {
+          await clock.delay(lookTime);
+          continue;
+        }
+        await this.#writeSnapshot().catch(error => {
+          if (!(error instanceof OvertakenError)) throw error;
+        });
+      }
+      await log.erase(behind);
+    });
+  }
+
+  /** Whether another machine writes a snapshot behind an entry. */
+  #isGoingOn(behind: LogNumber): boolean {
+    const { begun, ended, wentOnAt } = this.#snapshots;
+    return begun > Math.max(behind, ended) && wentOnAt + staleTime >= this.#options.clock.monotonic();
+  }
+
+  get #snapshots(): Snapshots {
+    const { snapshots } = this.#options.log;
+    if (snapshots === undefined) throw new Error("nobody shares this log");
+    return snapshots;
+  }
+
+  #tell(error: unknown): void {
+    this.#options.onProblem("the shared log cannot be shortened; it is tried again", error);
+  }
+
+  async #writeSnapshot(): Promise<void> {
+    const { log, repositories, clock } = this.#options;
+    if (this.#snapshots.hasMissed) throw new Error("a change of another machine could not be taken in here");
+    let snapshot = 0;
+    const entry = { kind: "snapshot", time: timeText(clock) } as const;
+    const begun = (first: LogNumber) => {
+      snapshot = first;
+    };
+    await log.append({ entries: [entry], after: log.newest, committed: begun }).catch(async error => {
+      if (!(error instanceof ConflictError)) throw error;
+      await error.taken;
+      throw new OvertakenError();
+    });
+    await this.#options.beforeWriting();
+    // What is added from now on is in the log behind this.
+    for (const id of [...repositories.ids()]) {
+      const repository = repositories.get(id);
+      if (repository !== undefined) await this.#writeRepository(repository, snapshot);
+    }
+    await this.#append({ kind: "end", snapshot });
+  }
+
+  async #writeRepository(repository: Repository, snapshot: LogNumber): Promise<void> {
+    try {
+      await repository.load();
+    } catch (error) {
+      if (this.#options.repositories.get(repository.id) !== repository) return;
+      throw error;
+    }
+    // Nothing of it is in the log.
+    if (repository.state.revision === 0) return;
+    for (;;) {
+      try {
+        return await this.#writeHistory(repository, snapshot);
+      } catch (error) {
+        // Written anew, or its oldest part taken away, while it was read.
+        if (!(error instanceof SegmentGoneError)) throw error;
+      }
+    }
+  }
+
+  async #writeHistory(repository: Repository, snapshot: LogNumber): Promise<void> {
+    const { log, repositories } = this.#options;
+    const { id } = repository;
+    const beginning = await beginningOf(repository);
+    let commits: Commit[] = [];
+    let bytes = 0;
+    let isFirst = true;
+    let written: number | undefined;
+    const part = (isLast: boolean): SnapshotPart => {
+      const forgettings = isLast ? beginning.forgettings : [];
+      return { kind: "part", snapshot, repo: id, commits, forgettings, isFirst, isLast };
+    };
+    const append = async (isLast: boolean, after?: LogNumber) => {
+      await this.#append(part(isLast), after);
+      [commits, bytes, isFirst] = [[], 0, false];
+      return undefined;
+    };
+    const collect = async () => {
+      for await (const commit of commitsSince(repository, beginning, written, log.id)) {
+        const more = Buffer.byteLength(JSON.stringify(commit));
+        if (commits.length > 0 && bytes + more > this.#snapshots.partBytes) await append(false);
+        commits.push(commit);
+        bytes += more;
+        written = commit.documents[0]?.revision;
+      }
+    };
+    // Beside the work, however long it takes.
+    await collect();
+    // The last part has all that was committed before it: nothing is here now, and what others commit is a conflict.
+    const finish = async () => {
+      if (repositories.get(id) !== repository) return undefined;
+      const after = log.newest;
+      await collect();
+      return append(true, after).catch((error: unknown) => {
+        if (error instanceof ConflictError) return error;
+        throw error;
+      });
+    };
+    for (;;) {
+      const conflict = await repository.exclusive(finish);
+      if (conflict === undefined) return;
+      await conflict.taken;
+    }
+  }
+
+  /** `after`: what it was made from. Left out: others may append what they like meanwhile. */
+  async #append(entry: SnapshotPart | SnapshotEnd, after?: LogNumber): Promise<void> {
+    const { log } = this.#options;
+    for (;;) {
+      if (this.#snapshots.begun !== entry.snapshot) throw new OvertakenError();
+      try {
+        return await log.append({ entries: [entry], after: after ?? log.newest, committed: () => {} });
+      } catch (error) {
+        if (!(error instanceof ConflictError) || after !== undefined) throw error;
+        await error.taken;
+      }
+    }
+  }
+}
+
+/** Another machine has begun a snapshot behind this one's. */
+class OvertakenError extends Error {}

@@ -1,0 +1,52 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
+import { startNatsServer, type TestServer } from "./nats-server.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+/** A server and some machines, each with a home and a daemon of its own. */
+export interface SharedWorld extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly address: string;
+  home(machine: string): string;
+  /** Starts the daemon of a machine, on the home that it had. `settings`: of its own, `log` among them. */
+  start(
+    machine: string,
+    options?: TestDaemonOptions,
+    settings?: { readonly [name: string]: object },
+  ): Promise<TestDaemon>;
+}
+
+/** `settings`: of the log, on every machine. `serverArguments`: beside those that every test server has, by its folder. */
+export async function makeSharedWorld(
+  settings: object = {},
+  serverArguments?: (folder: string) => readonly string[],
+): Promise<SharedWorld> {
+  const stack = new AsyncDisposableStack();
+  const server = stack.use(await startNatsServer(serverArguments));
+  const folder = stack.use(await temporaryFolder());
+  const address = `${server.url}/team`;
+  return {
+    server,
+    address,
+    home: machine => join(folder.path, machine),
+    start: async (machine, options, own = {}) => {
+      const home = join(folder.path, machine);
+      await mkdir(home, { recursive: true });
+      const log = { address, machine, ...settings, ...own["log"] };
+      await writeFile(join(home, "settings.json"), JSON.stringify({ ...own, log }));
+      return startTestDaemon({ ...options, home });
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<unknown> {
+  const { result } = await owner.call("config/list", { repo, scope: "svc" });
+  return result["svc"]?.["timeout"];
+}
+
+/** Waits until a daemon serves it. */
+export async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
+  await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);
+}

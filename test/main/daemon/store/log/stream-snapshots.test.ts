@@ -1,0 +1,98 @@
+import { expect, test } from "vitest";
+import type { Commit, LogEntry } from "../../../../../main/daemon/store/log/commit-log.ts";
+import { StreamSnapshots } from "../../../../../main/daemon/store/log/stream-snapshots.ts";
+import { TestClock } from "../../../../helpers/test-clock.ts";
+
+const time = "2025-01-01T00:00:00.000Z";
+
+function commit(repo: string, revision: number, more: object = {}): Commit {
+  const edits = [{ scope: "svc", field: "timeout", value: revision }];
+  const document = { repo, lineage: "", revision, edits, ...more };
+  return { kind: "commit", time, actor: { kind: "file" }, source: "file", documents: [document] };
+}
+
+function part(snapshot: number, repo: string, commits: readonly Commit[], isFirst: boolean, isLast: boolean): LogEntry {
+  return { kind: "part", snapshot, repo, commits, forgettings: [], isFirst, isLast };
+}
+
+const snapshot: LogEntry = { kind: "snapshot", time };
+const whole = { begins: true, isWhole: true };
+
+/** What one who follows is told, as text, of entries with the numbers 11, 12 and so on. */
+function told(entries: readonly LogEntry[], skipsTo?: number): string[] {
+  const snapshots = new StreamSnapshots(new TestClock());
+  if (skipsTo !== undefined) snapshots.skipTo(skipsTo);
+  return entries.flatMap((entry, index) => {
+    const number = 11 + index;
+    snapshots.note({ number, entry }, number);
+    return snapshots.handed({ number, entry }).map(handed => {
+      const { entry: one } = handed;
+      if (one.kind === "remaining") return `remaining ${[...one.repos].join()}`;
+      const commits = one.kind === "kept" ? one.commits : one.kind === "commit" ? [one] : [];
+      const of = commits.flatMap(({ documents }) =>
+        documents.map(({ repo, revision, edits }) => `${repo} ${revision}/${edits.length}`),
+      );
+      return `${handed.number} ${one.kind} ${of.join(" ")}`;
+    });
+  });
+}
+
+test("who has seen all passes over a snapshot", () => {
+  const entries = [snapshot, part(11, "shop", [commit("shop", 1)], true, true), commit("shop", 2)];
+  expect(told([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
+});
+
+test("who has not seen what came before takes each repository whole, and passes over what is committed to it until then", () => {
+  const entries: LogEntry[] = [
+    snapshot,
+    commit("shop", 6),
+    part(11, "shop", [commit("shop", 4, whole), commit("shop", 4, whole), commit("shop", 5)], true, false),
+    commit("shop", 7),
+    commit("new", 1, { begins: true }),
+    part(11, "shop", [commit("shop", 6), commit("shop", 7)], false, true),
+    commit("shop", 8),
+    { kind: "end", snapshot: 11 },
+    commit("site", 9),
+  ];
+  expect(told(entries, 11)).toEqual([
+    "15 commit new 1/1",
+    "16 kept shop 4/2 shop 5/1 shop 6/1 shop 7/1",
+    "17 commit shop 8/1",
+    "remaining new,shop",
+    "19 commit site 9/1",
+  ]);
+});
+
+test("a piece that was not ended is none of what comes next, be it of the same snapshot or of another", () => {
+  const entries: LogEntry[] = [
+    snapshot,
+    part(11, "shop", [commit("shop", 1)], true, false),
+    part(3, "shop", [commit("shop", 9)], false, true),
+    part(11, "shop", [commit("shop", 4, whole)], true, false),
+    snapshot,
+    part(15, "shop", [commit("shop", 7)], true, true),
+    part(11, "shop", [commit("shop", 5)], false, true),
+    { kind: "end", snapshot: 15 },
+    { kind: "end", snapshot: 11 },
+  ];
+  expect(told(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
+});
+
+test("a start sees again what is still to be done: to write a snapshot behind what is forgotten, to end one, to remove what is before", () => {
+  const snapshots = new StreamSnapshots(new TestClock());
+  const note = (number: number, entry: LogEntry) => snapshots.note({ number, entry }, 100 + number);
+  const state = () => [snapshots.keepsFrom, snapshots.purgeTo];
+  expect(state()).toEqual([undefined, undefined]);
+  const forgetting = { kind: "forget", time, actor: { kind: "file" }, repo: "shop", revision: 1 } as const;
+  note(5, { ...forgetting, scope: "svc", field: "timeout" });
+  expect(state()).toEqual([5, undefined]);
+  note(7, snapshot);
+  note(9, { kind: "end", snapshot: 7 });
+  expect(state()).toEqual([7, 107]);
+  snapshots.purged(107);
+  expect(state()).toEqual([undefined, undefined]);
+  note(12, snapshot);
+  expect(state()).toEqual([12, undefined]);
+  note(13, { kind: "end", snapshot: 4 });
+  expect(state()).toEqual([12, undefined]);
+});
