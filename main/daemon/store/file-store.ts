@@ -99,7 +99,7 @@ const releaseDelay = 100;
 /** Each takes some 25 kilobytes once its values were listed. */
 const defaultMostOpen = 2_000;
 /** Bytes of a log that others share, from which on it is shortened. */
-export const defaultSharedLogBytes = 64 * 1024 * 1024;
+const defaultSharedLogBytes = 64 * 1024 * 1024;
 /** Milliseconds between two comparisons of the files with what is known. */
 export const defaultSweepInterval = 10_000;
 
@@ -571,7 +571,8 @@ export class FileStore implements RepositoryStore {
         await this.#log.seal();
         const through = this.#log.newest;
         appended = await this.#appendInTurn(forgetting);
-        this.#unforgotten.set(appended.number, appended.entry);
+        // In a log of this home alone whoever was told that it failed asks again.
+        if (this.#shortener !== undefined) this.#unforgotten.set(appended.number, appended.entry);
         this.#shortener?.watchForgetting();
         for (const kept of this.#kept) {
           // Not waited for: whoever holds it may be waiting for this one.

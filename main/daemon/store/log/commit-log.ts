@@ -85,7 +85,7 @@ export interface Renaming {
 }
 
 /** Of a log that several share: the kept histories of all repositories that there are follow, so what came before can go. */
-export interface SnapshotBegin {
+interface SnapshotBegin {
   readonly kind: "snapshot";
   readonly time: string;
 }
@@ -120,7 +120,7 @@ export interface KeptHistory {
 }
 
 /** There is no repository but these. */
-export interface Remaining {
+interface Remaining {
   readonly kind: "remaining";
   readonly repos: ReadonlySet<string>;
 }
