@@ -94,4 +94,22 @@ export const mutants: readonly Mutant[] = [
     replace: "",
     test: daemonsTest,
   },
+  {
+    promise: "shared-log",
+    takenOut: "that an edit by hand which could not be recorded at a start is not served",
+    file: "main/daemon/store/repository.ts",
+    find: "      if (isRecorded || !first || before.stored !== undefined) return;",
+    replace: "      if (isRecorded || !first) return;",
+    test: daemonsTest,
+    name: "serve no edit by hand before it is in the log",
+  },
+  {
+    promise: "shared-log",
+    takenOut: "that such an edit is compared with what the file said before it",
+    file: "main/daemon/store/repository.ts",
+    find: "    this.mirror.waitForEdit(point);\n",
+    replace: "",
+    test: daemonsTest,
+    name: "serve no edit by hand before it is in the log",
+  },
 ];

@@ -40,6 +40,8 @@ export interface StartingPoint {
   readonly wanted: Config;
   /** The file was edited by hand, and what it did not know of is kept beside that. */
   readonly merged: boolean;
+  /** What the file said and was to say before any edit by hand. */
+  readonly before: { readonly said: Config; readonly wanted: Config };
 }
 
 export interface RecoveryOptions {
@@ -102,13 +104,14 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const saidRevision = isKnown ? (earlier?.of ?? newestSaid) : Math.max(newestSaid, handEdited);
   // Of what was told as missing in the text before, the newest text has all.
   const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
-  const known = { written, recorded, newest, tail, lineage, position, untold };
   const since = { after: saidRevision, byRules: replayed.byRules };
   const lacking = saidRevision < newest ? await changesSince(journal, records, since, recorded) : [];
   const saidThen = applyConfigEdits(
     recorded,
     lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
   );
+  const before = { said: saidThen, wanted: applyConfigEdits(recorded, untold) };
+  const known = { written, recorded, newest, tail, lineage, position, untold, before };
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
   const said = content.kind === "good" ? content.config : saidThen;
   const { scopes } = options;
@@ -116,7 +119,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isAsThen = () => sameConfig(newNames(said), newNames(saidThen));
   const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && isAsThen());
   if (content.kind === "broken")
-    return { ...known, said, saidRevision, wanted: applyConfigEdits(recorded, untold), merged: false };
+    return { ...known, ...before, saidRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.head.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };

@@ -43,7 +43,7 @@ import {
   numberIn,
 } from "./log/commit-log.ts";
 import { Mirror, type MirroredCommit } from "./mirror.ts";
-import { recordOf, startingPoint } from "./recovery.ts";
+import { recordOf, type StartingPoint, startingPoint } from "./recovery.ts";
 import { valueByAnyName, withNewNames } from "./renamed-fields.ts";
 import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import { causeOf, storageFailure, unreadableJournal } from "./storage-failure.ts";
@@ -408,7 +408,7 @@ export class Repository {
       if (this.#unrecorded instanceof ConflictError) return beingChanged;
       if (this.#unrecorded !== undefined) {
         // But the log is not to be kept for its sake.
-        await this.mirror.writeHistory(false).catch(() => {});
+        await this.mirror.writeHistory(false, false).catch(() => {});
         return causeOf(this.#unrecorded);
       }
       try {
@@ -754,6 +754,7 @@ export class Repository {
       if (this.#options.trust.takeUnread(this.id) && point.newest === 0) this.#trustCommands(point.wanted);
       this.#state = { ...this.#state, revision: point.newest, position: point.position, stored };
       await this.#absorb(point.wanted, point.merged ? "merge" : "file");
+      if (this.#unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With its end and without what it recorded, the next record would tell of changes that nobody made.
       journal.close();
@@ -767,6 +768,14 @@ export class Repository {
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
     if (this.#journalRead && this.mirror.isBehind) this.#options.onBehind(this);
+  }
+
+  /** An edit of before the start could not be recorded: it waits in the file, as one that came later does. */
+  #keepRecorded(point: StartingPoint): void {
+    const { content } = this.files;
+    this.mirror.waitForEdit(point);
+    if (content.kind === "good") this.#state = { ...this.#state, ...content.head };
+    this.#options.onHead(this.#state);
   }
 
   /** Of other machines: what came while the journal was being read. */
@@ -853,7 +862,8 @@ export class Repository {
     }
     if (changes.length > 0 || begins) {
       const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
-      if (isRecorded || !first) return;
+      // Only where there is nothing else an edit is served that no revision stands for.
+      if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.journal.head !== undefined) this.#unrecorded = undefined;
     take();
   }

@@ -220,6 +220,33 @@ describeWithNats("daemons that share a log", () => {
     expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
   });
 
+  test("serve no edit by hand before it is in the log, also not after a start, and merge it with what others set meanwhile", async () => {
+    await using world = await makeWorld();
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
+      await laptop.readRepository("shop");
+    }
+    const path = join(world.home("laptop"), "repos/shop.json");
+    const file = JSON.parse(await readFile(path, "utf8"));
+    file.config.svc.timeout = 51;
+    await writeFile(path, JSON.stringify(file));
+    {
+      await using desk = await world.start("desk");
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42, "svc.domain": "two.test" });
+    }
+    await world.server.kill();
+    await using laptop = await world.start("laptop");
+    expect(await timeoutOf(laptop, "shop")).toBe(41);
+    await world.server.start();
+    await sees(laptop, "shop", 51);
+    const { result } = await laptop.owner.call("history/list", { repo: "shop" });
+    expect(result.map(({ machine }) => machine)).toEqual(["laptop", "desk", "laptop", "laptop"]);
+    const { svc } = JSON.parse(await laptop.readRepository("shop")).config;
+    expect(svc).toEqual({ timeout: 51, domain: "two.test" });
+  });
+
   test("have after a crash what was acknowledged and no history or file had yet", async () => {
     await using world = await makeWorld();
     const fileSystem = watchFileSystem();
