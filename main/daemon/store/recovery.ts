@@ -118,8 +118,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isAsThen = () => sameConfig(newNames(said), newNames(saidThen));
   const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && isAsThen());
-  if (content.kind === "broken")
-    return { ...known, ...before, saidRevision, merged: false };
+  if (content.kind === "broken") return { ...known, ...before, saidRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.head.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
