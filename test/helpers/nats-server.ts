@@ -71,11 +71,11 @@ export interface TestCluster extends AsyncDisposable {
   readonly servers: readonly TestServer[];
   /** `nats://HOST:PORT,HOST:PORT,HOST:PORT` */
   readonly url: string;
-  /** The one that has the say about a stream; undefined while none has. */
+  /** The one that has the say about a stream, as soon as one has. */
   leaderOf(stream: string): Promise<TestServer | undefined>;
 }
 
-/** Resolves once they have found each other: before that there can be no stream. */
+/** Resolves once they have found each other: before that there can be no stream on all of them. */
 export async function startCluster(): Promise<TestCluster> {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
@@ -87,17 +87,22 @@ export async function startCluster(): Promise<TestCluster> {
   const servers = await Promise.all(routes.map(start));
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
   const isReady = () =>
-    ask(addresses, manager => manager.getAccountInfo()).then(
-      () => true,
-      () => false,
-    );
+    ask(addresses, async ({ streams }) => {
+      await streams.add({ name: "first", subjects: ["first"], num_replicas: servers.length });
+      return streams.delete("first");
+    }).catch(() => false);
   await until(isReady, "the servers to find each other");
   return {
     servers,
     url: `nats://${addresses.join(",")}`,
     leaderOf: async stream => {
-      const info = await ask(addresses, manager => manager.streams.info(stream)).catch(() => undefined);
-      return servers.find((_, index) => info?.cluster?.leader === `server${index}`);
+      let leader: TestServer | undefined;
+      await until(async () => {
+        const info = await ask(addresses, manager => manager.streams.info(stream)).catch(() => undefined);
+        leader = servers.find((_, index) => info?.cluster?.leader === `server${index}`);
+        return leader !== undefined;
+      }, "a leader");
+      return leader;
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };

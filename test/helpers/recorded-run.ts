@@ -232,6 +232,7 @@ export class Run {
     if (error?.code === 1108 && this.#mayBeAway) {
       // Whether it happened is not always known.
       this.sets.push(set);
+      await delay(20);
     } else if (error?.code === 1104) {
       this.sets.push({ ...set, reply: { ended, conflict: Number(error.details?.["current"]) } });
     } else if (error !== undefined) {

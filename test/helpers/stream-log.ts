@@ -14,11 +14,12 @@ export async function openStreamLog(
   {
     clock = systemClock,
     prepare = async () => {},
-  }: { readonly clock?: Clock; prepare?(committed: Committed): Promise<void> } = {},
+    replicas = 1,
+  }: { readonly clock?: Clock; readonly replicas?: number; prepare?(committed: Committed): Promise<void> } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await StreamLog.open({
-    address: parseStreamAddress(`${server.url}/test`),
+    address: parseStreamAddress(`${server.url}/test`, { replicas }),
     machine: "laptop",
     folder: join(folder, "log"),
     temporaryFolder: folder,

@@ -736,6 +736,7 @@ export class Repository {
         repo: this.id,
         unmirrored,
         logId: this.#options.log.id,
+        isShared: this.#options.log.shared !== undefined,
         indexed: this.#options.indexed,
         lost: this.#options.lost,
         isNew: this.#options.addedBy !== undefined,
@@ -1039,7 +1040,10 @@ export class Repository {
         await error.taken;
         return this.#change(batch);
       }
-      for (const { settle } of batch) settle({ error: storageFailure(this.id, error) });
+      const failure = storageFailure(this.id, error);
+      // Each by itself may be what the log takes at once.
+      if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.#change([waiting]);
+      else for (const { settle } of batch) settle({ error: failure });
       return;
     }
     if (entries.length > 0) await this.followInTree();
