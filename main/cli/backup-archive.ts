@@ -6,7 +6,7 @@ import { createGzip } from "node:zlib";
 import { extract, Header, list, Pax, type ReadEntry } from "tar";
 import packageJson from "../../package.json" with { type: "json" };
 import { isRepositoryId } from "../../shared/repository-id.ts";
-import { homeFormat } from "../daemon/home.ts";
+import { sharedHomeFormat } from "../daemon/home.ts";
 import { backedUpFolders as folders } from "../daemon/restore.ts";
 import { listSegments, type Segment } from "../daemon/store/journal/journal.ts";
 import { systemErrorCode } from "../files/file-system.ts";
@@ -50,12 +50,13 @@ interface NamedFile extends SavedFile {
 export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
   const format = await readRegularFile(home.formatFile);
   if (format === undefined) throw new CommandError(`${home.folder} is no home of Repoconf: there is nothing to save.`);
-  refuseNewerFormat(Number(format.content.toString()), home.folder);
+  const number = Number(format.content.toString());
+  refuseNewerFormat(number, home.folder);
   const inTree: string[] = [];
   const leftOut: string[] = [];
   let repositories = 0;
   async function* entries() {
-    const manifest = { format: homeFormat, createdAt: new Date().toISOString(), version: packageJson.version };
+    const manifest = { format: number, createdAt: new Date().toISOString(), version: packageJson.version };
     const content = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
     yield entryOf(manifestName, { content, modified: new Date() });
     let count = 0;
@@ -316,9 +317,9 @@ function parseManifest(text: string | undefined, file: string): { format: number
 }
 
 function refuseNewerFormat(format: number, place: string): void {
-  if (Number.isSafeInteger(format) && format > 0 && format <= homeFormat) return;
+  if (Number.isSafeInteger(format) && format > 0 && format <= sharedHomeFormat) return;
   throw new CommandError(
-    `${place} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Install the newer version.`,
+    `${place} has format ${format}, and this version of Repoconf knows formats up to ${sharedHomeFormat}. Install the newer version.`,
   );
 }
 

@@ -1,25 +1,33 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { applyConfigEdits, type Config, configEntries } from "../../shared/config.ts";
 import { systemClock } from "../clock.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
 import { realFileSystem } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
-import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, privateFile } from "./home.ts";
+import {
+  assertKnownFormat,
+  HomeError,
+  homeFormat,
+  makeHomeFolder,
+  markFormat,
+  prepareHome,
+  privateFile,
+  sharedHomeFormat,
+} from "./home.ts";
+import { openHomeStore } from "./home-store.ts";
 import { takeLock } from "./lock.ts";
 import { completeRestore } from "./restore.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
-import { defaultRetention, Settings, type SettingsValues } from "./settings.ts";
+import { Settings, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
 import { editsOf } from "./store/document-commits.ts";
-import { FileStore } from "./store/file-store.ts";
 import type { Commit, CommitLog } from "./store/log/commit-log.ts";
 import { placeFileName } from "./store/log/stream-place.ts";
 import type { RepositoryStore } from "./store/store.ts";
-import { TrustedValues } from "./store/trusted-values.ts";
 
 export interface CopyOptions {
   readonly home: Home;
@@ -28,8 +36,9 @@ export interface CopyOptions {
   onProgress(repo: string, revision: number, newest: number): void;
 }
 
-/** How many revisions go into the log at once. */
+/** How many revisions go into the log at once, and how many bytes of them: a message of its server has a limit. */
 const groupSize = 100;
+const groupBytes = 256 * 1024;
 
 /** What a log says of a repository. */
 interface Told {
@@ -49,6 +58,7 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
+  await markFormat(home, sharedHomeFormat);
   // All that the log of files had is in the histories.
   for (const name of await readdir(home.log)) await rm(join(home.log, name));
   await privateFile(home, join(home.log, placeFileName)).write(
@@ -72,6 +82,7 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
   });
   await rm(join(home.log, placeFileName));
   await syncFolder(home.log, realFileSystem, systemClock);
+  await markFormat(home, homeFormat);
   return count;
 }
 
@@ -110,21 +121,18 @@ async function withStore<Result>(
   const onProblem = (message: string) => void problems.push(message);
   const scopes = new Scopes();
   await new ScopeFiles(home, scopes, onProblem, systemClock).reload();
-  const openLog = await sharedLog(home, address, address === undefined ? {} : settings);
-  const store = await FileStore.open({
-    trust: await TrustedValues.open(privateFile(home, home.trustFile), onProblem),
-    folders: home,
-    indexPath: home.indexFile,
-    schemaReference: `../${basename(home.repositorySchemaFile)}`,
+  const { log: _, ...own } = settings;
+  const store = await openHomeStore({
+    home,
+    // Whose repositories are to go there has a log of its own, though the settings may know of the other already.
+    settings: () => (address === undefined ? own : settings),
+    ...(address !== undefined && { address }),
     scopes,
-    retention: () => ({ ...defaultRetention, ...settings.history }),
     clock: systemClock,
     onProblem,
     assertHeld: () => {},
-    ...(openLog !== undefined && { openLog }),
   });
   try {
-    await markFormat(home);
     for (const id of store.ids()) await store.read(id);
     return await task(store);
   } finally {
@@ -154,18 +162,24 @@ async function appendAll(
       const newest = store.revision(id);
       let digest = "";
       let group: Commit[] = [];
+      let bytes = 0;
       const append = async () => {
         if (group.length === 0) return;
         await there.log.append({ entries: group, after: there.log.newest, committed: () => {} });
         onProgress(id, group.at(-1)?.documents[0]?.revision ?? 0, newest);
         group = [];
+        bytes = 0;
       };
       for await (const commit of commitsOf(store, id, machine)) {
         digest = nextDigest(digest, commit, id);
         const revision = revisionOf(commit, id);
         // What is there already is to be the beginning of this one.
         if (revision === from && digest !== known?.digest) throw anotherRepository(id, home, address);
-        if (revision > from) group.push(commit);
+        if (revision <= from) continue;
+        const more = Buffer.byteLength(JSON.stringify(commit));
+        if (bytes + more > groupBytes) await append();
+        group.push(commit);
+        bytes += more;
         if (group.length === groupSize) await append();
       }
       await append();

@@ -23,7 +23,8 @@ import { keepEndpoint, newEndpoint, removeEndpoint, writeEndpoint } from "./endp
 import { FolderWatcher } from "./folder-watcher.ts";
 import { Gate } from "./gate.ts";
 import { HeldHome } from "./held-home.ts";
-import { assertKnownFormat, HomeError, makeHomeFolder, markFormat, prepareHome, privateFile } from "./home.ts";
+import { assertKnownFormat, HomeError, makeHomeFolder, prepareHome, privateFile } from "./home.ts";
+import { openHomeStore } from "./home-store.ts";
 import { HomeUpkeep } from "./home-upkeep.ts";
 import { inTurn } from "./in-turn.ts";
 import { KeyBudget } from "./key-budget.ts";
@@ -49,10 +50,8 @@ import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Screen } from "./screen.ts";
 import { openDoor } from "./server.ts";
-import { defaultRetention, Settings } from "./settings.ts";
-import { sharedLog } from "./shared-log.ts";
-import { defaultSweepInterval, FileStore } from "./store/file-store.ts";
-import { TrustedValues } from "./store/trusted-values.ts";
+import { Settings } from "./settings.ts";
+import { defaultSweepInterval } from "./store/file-store.ts";
 import { Yielding } from "./yielding.ts";
 
 export const preferredPort = 7420;
@@ -154,20 +153,12 @@ async function startDaemon(
   resources.defer(() => audit?.close());
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.close());
-  const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
-    problem(message, { error: String(error) }),
-  );
   const startProgress = new StartProgress(home, clock);
-  const openLog = await sharedLog(home, options.log, settings.values);
-  const store = await FileStore.open({
-    trust,
-    ...(openLog !== undefined && { openLog }),
-    ...(settings.values.log?.bytes !== undefined && { sharedLogBytes: settings.values.log.bytes }),
-    folders: home,
-    indexPath: home.indexFile,
-    schemaReference: `../${basename(home.repositorySchemaFile)}`,
+  const store = await openHomeStore({
+    home,
+    settings: () => settings.values,
+    ...(options.log !== undefined && { address: options.log }),
     scopes,
-    retention: () => ({ ...defaultRetention, ...settings.values.history }),
     clock,
     onProblem: problem,
     fileSystem,
@@ -180,7 +171,6 @@ async function startDaemon(
     onRecovering: progress => startProgress.tell(progress),
     onIndexing: () => connections.publishIndexing(),
   });
-  await markFormat(home);
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();

@@ -7,6 +7,8 @@ import type { Home } from "../home.ts";
 
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal; 3: with a log. */
 export const homeFormat = 3;
+/** That of a home that follows a log which several machines share: it has none of its own. The newest there is. */
+export const sharedHomeFormat = 4;
 
 /** A home that cannot be used; `message` says what to do. */
 export class HomeError extends Error {
@@ -21,9 +23,9 @@ export async function makeHomeFolder(home: Home): Promise<void> {
 /** Throws HomeError for a home of a newer version, which stays untouched. */
 export async function assertKnownFormat(home: Home): Promise<void> {
   const format = await readFormat(home);
-  if (format === undefined || format <= homeFormat) return;
+  if (format === undefined || format <= sharedHomeFormat) return;
   throw new HomeError(
-    `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
+    `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${sharedHomeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
   );
 }
 
@@ -37,11 +39,11 @@ export async function prepareHome(home: Home): Promise<void> {
 }
 
 /**
- * Says that the home is of this format, which comes last: until then an older daemon can open it. The journals of a home of
+ * Says of which format the home is, which comes last: until then an older daemon can open it. The journals of a home of
  * format 1 begin by themselves, each when its repository is first read; log and index are made at the start.
  */
-export async function markFormat(home: Home): Promise<void> {
-  if ((await readFormat(home)) !== homeFormat) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
+export async function markFormat(home: Home, format: typeof homeFormat | typeof sharedHomeFormat): Promise<void> {
+  if ((await readFormat(home)) !== format) await privateFile(home, home.formatFile).write(`${format}\n`);
 }
 
 /** A file of the home, for its owner alone, written durably. */

@@ -78,7 +78,7 @@ export class Metrics {
     counter("repoconf_merges_total", "Hand edits that met a set and were put together with it.", this.#changes.merges);
     counter(
       "repoconf_write_failures_total",
-      "Changes that the disk refused (1108); nothing of them was kept.",
+      "Changes that could not be kept (1108): the disk, or the server of a shared log, refused.",
       this.#errors.get(1108) ?? 0,
     );
     counter("repoconf_yields_total", "Times that long work has let other requests go on.", yields());

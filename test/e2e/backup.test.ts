@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { create, extract, Header, list } from "tar";
 import { describe, expect, test } from "vitest";
 import { connect } from "../../main/client/client.ts";
-import { homeFormat } from "../../main/daemon/home.ts";
+import { homeFormat, sharedHomeFormat } from "../../main/daemon/home.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 
@@ -279,7 +279,7 @@ describe.concurrent("repoconf backup", () => {
     const nothing = await home.run(["backup", "backup.tar.gz"]);
     expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("no home of Repoconf") });
     await mkdir(home.homeFolder);
-    await writeFile(join(home.homeFolder, "format"), `${homeFormat + 1}\n`);
+    await writeFile(join(home.homeFolder, "format"), `${sharedHomeFormat + 1}\n`);
     const newer = await home.run(["backup", "backup.tar.gz"]);
     expect(newer).toMatchObject({ code: 1, errorOutput: expect.stringContaining("Install the newer version") });
     expect(await readdir(home.workFolder)).toEqual(["home"]);
@@ -378,10 +378,10 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(format, { path: "repos/blog.json" }), "no backup of Repoconf"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
       [
-        archive({ ...manifest, text: `{ "format": ${homeFormat + 1}, "createdAt": "" }` }, format),
-        `has format ${homeFormat + 1}`,
+        archive({ ...manifest, text: `{ "format": ${sharedHomeFormat + 1}, "createdAt": "" }` }, format),
+        `has format ${sharedHomeFormat + 1}`,
       ],
-      [archive(manifest, { ...format, text: `${homeFormat + 1}\n` }), `has format ${homeFormat + 1}`],
+      [archive(manifest, { ...format, text: `${sharedHomeFormat + 1}\n` }), `has format ${sharedHomeFormat + 1}`],
       [good.subarray(0, good.length - 20), "cannot be read as a backup"],
       [Buffer.from("not an archive"), "cannot be read as a backup"],
     ];

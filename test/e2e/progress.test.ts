@@ -5,6 +5,7 @@ import { takeLock } from "../../main/daemon/lock.ts";
 import { homeAt } from "../../main/home.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
+import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
 import { repositoryNames, writeRepositoryFiles } from "../helpers/slow-disk.ts";
 
 /** So many that no machine has read them all before the first command asks. */
@@ -59,6 +60,24 @@ test("a daemon that is starting is waited for as long as its start comes further
   expect(errorOutput).toMatch(/it has looked at \d+ of 9999 repositories/);
   // The daemon ended without being ready.
   expect(errorOutput).toContain("No daemon runs");
+});
+
+describeWithNats("a copy into a shared log", () => {
+  test("says on a terminal how far it is, takes that away, and is silent in a pipe", async () => {
+    await using server = await startNatsServer();
+    await using home = await makeCommandHome();
+    await writeRepositoryFiles(home.homeFolder, repositoryNames(250));
+    await home.succeed(["repo", "list"]);
+    await home.succeed(["stop"]);
+    for (const way of ["--to", "--from"]) {
+      const onTerminal = await home.run(["log", "copy", way, `${server.url}/team`], {
+        nodeArguments: errorsOnTerminal,
+      });
+      expect([onTerminal.code, onTerminal.errorOutput]).toEqual([0, expect.stringMatching(/: \d+ of \d+/)]);
+      expect(onTerminal.errorOutput.endsWith("\r\u001b[K")).toBe(true);
+    }
+    for (const way of ["--to", "--from"]) await home.succeed(["log", "copy", way, `${server.url}/other`]);
+  });
 });
 
 test("what else takes its time says on a terminal how far it is, takes that away, and is silent in a pipe", async () => {

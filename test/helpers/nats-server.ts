@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
+import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
 import { until } from "./daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -65,7 +67,16 @@ export async function startNatsServer(more: (folder: string) => readonly string[
 }
 
 /** Three servers that are one. */
-export async function startCluster(): Promise<AsyncDisposable & { readonly servers: readonly TestServer[] }> {
+export interface TestCluster extends AsyncDisposable {
+  readonly servers: readonly TestServer[];
+  /** `nats://HOST:PORT,HOST:PORT,HOST:PORT` */
+  readonly url: string;
+  /** The one that has the say about a stream, as soon as one has. */
+  leaderOf(stream: string): Promise<TestServer | undefined>;
+}
+
+/** Resolves once they have found each other: before that there can be no stream on all of them. */
+export async function startCluster(): Promise<TestCluster> {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
   const routes = ports.map(port => `nats://127.0.0.1:${port}`);
@@ -74,7 +85,39 @@ export async function startCluster(): Promise<AsyncDisposable & { readonly serve
     return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...cluster]));
   };
   const servers = await Promise.all(routes.map(start));
-  return { servers, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
+  const isReady = () =>
+    ask(addresses, async ({ streams }) => {
+      await streams.add({ name: "first", subjects: ["first"], num_replicas: servers.length });
+      return streams.delete("first");
+    }).catch(() => false);
+  await until(isReady, "the servers to find each other");
+  return {
+    servers,
+    url: `nats://${addresses.join(",")}`,
+    leaderOf: async stream => {
+      let leader: TestServer | undefined;
+      await until(async () => {
+        const info = await ask(addresses, manager => manager.streams.info(stream)).catch(() => undefined);
+        leader = servers.find((_, index) => info?.cluster?.leader === `server${index}`);
+        return leader !== undefined;
+      }, "a leader");
+      return leader;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function ask<Answer>(
+  servers: string[],
+  question: (manager: JetStreamManager) => Promise<Answer>,
+): Promise<Answer> {
+  const connection = await connectToNats({ servers, reconnect: false, timeout: 1_000 });
+  try {
+    return await question(await jetstreamManager(connection, { timeout: 1_000 }));
+  } finally {
+    await connection.close();
+  }
 }
 
 async function freePort(): Promise<number> {

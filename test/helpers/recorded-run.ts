@@ -129,14 +129,17 @@ export class Run {
   readonly sets: RecordedSet[] = [];
   readonly reads: RecordedRead[] = [];
   begun = 0;
-  readonly #requests: number;
+  #requests: number;
   readonly #mayBeAway: boolean;
   #time = 0;
   /** The newest revision that any client was told of, to compare with; often too old by the time it is sent. */
   #newest: number;
   #last: number | undefined;
 
-  /** `mayBeAway`: the log is elsewhere, and sets are refused while it cannot be reached. */
+  /**
+   * Clients work until there were so many requests. `mayBeAway`: the log is elsewhere, and sets are refused while it cannot be
+   * reached.
+   */
   constructor(requests: number, revision: number, mayBeAway = false) {
     this.#requests = requests;
     this.#newest = revision;
@@ -146,6 +149,11 @@ export class Run {
   /** A moment, for what is done elsewhere. */
   now(): number {
     return ++this.#time;
+  }
+
+  /** Clients need not begin anything more. */
+  stop(): void {
+    this.#requests = 0;
   }
 
   /** The watchers have seen all when they have seen this revision. */
@@ -224,6 +232,7 @@ export class Run {
     if (error?.code === 1108 && this.#mayBeAway) {
       // Whether it happened is not always known.
       this.sets.push(set);
+      await delay(20);
     } else if (error?.code === 1104) {
       this.sets.push({ ...set, reply: { ended, conflict: Number(error.details?.["current"]) } });
     } else if (error !== undefined) {

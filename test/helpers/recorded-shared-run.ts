@@ -6,8 +6,8 @@ import { bundle } from "./bundled.ts";
 import { until } from "./daemon.ts";
 import { checkHistory, type RecordedSet, type RecordedWatcher, type Violation } from "./history-checker.ts";
 import { addLoadScope } from "./load-scope.ts";
-import { startCluster } from "./nats-server.ts";
-import { randomNumbers } from "./random.ts";
+import { startCluster, type TestCluster, type TestServer } from "./nats-server.ts";
+import { type Random, randomNumbers } from "./random.ts";
 import { fields, Run, repo, Stage, valuesOf, wholeHistory } from "./recorded-run.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -15,10 +15,8 @@ export interface SharedRunOptions {
   readonly seed: number;
   /** Clients of all machines together. */
   readonly clients: number;
-  /** Requests of all clients together. */
-  readonly requests: number;
-  /** How often a server, and after it a daemon, is killed on the way. */
-  readonly kills: number;
+  /** For so long servers and daemons are killed while clients work. */
+  readonly seconds: number;
 }
 
 export interface RecordedSharedRun {
@@ -29,11 +27,14 @@ export interface RecordedSharedRun {
   readonly events: number;
   /** Edits by hand that became revisions. */
   readonly edits: number;
+  /** What was done to servers and daemons, how often. */
+  readonly mishaps: ReadonlyMap<string, number>;
   /** The text of the history and of the values in the file, of each machine, in the end. */
   readonly histories: readonly string[];
   readonly files: readonly string[];
 }
 
+const stream = "shared";
 const machines = ["one", "two", "three"];
 /** Two people, each at a machine, edit a field of their own. */
 const people = [0, 1];
@@ -48,7 +49,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   const program = await bundle("dying-daemon.ts", programFolder.path);
   await using cluster = await startCluster();
   await using folder = await temporaryFolder();
-  const address = `nats://${cluster.servers.map(({ port }) => `127.0.0.1:${port}`).join(",")}/shared`;
+  const address = `${cluster.url}/${stream}`;
   await using stack = new AsyncDisposableStack();
   const homes = machines.map(machine => join(folder.path, machine));
   const stages: Stage[] = [];
@@ -58,15 +59,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
     const log = { address, replicas: 3, machine: machines[index] };
     await writeFile(join(home, "settings.json"), JSON.stringify({ log }));
     const stage = stack.use(new Stage(home, program));
-    // Until the servers have found each other there is no stream.
-    await until(
-      () =>
-        stage.start().then(
-          () => true,
-          () => false,
-        ),
-      "the daemon",
-    );
+    await stage.start();
     stages.push(stage);
   }
   const [first] = stages;
@@ -77,7 +70,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
     await until(async () => (await client.call("repo/list")).result[0]?.revision === 1, "the repository");
   }
   const random = randomNumbers(options.seed);
-  const run = new Run(options.requests, 1, true);
+  const run = new Run(Number.POSITIVE_INFINITY, 1, true);
   const watchers = stages.map((stage, index) =>
     run.watch(stage, `watcher ${index}`, 1, randomNumbers(random(1_000_000))),
   );
@@ -102,19 +95,19 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
       renameSync(`${path}.new`, path);
     }
   });
-  const killing = (async () => {
-    for (let kill = 1; kill <= options.kills; kill++) {
-      const after = Math.floor((options.requests * kill) / (options.kills + 1));
-      while (run.begun < after) await delay(1);
-      const server = cluster.servers[kill % cluster.servers.length];
-      await server?.kill();
-      await delay(random(500));
-      await server?.start();
-      await delay(random(500));
-      await stages[kill % stages.length]?.restart();
-    }
-  })();
-  await Promise.all([...working, killing]);
+  const mishaps = new Map<string, number>();
+  const end = Date.now() + options.seconds * 1_000;
+  const all = mishapsOf(cluster, stages, random);
+  for (let count = 0; Date.now() < end; count++) {
+    await delay(random(1_500));
+    // Each of them first, then as it comes.
+    const [name, happen] = (count < all.length ? all[count] : all[random(all.length)]) ?? [];
+    if (name === undefined) break;
+    await happen?.();
+    mishaps.set(name, (mishaps.get(name) ?? 0) + 1);
+  }
+  run.stop();
+  await Promise.all(working);
   isOver = true;
   await Promise.all(editing);
   // A last set that all machines come to: what stands before it in the log, they have.
@@ -154,9 +147,44 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
     reads: run.reads.length,
     events: watched.reduce((sum, watcher) => sum + eventsOf(watcher), 0),
     edits: revisions.filter(({ changes }) => Object.keys(changes).some(field => field.startsWith("hand"))).length,
+    mishaps,
     histories: histories.map(history => JSON.stringify(history)),
     files: files.map(values => JSON.stringify(Object.entries(values).sort())),
   };
+}
+
+/** What happens to servers and daemons, and is over when its promise resolves. */
+function mishapsOf(
+  { servers, leaderOf }: TestCluster,
+  stages: readonly Stage[],
+  random: Random,
+): readonly (readonly [name: string, happen: () => Promise<void>])[] {
+  const one = <Item>(items: readonly Item[]) => items[random(items.length)];
+  const crash = async (...dying: readonly (TestServer | undefined)[]) => {
+    await Promise.all(dying.map(server => server?.kill()));
+    await delay(random(1_000));
+    await Promise.all(dying.map(server => server?.start()));
+  };
+  return [
+    ["a server killed", () => crash(one(servers))],
+    ["a daemon killed", async () => one(stages)?.restart()],
+    ["the leader killed", async () => crash(await leaderOf(stream))],
+    [
+      "a server stopped for a while",
+      async () => {
+        const server = one(servers);
+        server?.pause();
+        await delay(random(4_000));
+        server?.resume();
+      },
+    ],
+    [
+      "a server and a daemon killed",
+      async () => void (await Promise.all([crash(one(servers)), one(stages)?.restart()])),
+    ],
+    ["two servers killed", () => crash(...servers.slice(random(2)).slice(0, 2))],
+    ["all servers killed", () => crash(...servers)],
+  ];
 }
 
 function eventsOf({ sessions }: RecordedWatcher): number {

@@ -38,16 +38,19 @@ export interface TestScreenOptions {
   readonly repositories?: { readonly [id: string]: { readonly [path: string]: JsonValue } };
   /** Schemas of scopes besides svc, by name. */
   readonly scopes?: { readonly [scope: string]: object };
+  /** The log that the home shares with others, as in the settings. */
+  readonly log?: { readonly address: string; readonly machine: string };
   /** The home stays where it is, and the daemon on its port. */
   readonly samePort?: boolean;
 }
 
 export async function startScreen(options: TestScreenOptions = {}): Promise<TestScreen> {
-  const { repositories = {}, scopes = {} } = options;
+  const { repositories = {}, scopes = {}, log } = options;
   const home = await temporaryFolder();
   await mkdir(join(home.path, "scopes"));
   for (const [name, schema] of Object.entries(scopes))
     await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
+  if (log !== undefined) await writeFile(join(home.path, "settings.json"), JSON.stringify({ log }));
   const port = options.samePort === true ? await freePort() : 0;
   const t = await startTestDaemon({ home: home.path, screenFolder, port });
   const set: TestScreen["set"] = async (repo, fields) => {

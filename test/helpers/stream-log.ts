@@ -15,15 +15,17 @@ export async function openStreamLog(
     clock = systemClock,
     prepare = async () => {},
     name = "test",
+    replicas = 1,
   }: {
     readonly clock?: Clock;
     readonly name?: string;
+    readonly replicas?: number;
     prepare?(committed: Committed<FollowedEntry>): Promise<void>;
   } = {},
 ): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await StreamLog.open({
-    address: parseStreamAddress(`${server.url}/${name}`),
+    address: parseStreamAddress(`${server.url}/${name}`, { replicas }),
     machine: "laptop",
     folder: join(folder, "log"),
     temporaryFolder: folder,

@@ -3,7 +3,7 @@ import { lstat, readFile } from "node:fs/promises";
 import { keyIdOf } from "../../../shared/api-key.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { isJsonObject } from "../../../shared/json.ts";
-import { homeFormat } from "../../daemon/home.ts";
+import { homeFormat, sharedHomeFormat } from "../../daemon/home.ts";
 import { isRestoreUnderway } from "../../daemon/restore.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
@@ -30,8 +30,8 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
     return { there: true, finding: note(check, `${folder} holds no format number`, action) };
   }
   const format = Number(text.trim());
-  if (Number.isSafeInteger(format) && format > homeFormat) {
-    const message = `${folder} has format ${format}, and this version knows formats up to ${homeFormat}`;
+  if (Number.isSafeInteger(format) && format > sharedHomeFormat) {
+    const message = `${folder} has format ${format}, and this version knows formats up to ${sharedHomeFormat}`;
     return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
   }
   if (await isRestoreUnderway(home)) {
@@ -46,7 +46,7 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
     const action = `Nothing: the next start of the daemon brings it to format ${homeFormat}. Save it first if you may want to go back: repoconf backup FILE`;
     return { there: true, finding: note(check, message, action) };
   }
-  if (format !== homeFormat) {
+  if (format !== homeFormat && format !== sharedHomeFormat) {
     const action = `Put "${homeFormat}" there if this home is Repoconf's.`;
     return { there: true, finding: problem(check, `${formatFile} does not hold a format number`, action) };
   }

@@ -20,7 +20,7 @@ import {
   type LogNumber,
 } from "./log/commit-log.ts";
 import type { MirroredCommit } from "./mirror.ts";
-import { startingPoint } from "./recovery.ts";
+import { type StartingPoint, startingPoint } from "./recovery.ts";
 import type { ServedState } from "./repository-state.ts";
 import { storageFailure, unreadableJournal } from "./storage-failure.ts";
 
@@ -138,6 +138,7 @@ export class FileIntake {
         repo: this.#served.id,
         unmirrored,
         logId: this.#served.options.log.id,
+        isShared: this.#served.options.log.shared !== undefined,
         indexed: this.#served.options.indexed,
         lost: this.#served.options.lost,
         isNew: this.#served.options.addedBy !== undefined,
@@ -157,6 +158,7 @@ export class FileIntake {
         this.#served.trustCommands(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.absorb(point.wanted, point.merged ? "merge" : "file");
+      if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With its end and without what it recorded, the next record would tell of changes that nobody made.
       journal.close();
@@ -170,6 +172,14 @@ export class FileIntake {
     this.#journalRead = journal.head !== undefined;
     this.#takeMissed();
     if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
+  }
+
+  /** An edit of before the start could not be recorded: it waits in the file, as one that came later does. */
+  #keepRecorded(point: StartingPoint): void {
+    const { content } = this.#served.files;
+    this.#served.mirror.waitForEdit(point);
+    if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.head };
+    this.#served.options.onHead(this.#served.current);
   }
 
   /** Of other machines: what came while the journal was being read. */
@@ -261,7 +271,8 @@ export class FileIntake {
     }
     if (changes.length > 0 || begins) {
       const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
-      if (isRecorded || !first) return;
+      // Only where there is nothing else an edit is served that no revision stands for.
+      if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
     take();
   }

@@ -45,7 +45,7 @@ export class MirrorFollower {
       if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#intake.unrecorded !== undefined) {
         // But the log is not to be kept for its sake.
-        await this.#served.mirror.writeHistory(false).catch(() => {});
+        await this.#served.mirror.writeHistory(false, false).catch(() => {});
         return causeOf(this.#intake.unrecorded);
       }
       try {

@@ -139,6 +139,12 @@ export class Mirror {
     this.#isTextUntold = this.files.content.kind === "good" && this.journal.head?.text?.text !== this.textHash();
   }
 
+  /** After a start: the edit that the file has is compared, later, with what the file said before. */
+  waitForEdit({ before }: StartingPoint): void {
+    this.take(before.said, before.wanted);
+    this.#isTextUntold = false;
+  }
+
   /** What is committed from now on is of another repository of this id. */
   beginLineage(lineage: string): void {
     this.#lineage = lineage;
@@ -228,9 +234,12 @@ export class Mirror {
     }));
   }
 
-  /** Appends what the history lacks, for who reads it; where it is not lazy, durably. Throws the system's error. */
-  async writeHistory(isLazy: boolean): Promise<void> {
-    const tellsText = !isLazy && this.#hasTextToTell;
+  /**
+   * Appends what the history lacks, for who reads it; where it is not lazy, durably. `mayTellText`: the file's text is ours, or an
+   * edit that is recorded. Throws the system's error.
+   */
+  async writeHistory(isLazy: boolean, mayTellText = !isLazy): Promise<void> {
+    const tellsText = mayTellText && this.#hasTextToTell;
     const hash = this.textHash();
     const moment = this.#moment();
     const of = this.#wanted === this.#said ? moment.revision : this.#saidRevision;

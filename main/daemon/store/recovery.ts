@@ -40,6 +40,8 @@ export interface StartingPoint {
   readonly wanted: Config;
   /** The file was edited by hand, and what it did not know of is kept beside that. */
   readonly merged: boolean;
+  /** What the file said and was to say before any edit by hand. */
+  readonly before: { readonly said: Config; readonly wanted: Config };
 }
 
 export interface RecoveryOptions {
@@ -52,6 +54,8 @@ export interface RecoveryOptions {
   readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
   /** So many entries of the log were acknowledged and cannot be read; whose they were is not known. */
   readonly lost: number;
+  /** Others append to the log too. */
+  readonly isShared: boolean;
   /** It was added just now: what an earlier repository of this id left in the journal is no concern of its file. */
   readonly isNew: boolean;
   readonly scopes: Scopes;
@@ -97,26 +101,34 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const isInPlace = isNewest || (isIndexed && text.over !== hash);
   const newestSaid = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
   const isKnown = isNewest || text?.over === hash || earlier !== undefined;
-  // An edit by hand that was committed, and of whose text the history does not know yet: the file said all of it then.
-  const handEdited = records.findLast(({ source }) => source === "file")?.revision ?? 0;
-  const saidRevision = isKnown ? (earlier?.of ?? newestSaid) : Math.max(newestSaid, handEdited);
   // Of what was told as missing in the text before, the newest text has all.
   const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
-  const known = { written, recorded, newest, tail, lineage, position, untold };
-  const since = { after: saidRevision, byRules: replayed.byRules };
-  const lacking = saidRevision < newest ? await changesSince(journal, records, since, recorded) : [];
+  const { scopes, isShared } = options;
+  const newNames = (config: Config) => withNewNames(config, scopes).config;
+  const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
+  const lackingAfter = async (after: number) =>
+    after < newest
+      ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
+      : [];
+  const stateBefore = (lacking: readonly Lacking[]) => applyConfigEdits(recorded, lacking.map(valueBefore));
+  // An edit by hand that was committed, and of whose text the history does not know yet: the file may have said all of it then.
+  const handEdited = records.findLast(isByHand)?.revision ?? 0;
+  const isEdited =
+    handEdited > 0 &&
+    content.kind === "good" &&
+    sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
+  const isOurs = isKnown || isEdited;
+  const saidRevision = isEdited ? handEdited : (earlier?.of ?? newestSaid);
+  const lacking = await lackingAfter(saidRevision);
   const saidThen = applyConfigEdits(
     recorded,
-    lacking.map(({ scope, field, before }) => ({ scope, field, value: before })),
+    lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
+  const before = { said: saidThen, wanted: applyConfigEdits(recorded, untold) };
+  const known = { written, recorded, newest, tail, lineage, position, untold, before };
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
   const said = content.kind === "good" ? content.config : saidThen;
-  const { scopes } = options;
-  const newNames = (config: Config) => withNewNames(config, scopes).config;
-  const isAsThen = () => sameConfig(newNames(said), newNames(saidThen));
-  const isOurs = isKnown || (saidRevision === handEdited && handEdited > 0 && isAsThen());
-  if (content.kind === "broken")
-    return { ...known, said, saidRevision, wanted: applyConfigEdits(recorded, untold), merged: false };
+  if (content.kind === "broken") return { ...known, ...before, saidRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.head.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
@@ -130,14 +142,34 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
       return [joinConfigPath(path.scope, path.field), path];
     }),
   );
-  const missing = [...fields.values()].flatMap(path => {
-    const [present, value] = [valueByAnyName(base, path, scopes), valueByAnyName(after, path, scopes)];
-    const isLeftAlone = isKnown || sameJson(present, valueByAnyName(saidThen, path, scopes));
-    return isLeftAlone && !sameJson(present, value) ? { ...path, value } : [];
+  const possible = [saidThen];
+  // Whether the newest text came into its place is not known.
+  if (!isOurs && text !== undefined && text.of > saidRevision) possible.push(stateBefore(await lackingAfter(text.of)));
+  // The edit by hand may be one of another machine's file.
+  if (!isOurs && isShared) possible.push(stateBefore(lacking));
+  const leftAlone = [...fields.values()].flatMap(path => {
+    const present = valueByAnyName(base, path, scopes);
+    const isAsBefore = isKnown || possible.some(config => sameJson(present, valueByAnyName(config, path, scopes)));
+    return isAsBefore ? { path, present } : [];
+  });
+  const missing = leftAlone.flatMap(({ path, present }) => {
+    const value = valueByAnyName(after, path, scopes);
+    return sameJson(present, value) ? [] : { ...path, value };
   });
   const edits = [...(isKnown ? untold : []), ...writingNewNames(missing, base, scopes)];
   const wanted = edits.length > 0 ? applyConfigEdits(said, edits) : said;
-  return { ...known, said, saidRevision, wanted, merged: !isOurs && edits.length > 0 };
+  const saidBefore = applyConfigEdits(
+    saidThen,
+    leftAlone.map(({ path, present }) => ({ ...path, value: present })),
+  );
+  return {
+    ...known,
+    said,
+    saidRevision,
+    wanted,
+    merged: !isOurs && edits.length > 0,
+    before: { ...before, said: saidBefore },
+  };
 }
 
 /**
@@ -167,6 +199,12 @@ async function earlierText(
 /** A field that was changed, once: what it was, and what it is to be. */
 interface Lacking extends ConfigEdit {
   readonly before: JsonValue | undefined;
+  /** What an edit by hand made of it last. */
+  readonly byHand?: { readonly value: JsonValue | undefined };
+}
+
+function valueBefore({ scope, field, before }: Lacking) {
+  return { scope, field, value: before };
 }
 
 /** What the log has behind the journal's end. */
@@ -270,15 +308,20 @@ export function recordOf(
 async function changesSince(
   journal: Journal,
   tail: readonly ChangeRecord[],
-  { after, byRules }: { readonly after: number; readonly byRules: ReadonlySet<string> },
+  {
+    after,
+    byRules,
+    isByHand,
+  }: { readonly after: number; readonly byRules: ReadonlySet<string>; isByHand(record: ChangeRecord): boolean },
   recorded: Config,
 ): Promise<Lacking[]> {
   const changed = new Map<string, Lacking>();
   /** What fields were before the rules changed them: the file is to say that. */
   const ruledOut = new Map<string, JsonValue | undefined>();
-  const add = ({ changes, revision }: ChangeRecord) => {
+  const add = (record: ChangeRecord) => {
+    const { changes, revision } = record;
     for (const path of changes.toReversed()) {
-      const { scope, field, before } = path;
+      const { scope, field, before, after: value } = path;
       const key = joinConfigPath(scope, field);
       const known = changed.get(key);
       if (known === undefined && byRules.has(changeKey(revision)(path))) {
@@ -286,7 +329,9 @@ async function changesSince(
         continue;
       }
       const present = ruledOut.has(key) ? ruledOut.get(key) : configValue(recorded, scope, field);
-      changed.set(key, { scope, field, before, value: known === undefined ? present : known.value });
+      const byHand = known?.byHand ?? (isByHand(record) ? { value } : undefined);
+      const newest = known === undefined ? present : known.value;
+      changed.set(key, { scope, field, before, value: newest, ...(byHand !== undefined && { byHand }) });
     }
   };
   for (const record of tail.toReversed()) if (record.revision > after) add(record);

@@ -104,7 +104,10 @@ export class RepositoryChanges {
         await error.taken;
         return this.change(batch);
       }
-      for (const { settle } of batch) settle({ error: storageFailure(this.#served.id, error) });
+      const failure = storageFailure(this.#served.id, error);
+      // Each by itself may be what the log takes at once.
+      if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.change([waiting]);
+      else for (const { settle } of batch) settle({ error: failure });
       return;
     }
     if (entries.length > 0) await this.#follower.followInTree();

@@ -23,7 +23,8 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
     return new RepoconfError(1108, message, { repo, details: { cause, outcome: "unknown" } });
   }
   const cause = causeOf(error instanceof AppendError ? error.cause : error);
-  const message = `The change could not be written to the disk (${cause}); nothing was changed. Mend the cause and try again.`;
+  const place = error instanceof AppendError ? "put into the log" : "written to the disk";
+  const message = `The change could not be ${place} (${cause}); nothing was changed. Fix the cause and try again.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 

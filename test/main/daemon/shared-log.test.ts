@@ -1,10 +1,22 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { systemClock } from "../../../main/clock.ts";
+import { sharedHomeFormat } from "../../../main/daemon/home.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
+import { addLoadScope } from "../../helpers/load-scope.ts";
 import { describeWithNats } from "../../helpers/nats-server.ts";
 import { makeSharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
+
+/** For a server: how many bytes a message may have. */
+function maximum(bytes: number): (folder: string) => readonly string[] {
+  return folder => {
+    writeFileSync(join(folder, "server.conf"), `max_payload: ${bytes}\n`);
+    return ["-c", join(folder, "server.conf")];
+  };
+}
 
 describeWithNats("daemons that share a log", () => {
   test("see each other's repositories, sets and histories, and each has its own file", async () => {
@@ -91,6 +103,82 @@ describeWithNats("daemons that share a log", () => {
       await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === 1 + won, "every set");
   });
 
+  test("take two sets of one field at once one after the other, and have the same value in the end", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    await laptop.addRepository("shop");
+    await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the repository");
+    const revisions: (number | undefined)[] = [];
+    for (let round = 0; round < 20; round++) {
+      const replies = await Promise.all(
+        [laptop, desk].map(({ owner }, machine) =>
+          owner.call("config/set", { repo: "shop", "svc.timeout": 100 + 2 * round + machine }),
+        ),
+      );
+      expect(replies.flatMap(({ errors }) => errors)).toEqual([]);
+      revisions.push(...replies.map(({ result }) => result[0]?.revision));
+    }
+    expect([...revisions].sort((one, other) => Number(one) - Number(other))).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 2),
+    );
+    for (const daemon of [laptop, desk])
+      await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === 41, "every set");
+    expect(await timeoutOf(laptop, "shop")).toBe(await timeoutOf(desk, "shop"));
+  });
+
+  test("with clocks that differ keep the order of the log, and tell the time of the machine that made a change", async () => {
+    await using world = await makeSharedWorld();
+    const hour = 3_600_000;
+    const behind = { ...systemClock, now: () => systemClock.now() - hour };
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk", { clock: behind });
+    await laptop.addRepository("shop");
+    for (let timeout = 1; timeout <= 6; timeout++) {
+      const daemon = timeout % 2 === 0 ? desk : laptop;
+      await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === timeout, "the set before");
+      const { errors } = await daemon.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
+      expect(errors).toEqual([]);
+    }
+    for (const daemon of [laptop, desk]) {
+      await sees(daemon, "shop", 6);
+      const { result } = await daemon.owner.call("history/list", { repo: "shop" });
+      expect(result.map(({ revision, machine }) => [revision, machine])).toEqual(
+        [7, 6, 5, 4, 3, 2, 1].map(revision => [revision, revision % 2 === 1 && revision > 1 ? "desk" : "laptop"]),
+      );
+      const [newest, before] = result.map(({ time }) => Date.parse(time));
+      expect(Math.round(((before ?? 0) - (newest ?? 0)) / hour)).toBe(1);
+    }
+  });
+
+  test("refuse a set of several repositories that no message of the server holds, and take each of many that fit", async () => {
+    await using world = await makeSharedWorld({}, maximum(65_536));
+    for (const machine of ["laptop", "desk"]) {
+      await mkdir(world.home(machine), { recursive: true });
+      await addLoadScope(world.home(machine), ["a", "b"]);
+    }
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    const repo = ["one", "two", "three"];
+    for (const id of repo) await laptop.addRepository(id);
+    const text = "x".repeat(30_000);
+    const together = await laptop.owner.call("config/set", { repo, atomic: true, "load.a": text });
+    expect(together.result).toEqual([]);
+    expect(together.errors).toMatchObject([{ code: 1107, details: { limit: expect.any(Number) } }]);
+    expect(together.errors[0]?.message).toContain("max_payload");
+    const apart = await laptop.owner.call("config/set", { repo, "load.a": text });
+    expect(apart.errors).toEqual([]);
+    // What waits for one repository is one group.
+    const waiting = Array.from({ length: 8 }, (_, index) =>
+      laptop.owner.call("config/set", { repo: "one", "load.b": `${index}${text}` }),
+    );
+    expect((await Promise.all(waiting)).flatMap(({ errors }) => errors)).toEqual([]);
+    await until(async () => {
+      const { result } = await desk.owner.call("repo/list");
+      return result.find(({ id }) => id === "one")?.revision === 10;
+    }, "all sets");
+  });
+
   test("take what came while one of them was away, and remove what others removed", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");
@@ -148,7 +236,8 @@ describeWithNats("daemons that share a log", () => {
     await sees(desk, "shop", 41);
     await world.server.kill();
     const { errors } = await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
-    expect(errors.map(({ code }) => code)).toEqual([1108]);
+    expect(errors).toMatchObject([{ code: 1108, message: expect.stringMatching(/log.*cannot be reached/) }]);
+    expect(errors[0]?.message).not.toContain("disk");
     expect(await timeoutOf(laptop, "shop")).toBe(41);
     expect((await laptop.owner.call("daemon/status")).result.problems?.join()).toContain("cannot be reached");
     const file = JSON.parse(await laptop.readRepository("shop"));
@@ -182,6 +271,67 @@ describeWithNats("daemons that share a log", () => {
     await sees(laptop, "shop", 42);
     expect((await laptop.owner.call("daemon/status")).result.problems).toEqual([]);
   });
+
+  test("serve no edit by hand before it is in the log, also not after a start, and merge it with what others set meanwhile", async () => {
+    await using world = await makeSharedWorld();
+    {
+      await using laptop = await world.start("laptop");
+      await laptop.addRepository("shop");
+      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
+      await laptop.readRepository("shop");
+    }
+    const path = join(world.home("laptop"), "repos/shop.json");
+    const file = JSON.parse(await readFile(path, "utf8"));
+    file.config.svc.timeout = 51;
+    await writeFile(path, JSON.stringify(file));
+    {
+      await using desk = await world.start("desk");
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42, "svc.domain": "two.test" });
+    }
+    await world.server.kill();
+    await using laptop = await world.start("laptop");
+    expect(await timeoutOf(laptop, "shop")).toBe(41);
+    await world.server.start();
+    await sees(laptop, "shop", 51);
+    const { result } = await laptop.owner.call("history/list", { repo: "shop" });
+    expect(result.map(({ machine }) => machine)).toEqual(["laptop", "desk", "laptop", "laptop"]);
+    const { svc } = JSON.parse(await laptop.readRepository("shop")).config;
+    expect(svc).toEqual({ timeout: 51, domain: "two.test" });
+  });
+
+  test.each([
+    { title: "others edited theirs", name: undefined },
+    { title: "another machine has the same name", name: "debian" },
+  ])(
+    "take of a file that was edited while its daemon did not run only what the person changed, also where $title",
+    async ({ name }) => {
+      await using world = await makeSharedWorld(name === undefined ? {} : { machine: name });
+      {
+        await using laptop = await world.start("laptop");
+        await laptop.addRepository("shop");
+        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
+        await laptop.readRepository("shop");
+      }
+      const path = join(world.home("laptop"), "repos/shop.json");
+      const file = JSON.parse(await readFile(path, "utf8"));
+      {
+        await using desk = await world.start("desk");
+        await desk.owner.call("config/set", { repo: "shop", "svc.domain": "two.test" });
+        const theirs = JSON.parse(await desk.readRepository("shop"));
+        theirs.config.svc.provider = "here";
+        await desk.writeRepository("shop", JSON.stringify(theirs));
+        await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 4, "the edit");
+      }
+      file.config.svc.timeout = 51;
+      await writeFile(path, JSON.stringify(file));
+      await using laptop = await world.start("laptop");
+      await sees(laptop, "shop", 51);
+      const { svc } = JSON.parse(await laptop.readRepository("shop")).config;
+      expect(svc).toEqual({ timeout: 51, domain: "two.test", provider: "here" });
+      const { result } = await laptop.owner.call("history/list", { repo: "shop" });
+      expect(result[0]?.changes).toEqual({ svc: { timeout: expect.anything() } });
+    },
+  );
 
   test("have after a crash what was acknowledged and no history or file had yet", async () => {
     await using world = await makeSharedWorld();
@@ -266,6 +416,8 @@ describeWithNats("daemons that share a log", () => {
       await laptop.addRepository("shop");
     }
     const home = world.home("laptop");
+    // A version that knows no such log refuses it.
+    expect(await readFile(join(home, "format"), "utf8")).toBe(`${sharedHomeFormat}\n`);
     await rm(join(home, "settings.json"));
     await expect(startTestDaemon({ home })).rejects.toThrow("follows a log that several machines share");
     await expect(startTestDaemon({ home, log: `${world.server.url}/other` })).rejects.toThrow(

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { RepoconfError } from "../../../../shared/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { Clock } from "../../../clock.ts";
@@ -53,6 +54,8 @@ const groupBytes = 512 * 1024;
 /** A part of a snapshot takes at most this, but for an entry that is larger by itself, beside which there is room for the part. */
 const partBytes = 256 * 1024;
 const roomInPart = 1024;
+/** What is around the entries in a message, at most: its limit counts that too. */
+const headerBytes = 512;
 /** How long, in milliseconds, what was released may not be on the disk: a start reads so much more, and passes it over. */
 const keepTime = 1_000;
 
@@ -568,7 +571,7 @@ export class StreamLog implements CommitLog {
   #nextFlight(): Flight | undefined {
     const group: Waiting[] = [];
     let bytes = 0;
-    const most = this.#session?.mostBytes ?? 0;
+    const most = (this.#session?.mostBytes ?? 0) - headerBytes;
     for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
       const more = Buffer.byteLength(next.json) + 64;
       const isBegin = next.entries[0]?.kind === "snapshot";
@@ -577,8 +580,7 @@ export class StreamLog implements CommitLog {
       this.#waiting.shift();
       const isPart = next.entries[0]?.kind === "part";
       if (more + (isPart ? 0 : roomInPart) > most) {
-        const message = `a change of ${more} bytes is more than a message of the log's server may have (${most}); its max_payload says so`;
-        this.#reject(next, new AppendError(new Error(message), false));
+        this.#reject(next, new AppendError(tooLarge(more, most), false));
         continue;
       }
       bytes += more;
@@ -637,6 +639,11 @@ export class StreamLog implements CommitLog {
   #unreachable(isOutcomeUnknown: boolean): AppendError {
     return new AppendError(new Error("the server of the shared log cannot be reached"), isOutcomeUnknown);
   }
+}
+
+function tooLarge(given: number, limit: number): RepoconfError {
+  const message = `The change takes ${given} bytes in the shared log, and one message of its server at most ${limit}; nothing was changed. Change fewer repositories or smaller values at once, or raise max_payload of the server.`;
+  return new RepoconfError(1107, message, { details: { given, limit } });
 }
 
 /** Of a message that no daemon published, nothing, which follows on nothing. */

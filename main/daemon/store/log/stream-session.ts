@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import {
+  type ConsumerMessages,
   JetStreamApiCodes,
   JetStreamApiError,
   type JetStreamClient,
@@ -115,8 +116,14 @@ export class StreamSession {
       idle_heartbeat: heartbeat,
     });
     void this.ended.then(() => messages.stop());
+    void this.#endWhenSilent(messages);
     for await (const message of messages)
       await onMessage({ sequence: message.seq, id: message.headers?.get(idHeader) ?? "", data: message.data });
+  }
+
+  /** A server that answers may have lost the others of its cluster, or the stream: another connection shows what is there. */
+  async #endWhenSilent(messages: ConsumerMessages): Promise<void> {
+    for await (const { type } of messages.status()) if (type === "heartbeats_missed") await this.close();
   }
 
   /** Appends a message right behind the one at `after`. Throws if the server refuses it for good; then it is not there. */
@@ -132,8 +139,8 @@ export class StreamSession {
         return "unknown";
       }
       if (error.code === JetStreamApiCodes.StreamWrongLastSequence) return "conflict";
-      // Without a leader, or while one is being chosen, nothing is refused for good.
-      if (error.status === 503) return "unknown";
+      // Without a leader, or while one is being chosen, nothing is refused for good; but where there is no room it is.
+      if (error.status === 503 && error.code !== storeFailed) return "unknown";
       throw error;
     }
   }
@@ -149,6 +156,8 @@ export class StreamSession {
   }
 }
 
+/** JSStreamStoreFailed: such as "maximum bytes exceeded". */
+const storeFailed = 10_077;
 const idHeader = "Nats-Msg-Id";
 
 function subjectOf(name: string): string {

@@ -1,12 +1,13 @@
-import { rm } from "node:fs/promises";
+import { cp, rm } from "node:fs/promises";
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
+import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { AppendError, ConflictError } from "../../../../../main/daemon/store/log/commit-log.ts";
 import { describeCommitLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
 import { until } from "../../../../helpers/daemon.ts";
-import { describeWithNats, startNatsServer } from "../../../../helpers/nats-server.ts";
+import { describeWithNats, startCluster, startNatsServer } from "../../../../helpers/nats-server.ts";
 import { openStreamLog } from "../../../../helpers/stream-log.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
@@ -143,6 +144,42 @@ describeWithNats("a log on a stream", () => {
     await again.log.close();
   });
 
+  test("goes on while the leader of three servers is killed: what was acknowledged is there once, in order", async () => {
+    await using cluster = await startCluster();
+    await using folder = await temporaryFolder();
+    const one = await openStreamLog(cluster, join(folder.path, "one"), { replicas: 3 });
+    const acknowledged: number[] = [];
+    const refused: unknown[] = [];
+    let isOver = false;
+    const appending = async () => {
+      for (let timeout = 1; !isOver; timeout++) {
+        const error = await one.append(timeout).catch((reason: unknown) => reason);
+        if (error === undefined) acknowledged.push(timeout);
+        else refused.push(error);
+        // The others may take longer than an append waits.
+        if (error !== undefined) await isReachable(one);
+      }
+    };
+    const appended = appending();
+    for (let kill = 0; kill < 2; kill++) {
+      const before = acknowledged.length;
+      await until(() => acknowledged.length > before + 10, "some commits");
+      const leader = await cluster.leaderOf("test");
+      await leader?.kill();
+      const then = acknowledged.length;
+      await until(() => acknowledged.length > then + 10, "commits without it");
+      await leader?.start();
+    }
+    isOver = true;
+    await appended;
+    for (const error of refused) expect([AppendError, ConflictError]).toContain(Object(error).constructor);
+    const other = await openStreamLog(cluster, join(folder.path, "other"), { replicas: 3 });
+    await until(() => other.found.length >= one.log.newest, "all commits");
+    expect(other.found).toEqual([...new Set(other.found)].sort((first, second) => first - second));
+    expect(other.found.filter(timeout => acknowledged.includes(timeout))).toEqual(acknowledged);
+    for (const { log } of [one, other]) await log.close();
+  });
+
   test("refuses after a while what cannot be appended, and at once from then on; nothing of it turns up", async () => {
     await using place = await makePlace();
     const one = await place.open();
@@ -239,6 +276,72 @@ describeWithNats("a log on a stream", () => {
     await expect(again.append(10)).rejects.toThrow("made anew");
     expect(again.found).toEqual([]);
     for (const { log } of [again, other]) await log.close();
+  });
+
+  test.each([0, 1, 2])(
+    "does not go on with an older copy of the stream to which others added %i messages",
+    async more => {
+      await using place = await makePlace();
+      const [data, copy] = [join(place.server.folder, "data"), join(place.server.folder, "copy")];
+      const other = await place.openOther();
+      await other.append(1);
+      await place.server.kill();
+      await cp(data, copy, { recursive: true });
+      await place.server.start();
+      const one = await place.open();
+      for (const timeout of [2, 3]) await one.append(timeout);
+      await other.log.close();
+      await place.server.kill();
+      await rm(data, { recursive: true });
+      await cp(copy, data, { recursive: true });
+      await place.server.start();
+      await until(() => one.log.problem?.includes("lost changes") === true, "the difference");
+      await using folder = await temporaryFolder();
+      const third = await openStreamLog(place.server, folder.path);
+      expect(third.found).toEqual([1]);
+      for (let timeout = 7; timeout < 7 + more; timeout++) await third.append(timeout);
+      await expect(one.append(10)).rejects.toThrow("lost changes");
+      await one.log.release(3);
+      await one.log.close();
+      const again = await place.open();
+      await until(() => again.log.problem?.includes("lost changes") === true, "the difference after a start");
+      expect(again.found).toEqual([]);
+      for (const { log } of [again, third]) await log.close();
+    },
+  );
+
+  test("refuses what a full stream has no room for, says so, and goes on when there is room", async () => {
+    await using place = await makePlace();
+    const connection = await connect({ servers: place.server.url });
+    const { streams } = await jetstreamManager(connection);
+    const config = { name: "test", subjects: ["repoconf.test"], max_bytes: 2_000, discard: DiscardPolicy.New };
+    await streams.add(config);
+    const { log, append, committed } = await place.open();
+    let refused: unknown;
+    for (let timeout = 1; refused === undefined && timeout < 100; timeout++)
+      refused = await append(timeout).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: "AppendError", isOutcomeUnknown: false });
+    expect(String(refused)).toContain("maximum bytes exceeded");
+    await streams.update("test", { max_bytes: 100_000 });
+    await connection.close();
+    const count = committed.length;
+    await append(99);
+    expect(committed.at(-1)).toEqual([count + 1, 99]);
+    await log.close();
+  });
+
+  test("says that the stream is gone, and makes no other one in its place", async () => {
+    await using place = await makePlace();
+    const { log, append } = await place.open();
+    await append(1);
+    const connection = await connect({ servers: place.server.url });
+    const { streams } = await jetstreamManager(connection);
+    await streams.delete("test");
+    await until(() => log.problem?.includes("stream not found") === true, "the problem");
+    await expect(append(2)).rejects.toThrow("cannot be reached");
+    await expect(streams.info("test")).rejects.toThrow("not found");
+    await connection.close();
+    await log.close();
   });
 
   test.each([

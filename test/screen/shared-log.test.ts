@@ -1,0 +1,37 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "vitest";
+import { startTestDaemon } from "../helpers/daemon.ts";
+import { describeWithNats, startNatsServer } from "../helpers/nats-server.ts";
+import { describeScreen, poll, reads, startScreen } from "../helpers/screen.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
+
+describeScreen("the screen", () => {
+  describeWithNats("where machines share a log", () => {
+    test("tells beside who changed something on which machine, in the history and under activity", async () => {
+      await using server = await startNatsServer();
+      const address = `${server.url}/team`;
+      await using screen = await startScreen({ repositories: { shop: {} }, log: { address, machine: "laptop" } });
+      await using folder = await temporaryFolder();
+      const home = join(folder.path, "desk");
+      await mkdir(home);
+      await writeFile(join(home, "settings.json"), JSON.stringify({ log: { address, machine: "desk" } }));
+      await using desk = await startTestDaemon({ home });
+      await screen.set("shop", { "svc.timeout": 41 });
+      await poll(() => desk.owner.call("repo/list").then(({ result }) => result[0]?.revision)).toBe(2);
+      await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 42, reason: "slow disks" });
+      await poll(() => screen.stored("shop", "svc.timeout")).toBe(42);
+      await using window = await screen.open();
+      const { page } = window;
+      await window.choose("shop");
+      await window.view("History");
+      const entries = page.getByRole("region", { name: "History" }).getByRole("listitem");
+      await reads(entries.first(), "by owner on desk");
+      await reads(entries.nth(1), "by owner on laptop");
+      await page.evaluate(`location.hash = "#/activity"`);
+      const changes = page.getByRole("list", { name: "Changes" }).locator("> li");
+      await reads(changes.first(), "by owner on desk");
+      await reads(changes.nth(1), "by owner on laptop");
+    });
+  });
+});
