@@ -5,6 +5,8 @@ import { until } from "./daemon.ts";
 export interface KeptMemory extends Disposable {
   /** Bytes of JavaScript values and buffers that something still refers to: all garbage is collected first. */
   read(): Promise<number>;
+  /** Bytes that are taken for new values, whether any are there or not. */
+  readRoomForNew(): Promise<number>;
 }
 
 /** `errorOutput`: what the process has written there so far; the inspector's address is in it. */
@@ -24,14 +26,20 @@ export async function openKeptMemory(errorOutput: () => string): Promise<KeptMem
       answers.set(++ids, resolve);
       socket.send(JSON.stringify({ id: ids, method, params }));
     });
+  const evaluate = async (expression: string) => {
+    const answer = (await ask("Runtime.evaluate", { expression })) as { readonly result: { readonly value: number } };
+    return answer.result.value;
+  };
   return {
     read: async () => {
       // What a finalizer of the first collection lets go of is garbage for the second.
       for (let times = 0; times < 2; times++) await ask("HeapProfiler.collectGarbage");
-      const expression = "process.memoryUsage().heapUsed + process.memoryUsage().external";
-      const answer = (await ask("Runtime.evaluate", { expression })) as { readonly result: { readonly value: number } };
-      return answer.result.value;
+      return evaluate("process.memoryUsage().heapUsed + process.memoryUsage().external");
     },
+    readRoomForNew: () =>
+      evaluate(
+        `process.getBuiltinModule("node:v8").getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space").physical_space_size`,
+      ),
     [Symbol.dispose]: () => socket.close(),
   };
 }

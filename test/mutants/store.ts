@@ -454,4 +454,40 @@ export const mutants: readonly Mutant[] = [
     test: "test/main/daemon/store/renamed-fields.test.ts",
     name: "and a schema that comes before the next start",
   },
+  {
+    promise: "memory",
+    takenOut: "that room for new objects does not grow during a start",
+    file: "main/cli/daemon.ts",
+    find: "  collectGarbageEarly();\n",
+    replace: "",
+    test: "test/e2e/daemon-memory.test.ts",
+    name: "the start no room that stays",
+  },
+  {
+    promise: "memory",
+    takenOut: "that repositories which nobody asks for are not opened",
+    file: "main/daemon/store/file-store.ts",
+    find: "      store.#handEdits.follow(entry);\n",
+    replace: "      store.#handEdits.follow(entry);\n      store.#repositories.get(entry.id);\n",
+    test: "test/e2e/daemon-memory.test.ts",
+    name: "takes at most two kilobytes",
+  },
+  {
+    promise: "memory",
+    takenOut: "that a home with a log of its own loads no client of a shared one",
+    edits: [
+      {
+        file: "main/daemon/shared-log.ts",
+        find: `  const { StreamLog } = await import("./store/log/stream-log.ts");\n`,
+        replace: "",
+      },
+      {
+        file: "main/daemon/shared-log.ts",
+        find: `import { placeFileName } from "./store/log/stream-place.ts";`,
+        replace: `import { StreamLog } from "./store/log/stream-log.ts";\nimport { placeFileName } from "./store/log/stream-place.ts";`,
+      },
+    ],
+    test: "test/e2e/daemon-memory.test.ts",
+    name: "loads nothing of a shared log",
+  },
 ];

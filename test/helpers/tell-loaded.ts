@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { projectFolder } from "./spawned-daemon.ts";
+
+/** Tells on standard error, at its end, which parts of Node and which of our own files a process has loaded. */
+const program = `
+import { registerHooks } from "node:module";
+const files = [];
+registerHooks({ load(url, context, next) { if (url.startsWith("file:")) files.push(url.split("/").at(-1)); return next(url, context); } });
+process.on("exit", () => {
+  const parts = process.moduleLoadList.filter(name => name.includes("undici"));
+  process.stderr.write("loaded: " + JSON.stringify({ parts, files }) + "\\n");
+});`;
+
+/** Arguments of Node. */
+export const tellLoaded = ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
+
+export function loadedBy(errorOutput: string): {
+  readonly parts: readonly string[];
+  readonly files: readonly string[];
+} {
+  return JSON.parse(/^loaded: (.*)$/m.exec(errorOutput)?.[1] ?? "{}");
+}
+
+/** The modules, by their paths, and the packages that are in files of the build: the build names each in a comment before its text. */
+export function sourcesIn(files: readonly string[]): ReadonlySet<string> {
+  const texts = files.map(name =>
+    readFileSync(join(projectFolder, "dist", name === "repoconf.js" ? name : `chunks/${name}`), "utf8"),
+  );
+  const named = /^\/\/ (?:\S*\bnode_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/|((?:main|shared)\/\S+\.ts)$)/gm;
+  return new Set(
+    texts.flatMap(text => [...text.matchAll(named)].map(([, library, module]) => library ?? module ?? "")),
+  );
+}
