@@ -30,7 +30,7 @@ interface Picture {
 }
 
 const pictures: readonly Picture[] = [
-  { name: "start", address: "#/", ready: page => heading(page, 1, "What needs you") },
+  { name: "start", address: "#/", ready: page => heading(page, 1, "Needs attention") },
   { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },

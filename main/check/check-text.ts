@@ -57,7 +57,12 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
   const places = locate(names.map(({ scope, field }) => [scope, field]));
   return found.map(({ scope, field }, index) => {
     const path = joinConfigPath(scope, field);
-    return { code: 1115, message: `${path} is deprecated: it is no longer to be used.`, field: path, ...places[index] };
+    return {
+      code: 1115,
+      message: `${path} is deprecated and should not be used any more.`,
+      field: path,
+      ...places[index],
+    };
   });
 }
 
@@ -89,7 +94,7 @@ function strayMembers(json: JsonText): HealthProblem[] {
   const places = json.locate(told.map(name => [name]));
   return told.map((name, index) => ({
     code: 1011,
-    message: `"${shortened(name, limits.toldName)}" is nothing that this file has; it is left alone and not used.`,
+    message: `"${shortened(name, limits.toldName)}" is not a member of this file; it is kept but not used.`,
     ...places[index],
   }));
 }

@@ -23,7 +23,7 @@ export async function startDaemonInBackground(
 ): Promise<Endpoint> {
   const command = process.argv[1];
   if (command === undefined)
-    throw new RepoconfError(1200, "The command's own file is not known, so no daemon can be started.");
+    throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
   await mkdir(home.folder, { recursive: true, mode: 0o700 });
   for (const patience = new Patience(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
@@ -43,7 +43,7 @@ export async function startDaemonInBackground(
       const said = await logSince(home, started.logged);
       throw new RepoconfError(
         1200,
-        `No daemon could be started on ${home.folder}: ${said || "it did not answer in time"}`,
+        `Could not start a daemon for ${home.folder}: ${said || "it did not answer in time"}`,
       );
     }
     await delay(100);

@@ -24,9 +24,9 @@ import { confirm, print, showProgress } from "./terminal.ts";
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
   if ((await findDaemon(home)) !== undefined) throw homeInUse(home);
-  const question = `Put the backup of ${createdAt} with ${countOf(repositories)} in place of what is in ${home.folder}?`;
+  const question = `Replace the contents of ${home.folder} with the backup of ${createdAt} (${countOf(repositories)})?`;
   if (!yes && !(await confirm(question))) {
-    throw new CommandError("Nothing was restored. Say yes at the question, or give --yes.");
+    throw new CommandError("Nothing was restored. Answer yes, or pass --yes.");
   }
   await makeHomeFolder(home);
   const lock = takeLock(home.lockFile);
@@ -38,7 +38,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
     const before = join(home.folder, `before-restore-${new Date().toISOString().replaceAll(":", "-")}`);
     const kept = await restoreInto(home, file, before);
     print(`Restored ${countOf(repositories)} from the backup of ${createdAt}.`);
-    if (kept) print(`What was there before is in ${before}`);
+    if (kept) print(`The previous contents are in ${before}`);
   } finally {
     lock.release();
   }
@@ -87,5 +87,5 @@ async function removeIfEmpty(folder: string): Promise<boolean> {
 }
 
 function homeInUse(home: Home): CommandError {
-  return new CommandError(`A daemon runs on the home ${home.folder}. Stop it first: repoconf stop`);
+  return new CommandError(`A daemon is running on the home ${home.folder}. Stop it first: repoconf stop`);
 }

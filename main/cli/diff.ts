@@ -45,14 +45,14 @@ interface Difference {
 /** `repoconf diff`: two revisions of a repository, or two repositories. */
 export function addDiffCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("diff"))))
-    .argument("[revision]", "the revision to begin with", parseRevision)
-    .argument("[other-revision]", "the one to compare it with (default: the newest)", parseRevision)
+    .argument("[revision]", "the revision to compare from", parseRevision)
+    .argument("[other-revision]", "the revision to compare to (default: the newest)", parseRevision)
     .summary("compare two revisions of a repository, or two repositories")
     .description(
-      "compare two revisions of a repository, or two repositories\n\n  repoconf diff 12 15          revision 12 with revision 15\n  repoconf diff 12             revision 12 with what is now\n  repoconf diff --with OTHER   this repository with another\n\nThe values are those in service, so a stored one and an equal default do not differ.",
+      "compare two revisions of a repository, or two repositories\n\n  repoconf diff 12 15          revision 12 with revision 15\n  repoconf diff 12             revision 12 with the current values\n  repoconf diff --with OTHER   this repository with another\n\nIt compares effective values, so a stored value and an equal default do not differ.",
     )
     .addOption(new Option("--with <repository>", "compare with this repository, by id or name"))
-    .option("--exit-code", "leave with 1 if there is a difference")
+    .option("--exit-code", "exit with code 1 if there is a difference")
     .option("--reveal", "show masked values")
     .action(diff);
 }

@@ -43,7 +43,7 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
       const other = join(folder, `now-${fileName}`);
       await writeFile(other, outcome.now, { mode: 0o600 });
       printNote(
-        `Its text of now is in ${other}. Edit again, and put into yours what you want of it: the next save replaces it.`,
+        `Its current text is in ${other}. Edit again and copy over what you want to keep: your next save replaces it.`,
       );
     }
     if (await confirm("Edit again?")) continue;
@@ -52,5 +52,5 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
 }
 
 function keptIn(file: string, why: string): CommandError {
-  return new CommandError(`${why} Your text is in ${file}`, exitCodes.refused);
+  return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
 }

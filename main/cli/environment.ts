@@ -45,7 +45,7 @@ export async function readVariables(client: RepoconfClient, { id }: Pick<Reposit
   const untrusted = environmentFields(fields).filter(path => waiting.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
-    const message = `The work tree's file brings ${what} into the environment, and nobody has trusted that yet. Look at it and trust it: repoconf trust --repo ${id}`;
+    const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${id}`;
     throw new UntrustedEnvironmentError(message, exitCodes.refused);
   }
   return variablesOf(config, fields);
@@ -61,7 +61,7 @@ function variablesOf(config: Config, fields: Fields): Variables {
       if (namesake !== undefined)
         throw new CommandError(`${namesake.field} and ${path} would both be ${name}.`, exitCodes.refused);
       if (text.includes("\0"))
-        throw new CommandError(`${path} has a zero character, which no variable can hold.`, exitCodes.refused);
+        throw new CommandError(`${path} contains a NUL character, which a variable cannot hold.`, exitCodes.refused);
       variables.set(name, { text, field: path });
     }
   }

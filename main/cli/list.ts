@@ -25,9 +25,9 @@ export function addListCommand(program: Command): void {
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
     .description("show the values of a repository")
     .addOption(
-      new Option("--revision <n>", "the values that this revision had (default: the newest)").argParser(parseRevision),
+      new Option("--revision <n>", "show the values at this revision (default: the newest)").argParser(parseRevision),
     )
-    .option("--stored", "only what is stored, without the defaults")
+    .option("--stored", "only stored values, without defaults")
     .option("--reveal", "show masked values")
     .addOption(
       new Option("--with-revision", 'print JSON with the revision: {"revision": ..., "config": ...}').implies({
@@ -66,7 +66,7 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
       const isStored = configValue(stored, scope, field) !== undefined;
       // Of then, only the values are known, and not what was in the file beside them.
       const lastGood = isStored && revision === undefined && isRefused(path, repository);
-      return [path, shown, lastGood ? "last good" : isStored ? "stored" : "default"];
+      return [path, shown, lastGood ? "last valid" : isStored ? "stored" : "default"];
     });
     const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
     for (const path of missing) rows.push([path, forgottenMark, ""]);

@@ -45,7 +45,7 @@ export function refuseMasked(paths: Iterable<string>, fields: Fields): void {
   const masked = [...paths].filter(path => isMasked(fields.get(path)));
   if (masked.length === 0) return;
   const what = masked.length === 1 ? `${masked[0]} is masked` : `${masked.join(", ")} are masked`;
-  throw new CommandError(`${what}. To have what is masked printed: --reveal`, exitCodes.refused);
+  throw new CommandError(`${what}. To print masked values: --reveal`, exitCodes.refused);
 }
 
 /** The paths of all values in a configuration. */

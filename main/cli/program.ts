@@ -57,10 +57,10 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
     .description(packageJson.description)
     .version(packageJson.version)
     .showSuggestionAfterError()
-    .showHelpAfterError("Try repoconf --help, or --help after the command.")
+    .showHelpAfterError("Try repoconf --help, or --help after a command.")
     // After the command's name an option is the command's.
     .enablePositionalOptions()
-    .optionsGroup("Options of most commands, before or after the command:")
+    .optionsGroup("Options that most commands accept, before or after the command name:")
     .configureOutput(commanderOutput)
     .hook("preAction", enterStartFolder)
     .hook("preAction", takeLeadingOptions)

@@ -1,9 +1,9 @@
 /** Why something was turned away, as a person would say it. */
 const causes: { readonly [cause: string]: string } = {
-  host: "under a foreign host name",
-  origin: "from web pages elsewhere",
-  page: "from tabs of an earlier daemon",
-  key: "without a good key",
+  host: "with another host name",
+  origin: "from web pages of other sites",
+  page: "from browser tabs of an earlier daemon",
+  key: "without a valid key",
   limit: "over a limit",
 };
 

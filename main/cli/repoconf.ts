@@ -3,7 +3,7 @@
 const neededMajor = 24;
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < neededMajor) {
-  process.stderr.write(`repoconf needs Node ${neededMajor} or newer, and this is Node ${process.versions.node}.\n`);
+  process.stderr.write(`repoconf needs Node ${neededMajor} or newer, but this is Node ${process.versions.node}.\n`);
   process.exitCode = 1;
 } else {
   const { runProgram } = await import("./program.ts");

@@ -22,12 +22,12 @@ interface RunOptions extends SessionOptions, RepositoryOptions {
 /** `repoconf run -- COMMAND`: a command with the environment of a repository. */
 export function addRunCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("run")))
-    .argument("<command...>", "the command and its arguments, best after --")
+    .argument("<command...>", "the command and its arguments, preferably after --")
     .summary("run a command with the environment of a repository")
     .description(
-      "run a command with the environment of a repository\n\nThat is svc.envvars and every field whose schema has x-env, beside what the environment has already. Nothing is written to disk. Signals reach the command, and its exit code is that of this one: 127 if it is not there, 126 if it cannot be run, 128 and the signal's number if a signal ended it.",
+      "run a command with the environment of a repository\n\nThe variables come from svc.envvars and from every field whose schema has x-env, and are added to the current environment. Nothing is written to disk. Signals are forwarded to the command, and repoconf exits with its exit code: 127 if it is not found, 126 if it cannot be run, 128 plus the signal number if a signal killed it.",
     )
-    .option("--watch", "start it anew when the environment changes")
+    .option("--watch", "restart it when the environment changes")
     // What follows the command is the command's.
     .passThroughOptions()
     .action(run);
@@ -96,7 +96,7 @@ async function runAgain(
       if (state.isReplaced) return;
       // A command that is not there will not be there for another environment.
       if (signalled !== undefined || !child.hasStarted) stop.abort();
-      else printNote(`${command[0]} ended with ${code}; it is started anew when the environment changes.`);
+      else printNote(`${command[0]} exited with ${code}; it will be restarted when the environment changes.`);
     });
     return state;
   }
@@ -129,7 +129,7 @@ async function runAgain(
     for (let next = await first; next.done !== true; next = await messages.next()) {
       const [resource, event, payload] = next.value;
       if (resource === "repo" && event === "removed" && payload.id === repository.id)
-        throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
+        throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
       const isOurs = resource === "config" && payload.repo === repository.id;
       if (isOurs || resource === "scope" || (resource === "connection" && event === "resumed"))
         await restartIfChanged();

@@ -110,7 +110,9 @@ async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise
   const file = join(home.temporary, "older-daemon-told");
   const about = `${instanceId} ${packageJson.version}`;
   if ((await readFile(file, "utf8").catch(() => "")) === about) return;
-  printNote(`The daemon has version ${version}, this is ${packageJson.version}. To run the new one: repoconf restart`);
+  printNote(
+    `The running daemon has version ${version}, this command ${packageJson.version}. To update the daemon: repoconf restart`,
+  );
   // Where it cannot be remembered it is said again.
   await writeFile(file, about, { mode: 0o600 }).catch(() => {});
 }
@@ -119,7 +121,7 @@ async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise
 async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
   if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) return error;
   const pid = (await findDaemon(home))?.pid;
-  const message = `The daemon (pid ${pid ?? "unknown"}) does not take the owner's key: ${home.ownerKeyFile} is gone, or holds another. Remove the file, if it is there: the daemon makes a new one within a second, and other keys stay good. If it does not: repoconf restart`;
+  const message = `The daemon (pid ${pid ?? "unknown"}) does not accept the owner's key: ${home.ownerKeyFile} is missing or contains another key. Remove the file if it exists: the daemon creates a new one within a second, and other keys stay valid. If it does not: repoconf restart`;
   return new CommandError(message, exitCodes.notAllowed);
 }
 

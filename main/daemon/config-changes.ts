@@ -181,7 +181,7 @@ export class ConfigChanges {
   #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
-      const message = `The repository is at revision ${state.revision}, not ${wanted}: something changed meanwhile. Read it again and decide anew.`;
+      const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
       const error = new RepoconfError(1104, message, { repo: state.id, details: { current: state.revision } });
       return { errors: [error], accepted: [], changes: false };
     }
@@ -334,7 +334,7 @@ export class ConfigChanges {
     const name = split && this.#scopes.newName(split.scope, split.field);
     const renamed = split === undefined || name === undefined ? undefined : joinConfigPath(split.scope, name);
     const isReachable = renamed !== undefined && this.#exists(caller, renamed, repos);
-    return noSuchField(path, undefined, isReachable ? ` It is called "${renamed}" now.` : undefined);
+    return noSuchField(path, undefined, isReachable ? ` It is now called "${renamed}".` : undefined);
   }
 
   /** Whether the field is there for this caller: a field it may write in none of the repositories looks like one that does not exist. */
@@ -349,11 +349,11 @@ export class ConfigChanges {
 function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead: (path: string) => boolean): string {
   const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
   if (!canRead(path) || !canRead(target)) {
-    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that binds it to another field.`;
+    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that ties it to another field.`;
   }
   return culprit.field === broken.field
-    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is none.`
-    : `${path} names "${broken.value}", which this would take from ${target}. Set ${path} in the same request.`;
+    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
+    : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
 }
 
 /** Of one key's own, so that no other can add to it; undefined: it is of one repository and names none. */
@@ -366,18 +366,18 @@ function notWritable(repo: string): RepoconfError {
   return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
 }
 
-function noSuchField(field: string, repo?: string, hint = " scope/list names the fields there are."): RepoconfError {
+function noSuchField(field: string, repo?: string, hint = " To list all fields: scope/list."): RepoconfError {
   const message = `There is no field "${field}" that this key may write.${hint}`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
 }
 
 function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
-  const message = `The value that ${field} had at revision ${revision} has been made to be forgotten.`;
+  const message = `The value that ${field} had at revision ${revision} was erased from the history.`;
   return new RepoconfError(1110, message, { repo, field });
 }
 
 function untrustedValue(field: string, repo: string): RepoconfError {
-  const message = `The value of then of ${field} runs as a command, and nobody has trusted it in this repository. Look at it, and set it if it is good.`;
+  const message = `The value of ${field} at that revision runs as a command that nobody has trusted in this repository. Review it, and set it if you trust it.`;
   return new RepoconfError(1114, message, { repo, field });
 }
 

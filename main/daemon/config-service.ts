@@ -238,7 +238,7 @@ export class ConfigService {
 export function unknownRepository(repo: string): RepoconfError {
   return new RepoconfError(
     1102,
-    `There is no repository "${repo}" that this key may read. repo/list names those there are.`,
+    `There is no repository "${repo}" that this key may read. To list all repositories: repo/list.`,
     { repo },
   );
 }
@@ -246,14 +246,14 @@ export function unknownRepository(repo: string): RepoconfError {
 function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
   const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
   const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
-  const renamed = newName === undefined ? "" : ` It is called "${newName}" now.`;
-  const hint = text === undefined ? renamed : " A field is written <scope>.<field>.";
+  const renamed = newName === undefined ? "" : ` It is now called "${newName}".`;
+  const hint = text === undefined ? renamed : " Fields are written <scope>.<field>.";
   return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
 }
 
 function brokenFile({ id, broken }: RepositoryState): RepoconfError {
-  const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
-  const message = `The file of this repository cannot be used, and no good values of it are known. Mend it: ${what}`;
+  const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+  const message = `The repository's file is invalid, and no valid values of it are known. Fix it and retry: ${what}`;
   return new RepoconfError(1106, message, { repo: id });
 }
 
@@ -286,7 +286,7 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
     // What is wrong with a file as a whole can name anything in it.
     if (field === undefined && code !== 1106) return problem;
     if (field === undefined)
-      return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
     // A problem of a whole unknown scope bears the scope's name alone.
     return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
   });
@@ -296,5 +296,5 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
 export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
   if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
     return error;
-  return new RepoconfError(1106, "The repository's file is broken. Its owner has to mend it.", { repo: error.repo });
+  return new RepoconfError(1106, "The repository's file is invalid. Its owner must fix it.", { repo: error.repo });
 }

@@ -236,7 +236,7 @@ export class Connections {
 
   /** A client that does not read must not fill the memory; it comes back and asks anew. */
   #dropSlow(socket: ServerSocket): void {
-    const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of events waited for it.`;
+    const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of unread events.`;
     this.#options.onRefusal(new RepoconfError(1107, message));
     cutOff(socket.conn);
   }

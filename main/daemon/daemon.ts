@@ -142,7 +142,7 @@ async function startDaemon(
   const fileSystem = held.guard(options.fileSystem ?? realFileSystem);
   const sweepInterval = options.sweepInterval ?? defaultSweepInterval;
   const before = await completeRestore(home);
-  if (before !== undefined) problem("a restore that was interrupted has been completed", { before });
+  if (before !== undefined) problem("completed an interrupted restore", { before });
   await prepareHome(home);
 
   const scopes = new Scopes();
@@ -217,7 +217,7 @@ async function startDaemon(
     yields: () => yielding.yields,
   });
   const onSocketFailure = (error: unknown) => {
-    problem("there is no Unix socket; tools connect by the port", { error: String(error) });
+    problem("no Unix socket; tools connect through the port", { error: String(error) });
     return undefined;
   };
   const door = await openDoor({
@@ -291,8 +291,7 @@ async function startDaemon(
       },
       onError: (error, operation) => {
         metrics.countError(error.code);
-        if (error.code === 1500)
-          logger.error({ operation, err: error.cause }, "an operation failed in a way it should not");
+        if (error.code === 1500) logger.error({ operation, err: error.cause }, "internal error in an operation");
         else
           logger.debug({ operation, code: error.code, repo: error.repo, field: error.field }, errorNames[error.code]);
       },
@@ -360,14 +359,14 @@ async function startDaemon(
     mend: async () => {
       for (const id of sessions.endLapsed()) connections.disconnectKey(id);
       const following = keys.followOwnerKey(ended => {
-        logger.warn("owner.key was removed or replaced: the old key and all sessions have ended");
+        logger.warn("owner.key was removed or replaced: the old key and all sessions were revoked");
         // Whoever takes the owner's key away means all that had its rights.
         for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
       });
       // Each also where the other fails.
       const [followed, kept] = await Promise.allSettled([following, keepEndpoint(home, endpoint, clock, fileSystem)]);
       if (kept.status === "rejected") throw kept.reason;
-      if (kept.value) problem("daemon.json was gone or changed, and is written again");
+      if (kept.value) problem("daemon.json was missing or changed, and was written again");
       if (followed.status === "rejected") throw followed.reason;
     },
     onProblem: problem,
@@ -389,14 +388,15 @@ async function startDaemon(
     callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
       // A window that lost its connection, as of a machine that sleeps, comes back, and would find its session gone.
       if (sessions.list().length > 0) return watchIdleness(connections.count);
-      logger.info("nobody has been connected for a while");
+      logger.info("stopping: no client was connected for a while");
       options.onStop?.();
     });
   }
 
   function assertRunning(): void {
     held.assertNotLost();
-    if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
+    if (state === "stopping")
+      throw new RepoconfError(1113, "The daemon is stopping. Reconnect when it is running again.");
   }
 
   /** Whether the text is the owner's key. */
@@ -431,7 +431,7 @@ async function startDaemon(
   async function finish(): Promise<void> {
     state = "stopping";
     callOffIdleEnd?.();
-    logger.info("stopping: finishing what is being written");
+    logger.info("stopping: finishing pending writes");
     while (running.size > 0) await Promise.allSettled(running);
     connections.disconnectAll();
   }
@@ -460,7 +460,7 @@ function openAudit(
   try {
     return new AuditLog(new RotatingLog(home.auditFile, auditFileBytes), clock);
   } catch (error) {
-    onProblem("audit.log cannot be written, so nothing is audited", { error: String(error) });
+    onProblem("cannot write audit.log; events are not being audited", { error: String(error) });
     return undefined;
   }
 }
@@ -471,10 +471,10 @@ async function lockHome(home: Home): Promise<Lock> {
   const other = await readEndpoint(home);
   const who =
     other === undefined
-      ? "another daemon, which is just starting or stopping"
+      ? "another daemon that is starting or stopping"
       : `the daemon with pid ${other.pid} at ${other.url}`;
   throw new HomeInUseError(
-    `The home ${home.folder} is in use by ${who}. Use that one, stop it, or choose another home with --home.`,
+    `The home ${home.folder} is in use by ${who}. Use that daemon, stop it, or choose another home with --home.`,
   );
 }
 

@@ -185,6 +185,6 @@ function createArgumentCheck(): (name: OperationName, args: unknown) => void {
     }
     if (validate(args)) return;
     const problems = (validate.errors ?? []).map(one => `args${one.instancePath} ${describeSchemaError(one, args)}`);
-    throw new RepoconfError(1101, `The arguments of ${name} are not of the right form: ${problems.join(", ")}.`);
+    throw new RepoconfError(1101, `The arguments of ${name} are invalid: ${problems.join(", ")}.`);
   };
 }

@@ -38,7 +38,7 @@ export class HomeUpkeep {
         // A home that is just being removed is no problem of its files; and what lasts is told once.
         if (this.#told === String(error) || !options.held.look()) return;
         this.#told = String(error);
-        options.onProblem("a file of the home cannot be put back", { error: this.#told });
+        options.onProblem("cannot restore a file of the home", { error: this.#told });
       },
     );
   }

@@ -23,7 +23,7 @@ export async function assertKnownFormat(home: Home): Promise<void> {
   const format = await readFormat(home);
   if (format === undefined || format <= homeFormat) return;
   throw new HomeError(
-    `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${homeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
+    `The home ${home.folder} has format ${format}, but this version of Repoconf only supports formats up to ${homeFormat}. Nothing was changed. Install the newer version again, or use another home.`,
   );
 }
 
@@ -82,17 +82,17 @@ async function readFormat(home: Home): Promise<number | undefined> {
   const format = Number(text.trim());
   if (Number.isSafeInteger(format) && format > 0) return format;
   throw new HomeError(
-    `${home.formatFile} does not hold a format number. Put "${homeFormat}" there if this home is Repoconf's.`,
+    `${home.formatFile} does not contain a format number. Write "${homeFormat}" into it if this is a Repoconf home.`,
   );
 }
 
 async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stats = await lstat(folder);
-  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder of its own (links are not followed).`);
+  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder (Repoconf does not follow links).`);
   if (process.platform === "win32") return;
   if (process.getuid !== undefined && stats.uid !== process.getuid()) {
-    throw new HomeError(`${folder} belongs to another user. Use a home of your own (--home DIR).`);
+    throw new HomeError(`${folder} belongs to another user. Use your own home (--home DIR).`);
   }
   if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
 }

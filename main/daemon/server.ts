@@ -109,7 +109,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         refuse(response, refusal);
       } else if (isSocketRequest(request)) {
         if (isScriptRequest(request)) {
-          const jsonp: Refusal = { cause: "origin", message: "Refused: JSONP is not served." };
+          const jsonp: Refusal = { cause: "origin", message: "Refused: JSONP is not supported." };
           options.onRefusal(jsonp, request);
           return refuse(response, jsonp);
         }
@@ -231,7 +231,7 @@ async function listenOnLoopback(
       await new Promise(resolve => ipv4.server.close(resolve));
       if (!isTaken(error) || attempt === portTries) throw error;
       if (insist && port !== 0)
-        throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
+        throw new PortTakenError(`Port ${port} is in use. Choose another with --port, or omit --port.`);
     }
   }
 }

@@ -126,7 +126,7 @@ export class DurableTextFile implements Adapter<string> {
           return null;
         case "ELOOP":
         case "EMLINK":
-          throw new UnreadableFileError("it is a symbolic link, and links are not followed");
+          throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow");
         case "EISDIR":
           throw new UnreadableFileError("it is a folder, not a file");
         case "EMFILE":
@@ -474,7 +474,7 @@ export async function keepFile(
     }
     await fileSystem.unlink(to);
   }
-  throw new Error(`${from} is being changed again and again; nothing was replaced`);
+  throw new Error(`${from} keeps being changed; nothing was replaced`);
 }
 
 async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Promise<void> {

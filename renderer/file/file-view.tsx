@@ -67,19 +67,19 @@ export function FileView({ repo }: { readonly repo: string }) {
       </p>
       {other !== undefined && (
         <div className="conflict" role="alert">
-          <p>The file was changed elsewhere while you edited it here.</p>
+          <p>The file was changed elsewhere while you were editing it.</p>
           <button type="button" className="button" onClick={() => load(other)}>
-            Load it, drop mine
+            Discard my changes
           </button>
           <button type="button" className="button" onClick={() => void save(other)}>
-            Save mine over it
+            Overwrite with mine
           </button>
         </div>
       )}
       {comparing ? (
         <Comparison
           left={servedText(repo)}
-          leftTitle="The values in service"
+          leftTitle="The active values"
           right={text}
           rightTitle="The file"
           revealed={revealed}
@@ -107,10 +107,10 @@ export function FileView({ repo }: { readonly repo: string }) {
           aria-pressed={comparing}
           onClick={() => setComparing(!comparing)}
         >
-          {comparing ? "Back to the text" : "Compare with the values in service"}
+          {comparing ? "Back to the text" : "Compare with the active values"}
         </button>
         <Button className="button button-quiet" unavailable={!changed} onClick={() => load(known)}>
-          Discard the changes
+          Discard changes
         </Button>
         <Button
           className="button button-main"
@@ -118,7 +118,7 @@ export function FileView({ repo }: { readonly repo: string }) {
           pending={saving && "Saving…"}
           onClick={() => void save(file)}
         >
-          Save the file
+          Save file
         </Button>
       </p>
     </section>
@@ -130,8 +130,8 @@ function tellSaved(repo: string, health: readonly HealthProblem[]): void {
   // What was merged is to be looked at, though nothing is wrong with it.
   const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
-  if (first === undefined) notify("done", "The file is saved.", aboutFile(repo));
-  else notify("problem", `The file is saved, and not all of it can be used: ${where}${first.message}`, aboutFile(repo));
+  if (first === undefined) notify("done", "Saved the file.", aboutFile(repo));
+  else notify("problem", `Saved the file, but some values are invalid: ${where}${first.message}`, aboutFile(repo));
 }
 
 function aboutFile(repo: string): string {

@@ -67,7 +67,7 @@ function assertIsPattern(source: string): void {
     nativePattern(source);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /, "") : String(error);
-    throw cannotUse(source, `it is none (${reason})`);
+    throw cannotUse(source, `it is not a valid regular expression (${reason})`);
   }
 }
 
@@ -77,7 +77,7 @@ function engineOf(source: string): RE2JS {
   } catch (error) {
     if (error instanceof UntranslatableError) throw cannotUse(source, error.message);
     const reason = error instanceof Error ? error.message : String(error);
-    throw cannotUse(source, /repeat/.test(reason) ? "it repeats something more than 1,000 times" : reason);
+    throw cannotUse(source, /repeat/.test(reason) ? "it repeats a part more than 1,000 times" : reason);
   }
 }
 
@@ -85,5 +85,5 @@ function engineOf(source: string): RE2JS {
 const mostTold = 80;
 
 export function cannotUse(source: string, reason: string): SchemaError {
-  return new SchemaError(`its pattern ${shortened(source, mostTold)} cannot be used: ${reason}`);
+  return new SchemaError(`its pattern ${shortened(source, mostTold)} is not accepted: ${reason}`);
 }

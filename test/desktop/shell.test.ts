@@ -180,7 +180,7 @@ test("a file that breaks is told once, and a click leads to it", async () => {
   const file = join(folder.path, "repos/shop.json");
   await writeFile(file, "{ broken");
   await until(() => app.notifications.length === 1, "the notification");
-  expect(app.notifications[0]?.title).toBe("shop: its file cannot be used");
+  expect(app.notifications[0]?.title).toBe("shop: its file is invalid");
   app.notifications[0]?.emit("click");
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
@@ -251,7 +251,7 @@ test("quitting asks about edits that would be lost: the person stays with them, 
   app.answer = () => 1;
   app.app.quit();
   await until(() => app.dialogs.length > 0, "the question");
-  expect(app.dialogs.map(({ message }) => message)).toEqual(["There are edits that are not saved."]);
+  expect(app.dialogs.map(({ message }) => message)).toEqual(["You have unsaved edits."]);
   expect(window?.visible).toBe(true);
   expect(await field.inputValue()).toBe("there");
   using client = await connect({ home: folder.path });

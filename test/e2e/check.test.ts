@@ -46,10 +46,10 @@ describe.concurrent("repoconf check", () => {
     await using clone = await makeClone(bad);
     const { code, output, errorOutput } = await clone.run(["check"]);
     expect(output.split("\n")).toEqual([
-      ".repoconf.json:3:25: error: svc.timeout must be an integer, and a string was given; its default is used.",
-      '.repoconf.json:3:43: error: There is no field "svc.timeot"; its value is kept and not used.',
-      ".repoconf.json:4:24: error: build.jobs must be at most 256; its default is used.",
-      '.repoconf.json:5:14: warning: There is no scope "other"; its values are kept and not used.',
+      ".repoconf.json:3:25: error: svc.timeout must be an integer, not a string; using its default.",
+      '.repoconf.json:3:43: error: There is no field "svc.timeot"; its value is kept but not used.',
+      ".repoconf.json:4:24: error: build.jobs must be at most 256; using its default.",
+      '.repoconf.json:5:14: warning: There is no scope "other"; its values are kept but not used.',
       "",
     ]);
     expect({ code, errorOutput }).toEqual({ code: 3, errorOutput: "" });
@@ -67,7 +67,7 @@ describe.concurrent("repoconf check", () => {
       severity: "error",
       code: 1103,
       field: "svc.timeout",
-      message: "svc.timeout must be an integer, and a string was given; its default is used.",
+      message: "svc.timeout must be an integer, not a string; using its default.",
     });
     for (const named of [".", ".repoconf.json", ".repoconf/scopes/build.schema.json"]) {
       const { code, output } = await clone.run(["check", "--format", "json", named, ".repoconf.json"]);
@@ -161,8 +161,8 @@ describe.concurrent("repoconf check", () => {
     const { code, output } = await clone.run(["check", "--format", "github", ".", "a,b/c:d%.json"]);
     expect(code).toBe(3);
     expect(output.split("\n")).toEqual([
-      '::error file=.repoconf.json,line=1,col=52::There is no field "svc.50%25\\n::error::x,y:\\u202e"; its value is kept and not used.',
-      '::warning file=.repoconf.json,line=1,col=66::There is no scope "other"; its values are kept and not used.',
+      '::error file=.repoconf.json,line=1,col=52::There is no field "svc.50%25\\n::error::x,y:\\u202e"; its value is kept but not used.',
+      '::warning file=.repoconf.json,line=1,col=66::There is no scope "other"; its values are kept but not used.',
       '::error file=a%2Cb/c%3Ad%25.json,line=1,col=13::"config" must be an object',
       "",
     ]);
@@ -193,7 +193,7 @@ describe.concurrent("repoconf get --offline", () => {
     const { code, output } = await clone.run(["check"]);
     expect(code).toBe(0);
     expect(output.split("\n")).toEqual([
-      expect.stringMatching(/^\.repoconf\.json:2:11: warning: The file has deploy\.workers by its old name "jobs"/),
+      expect.stringMatching(/^\.repoconf\.json:2:11: warning: The file has the old name "jobs" for deploy\.workers/),
       expect.stringMatching(/^\.repoconf\.json:2:11: warning: deploy\.workers is deprecated/),
       "",
     ]);
@@ -215,9 +215,7 @@ describe.concurrent("repoconf get --offline", () => {
     await using clone = await makeClone(bad);
     const refused = await clone.run(["get", "--offline", "svc.timeout"]);
     expect(refused).toMatchObject({ code: 3, output: "" });
-    expect(refused.errorOutput).toMatch(
-      /\.repoconf\.json:3:25: svc\.timeout must be an integer, and a string was given\.\n$/,
-    );
+    expect(refused.errorOutput).toMatch(/\.repoconf\.json:3:25: svc\.timeout must be an integer, not a string\.\n$/);
     expect(await clone.run(["get", "--offline", "svc.domain"])).toMatchObject({ code: 0, output: "\n" });
     const typo = await clone.run(["get", "--offline", "svc.timeot"]);
     expect(typo).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining('"svc.timeout"?') });
@@ -308,7 +306,7 @@ test(`check and get --offline work on a read-only mount, without HOME and any ot
     return runProcess(unshare, [...options, "sh", "-c", mountAndRun, clone.path, "env", ...command]);
   };
   if (ownMounts === undefined) await chmod(clone.path, 0o555);
-  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; its default is used.\n";
+  const output = ".repoconf.json:1:60: error: build.jobs must be at most 256; using its default.\n";
   expect(await run("check")).toEqual({ code: 3, output, errorOutput: "" });
   expect(await run("get", "--offline", "svc.timeout")).toEqual({ ...settled, output: "30\n" });
   await chmod(clone.path, 0o755);

@@ -249,7 +249,7 @@ describe.concurrent("the daemon behind the command line", () => {
     await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
     await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
     await told("svc.timeout: 900 -> 8");
-    expect(output).toContain("connected again");
+    expect(output).toContain("reconnected");
     expect(output).not.toContain("other");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
     expect(await ended).toEqual([1, null]);

@@ -154,7 +154,7 @@ describe("repositories on the command line", () => {
     await home.succeed(["set", "svc.timeout=5"], { folder: old });
     await rename(old, moved);
     const doctor = await home.run(["doctor"]);
-    expect(doctor.output).toContain(`there is no folder ${old}, so its values are out of reach`);
+    expect(doctor.output).toContain(`there is no folder ${old}, so its values cannot be read`);
     expect(doctor.output).toContain("repoconf repo move site FOLDER");
     const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
     expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is no folder") });

@@ -161,8 +161,8 @@ describe.concurrent("repoconf doctor", () => {
     const { findings } = await examine(home);
     const rights = findings.filter(({ check }) => check === "rights");
     expect(rights.map(({ result, action }) => [result, action])).toEqual([
-      ["problem", `Close it: chmod 700 ${home.homeFolder}`],
-      ["problem", `Close it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
+      ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
+      ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
     ]);
   });
 
@@ -295,7 +295,7 @@ describe.concurrent("repoconf doctor", () => {
       `problem other:1 "config" must be an object`,
       expect.stringContaining(`note shop:3 "nme"`),
       expect.stringContaining("problem shop:5 svc.timeout must be an integer"),
-      expect.stringContaining(`problem shop:7 svc.default names "web"`),
+      expect.stringContaining(`problem shop:7 svc.default refers to "web"`),
       expect.stringContaining(`note shop:6 There is no field "svc.timeot"`),
       expect.stringContaining(`note shop:8 There is no scope "old"`),
       expect.stringContaining(`note : 3 are called "twin"`),
@@ -365,7 +365,7 @@ describe.concurrent("repoconf doctor", () => {
     await rm(repositoryFile(home));
     const { findings } = await examine(home);
     const [gone] = findings.filter(({ result }) => result === "problem");
-    expect(gone).toMatchObject({ repo: "shop", message: "the file is gone" });
+    expect(gone).toMatchObject({ repo: "shop", message: "the file is missing" });
     // Without a daemon nobody knows its values.
     expect(gone?.action).not.toContain("--rewrite");
     await home.succeed(["repo", "remove", "shop", "--yes"]);

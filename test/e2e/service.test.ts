@@ -70,7 +70,7 @@ onLinux("service install takes the place of a daemon that runs on the home of RE
   await home.succeed(["repo", "add", home.workFolder]);
   const { pid: before } = await home.endpoint();
   const output = await home.succeed(["service", "install"], { environment });
-  expect(output).toContain("It takes the place of the daemon that ran on this home.");
+  expect(output).toContain("It replaces the daemon that was running on this home.");
   expect(await readFile(unit, "utf8")).toContain(`"--home" "${home.homeFolder}"`);
   const { pid } = await home.endpoint();
   expect(pid).not.toBe(before);

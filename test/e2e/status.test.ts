@@ -28,7 +28,7 @@ test("status and doctor tell what was turned away and which files want to be men
   expect(told).toMatch(
     /^turned away {3}1 from web pages elsewhere, 1 without a good key; the daemon's log names each$/m,
   );
-  expect(told).toMatch(/^problem {7}in the configuration of bakery; see what, and what to do: repoconf doctor$/m);
+  expect(told).toMatch(/^problem {7}in the configuration of bakery; for details and fixes: repoconf doctor$/m);
   // A file's name must not be able to clear the terminal.
   expect(told).not.toContain("\u001b");
 

@@ -93,7 +93,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(home, "");
     const output = await home.succeed(["ui"], { environment: opener.environment });
-    expect(output).toBe("The screen opens in your browser.\n");
+    expect(output).toBe("Opening the screen in your browser.\n");
     const [call] = await opener.calls();
     expect(call?.args).toEqual([expect.stringMatching(/[\\/]tmp[\\/]open-[0-9a-f]{12}\.html$/)]);
     expect(call?.mode).toBe(0o600);

@@ -92,5 +92,5 @@ function problemSeen(grants: Grants, repo: string, problem: HealthProblem): Heal
   if (mayReadAll(grants, repo)) return problem;
   if (code === 1011 || code === 1103) return undefined;
   if (code !== 1106) return problem;
-  return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+  return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
 }

@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the word that a file is broken",
+    takenOut: "the word that a file is invalid",
     file: "main/daemon/store/repository.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "broken: content.problem }, []",

@@ -339,7 +339,7 @@ export const mutants: readonly Mutant[] = [
     ...s11,
     takenOut: "the look at who calls what is native",
     file: "main/electron/native-calls.ts",
-    find: `      if (!owns(event.senderFrame)) throw new Error("This page may not call that.");\n`,
+    find: `      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");\n`,
     replace: "",
   },
   {

@@ -58,7 +58,7 @@ describeScreen("edits that are not saved", () => {
     await window.choose("store");
     await window.view("JSON");
     await reads(textOf(window), "// mine");
-    await window.page.getByRole("button", { name: "Save the file" }).click();
+    await window.page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.t.readRepository("store")).toContain("// mine");
     // Nothing of it comes back.
     await kept(screen, 0);
@@ -122,7 +122,7 @@ describeScreen("edits that are not saved", () => {
     await window.choose("store");
     await window.view("JSON");
     await reads(textOf(window), "// mine");
-    await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you edited it here.");
+    await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you were editing it.");
   });
 
   test("are the same in two tabs, and neither takes away the other's", async () => {

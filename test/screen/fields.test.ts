@@ -33,7 +33,7 @@ describeScreen("fields of the scope svc", () => {
     await reads(timeout, /0 to 86.400/);
     await reads(timeout, "modified");
     await timeout.getByRole("spinbutton").focus();
-    await reads(inspector, "Seconds a service may take to become ready; 0 waits without end.");
+    await reads(inspector, "Seconds to wait for a service to become ready; 0 waits forever.");
     await reads(inspector, "A whole number, 0 to 86,400 seconds");
     await reads(inspector, /Default\s+900 seconds/);
     await reads(inspector, /77 seconds\s+just now by deploy tool: slow disk/);
@@ -42,7 +42,7 @@ describeScreen("fields of the scope svc", () => {
     await reads(inspector, `shop.json:${line}`);
     await window.field("Refresh day").getByRole("button").first().focus();
     await reads(inspector, /Default\s+Sunday/);
-    await reads(inspector, "It was never changed.");
+    await reads(inspector, "It has never been changed.");
     await window.field("Provider").getByRole("textbox").focus();
     await reads(inspector, /Default\s+empty/);
     expect(await window.field("Provider").innerText()).not.toContain("modified");
@@ -91,7 +91,7 @@ describeScreen("fields of the scope svc", () => {
     const { page } = window;
     const cards = window.field("Services");
     await window.expand("Services");
-    await cards.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("cache");
+    await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
     await page.keyboard.press("Enter");
     await cards
       .getByRole("region", { name: "Services: cache" })
@@ -121,7 +121,7 @@ describeScreen("fields of the scope svc", () => {
     await poll(window.focused).toBe("input New name of web");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("database");
-    await reads(web, "This name is there already.");
+    await reads(web, "This name already exists.");
     await page.keyboard.type("2");
     await page.keyboard.press("Enter");
     // The focus stays with the card, and is not lost with the form.
@@ -172,7 +172,7 @@ describeScreen("fields of the scope svc", () => {
     await table.getByLabel("Environment variables, entry 2: Name").fill("LEVEL");
     await table.getByLabel("Environment variables, entry 2: Value").fill("secret2");
     await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     await reads(review, "LEVEL");
     expect(await review.innerText()).not.toMatch(/hunter2|secret2/);
     await press(page, "Escape");
@@ -291,7 +291,7 @@ describeScreen("adding repositories", () => {
     await using window = await screen.open();
     const { page } = window;
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
-    await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to begin.");
+    await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to get started.");
     await page.getByRole("main").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a repository" });
     await dialog.getByRole("textbox", { name: /^Folder/ }).fill("not/absolute");

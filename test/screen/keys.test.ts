@@ -30,7 +30,7 @@ async function newKey(window: ScreenPage): Promise<void> {
   await nameInput(window).waitFor();
 }
 
-const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create the key" }).click();
+const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create key" }).click();
 
 /** Creates the key that the form describes; its text as the page shows it. */
 async function made(window: ScreenPage): Promise<string> {
@@ -72,7 +72,7 @@ describeScreen("keys", () => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).click();
-    await page.getByRole("link", { name: "Create a key…" }).click();
+    await page.getByRole("link", { name: "Create key…" }).click();
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     await box(window, "shop").click();
@@ -142,7 +142,7 @@ describeScreen("keys", () => {
     await reads(preview(window), "Masked values are told to this key");
     expect(await preview(window).innerText()).not.toContain("runs as a command");
     await window.page.getByRole("radio", { name: "Read and write" }).check();
-    await reads(preview(window), "It could set what runs as a command: svc.envvars.");
+    await reads(preview(window), "It could set values that run as commands: svc.envvars.");
     await patternInput(window).fill("svc.timeout nope.*");
     await reads(preview(window), "No field there is now matches nope.*.");
     // More than it lists.
@@ -154,7 +154,7 @@ describeScreen("keys", () => {
     await screen.t.owner.call("repo/add", { id: "late", name: "late" });
     await reads(preview(window), "in 13 repositories");
     // Boxes that are many have a filter, and it hides what it does not find.
-    await window.page.getByRole("searchbox", { name: "Filter the repositories" }).fill("web1");
+    await window.page.getByRole("searchbox", { name: "Filter repositories" }).fill("web1");
     await poll(() => window.page.getByRole("group", { name: "Repositories" }).getByRole("checkbox").count()).toBe(3);
   });
 
@@ -185,7 +185,7 @@ describeScreen("keys", () => {
     await newKey(window);
     await create(window);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
-      "Give it a name: what it changes bears it.",
+      "Enter a name: the history shows it with each change.",
       "Choose a repository, or all of them.",
       "Choose a field, or all of them.",
     ]);
@@ -264,7 +264,7 @@ describeScreen("keys", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect(tool.socket.connected).toBe(true);
     await window.page.getByRole("button", { name: "Revoke… nightly build" }).click();
-    await dialog.getByRole("button", { name: "Revoke it" }).click();
+    await dialog.getByRole("button", { name: "Revoke" }).click();
     for (const one of [window, other]) await one.page.getByText("No key yet.").waitFor();
     await poll(() => tool.socket.connected).toBe(false);
     await expect(screen.t.connect(result.key)).rejects.toThrow("Unauthorized");
@@ -278,7 +278,7 @@ describeScreen("keys", () => {
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).focus();
     await press(page, "Enter");
-    await page.getByRole("link", { name: "Create a key…" }).focus();
+    await page.getByRole("link", { name: "Create key…" }).focus();
     await press(page, "Enter");
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
@@ -304,7 +304,7 @@ describeScreen("keys", () => {
     await page.getByRole("button", { name: "Revoke… ci" }).focus();
     await press(page, "Enter");
     await page.getByRole("dialog").waitFor();
-    await page.getByRole("button", { name: "Revoke it" }).focus();
+    await page.getByRole("button", { name: "Revoke" }).focus();
     await press(page, "Enter");
     await page.getByText("No key yet.").waitFor();
     await poll(() => window.focused()).not.toBe("body");

@@ -29,7 +29,7 @@ describeScreen("the page of a repository", () => {
     await using window = await screen.open();
     await window.choose("shop");
     const { page } = window;
-    const filter = page.getByRole("searchbox", { name: "Filter the fields" });
+    const filter = page.getByRole("searchbox", { name: "Filter fields" });
     const titles = () => page.getByRole("main").getByRole("heading", { level: 3 }).allInnerTexts();
     await filter.fill("refresh");
     await reads(page.getByRole("main"), "3 of 20 fields");
@@ -144,7 +144,7 @@ describeScreen("the clicks and keys that it takes", () => {
       .field("Services")
       .getByRole("button", { name: /^Services:/ })
       .click();
-    await page.getByRole("textbox", { name: "Name of a new entry in Services" }).click();
+    await page.getByRole("textbox", { name: "Name of the new entry in Services" }).click();
     await page.keyboard.type("web");
     await press(page, "Enter");
     await poll(window.focused).toBe("input Services: web: Ready");

@@ -67,9 +67,9 @@ describeScreen("a save", () => {
     await editor.getByText(`"timeout"`).click();
     await press(page, "End", "ArrowLeft");
     await page.keyboard.type("5");
-    await page.getByRole("button", { name: "Save the file" }).click();
+    await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
-    await reads(page.getByRole("log", { name: "Messages" }), "The file is saved.");
+    await reads(page.getByRole("log", { name: "Messages" }), "Saved the file.");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");

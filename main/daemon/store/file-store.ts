@@ -174,7 +174,7 @@ export class FileStore implements RepositoryStore {
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
     store.#lost = lost;
     const { data, damaged } = await store.#index.read();
-    if (damaged) onProblem("the index is damaged and is made anew", {});
+    if (damaged) onProblem("the index is damaged and is being rebuilt", {});
     const there = await listRepositoryFiles(folders.repositories);
     const removed = removedIds(entries);
     for (const entry of Object.values(data.repositories)) {
@@ -285,10 +285,7 @@ export class FileStore implements RepositoryStore {
       } catch (error) {
         unforgotten = Math.min(unforgotten, number);
         const context = { repo: entry.repo, error: String(error) };
-        this.#options.onProblem(
-          "values that were to be forgotten are still there; the next start tries again",
-          context,
-        );
+        this.#options.onProblem("some values could not be erased; the next start retries", context);
       }
     }
     this.#unforgotten = unforgotten;
@@ -337,7 +334,7 @@ export class FileStore implements RepositoryStore {
     const { repo: id, begins, name = id, edits } = document;
     const { folders, clock, onProblem, schemaReference, trust } = this.#options;
     if (!begins) {
-      onProblem("a change of a repository that is not there was passed over", { repo: id, number: committed.number });
+      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
       return undefined;
     }
     // Nothing of the one that was removed is to be in its place.
@@ -353,7 +350,7 @@ export class FileStore implements RepositoryStore {
       const head: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
       if (home.status.kind === "gone") await home.write(head);
     } catch (error) {
-      onProblem("the file of a repository cannot be written", { repo: id, error: String(error) });
+      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
     }
     const added = this.#repositories.require(id);
     this.#unmirrored.delete(id);
@@ -398,7 +395,7 @@ export class FileStore implements RepositoryStore {
       await this.#log.renew();
     } catch (error) {
       // Until the next start positions of before count, though what came after some of them may be lost.
-      this.#options.onProblem("the log cannot be begun anew", { error: String(error) });
+      this.#options.onProblem("cannot start a new log", { error: String(error) });
     }
   }
 
@@ -436,8 +433,7 @@ export class FileStore implements RepositoryStore {
 
   async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
     if (this.#log.shared !== undefined) {
-      const message =
-        "Values in a log that several machines share cannot be made to be forgotten yet: it keeps what was appended.";
+      const message = "Values in a shared log cannot be erased yet: it keeps everything that was appended.";
       throw new RepoconfError(1108, message, { repo: id });
     }
     const repository = await this.#loaded(id);
@@ -568,13 +564,12 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const { id, name, path, inTree, actor } = repository;
       if (inTree && this.#log.shared !== undefined) {
-        const message =
-          "In a home whose log several machines share, values cannot stand in a work tree: git shares that file already.";
+        const message = "A home with a shared log cannot have in-tree repositories: git already shares their files.";
         throw new RepoconfError(1101, message, { repo: id });
       }
       const taken = [...this.#repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
       if (taken)
-        throw new RepoconfError(1111, `There is a repository with the id ${id} already. Choose another id.`, {
+        throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, {
           repo: id,
         });
       if (inTree && path !== undefined) await this.#claimTree(id, path);
@@ -584,11 +579,9 @@ export class FileStore implements RepositoryStore {
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.look();
       if (files.home.status.kind !== "gone") {
-        throw new RepoconfError(
-          1111,
-          `${files.home.path} is there already. Choose another id, or move the file away.`,
-          { repo: id },
-        );
+        throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
+          repo: id,
+        });
       }
       // Of an earlier repository of this id.
       this.#options.trust.drop(id);
@@ -704,7 +697,7 @@ export class FileStore implements RepositoryStore {
       await this.#log.seal();
       await this.#release();
     } catch (error) {
-      this.#options.onProblem("the log could not be tidied up; the next start takes longer", { error: String(error) });
+      this.#options.onProblem("the log could not be cleaned up; the next start takes longer", { error: String(error) });
     }
     await this.#log.close();
     await this.#saveIndex();
@@ -785,7 +778,7 @@ export class FileStore implements RepositoryStore {
     const kept = await this.#placeForRemoved(`${id}.edit`);
     const isKept = await keepFile(path, kept, this.#fileSystem, this.#options.clock).catch(() => false);
     const context = { repo: id, ...(isKept && { kept }) };
-    this.#options.onProblem("an edit by hand came while the file was being written, and is no JSON", context);
+    this.#options.onProblem("a hand edit arrived while the file was being written, and is not valid JSON", context);
   }
 
   #openJournal(id: string): Journal {
@@ -813,7 +806,7 @@ export class FileStore implements RepositoryStore {
         listener(event);
       } catch (error) {
         // What is written is written: its caller is to be told so, whatever becomes of the telling of others.
-        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
     }
   }
@@ -840,7 +833,7 @@ export class FileStore implements RepositoryStore {
   async #claimTree(id: string, folder: string): Promise<void> {
     const stats = await stat(folder).catch(() => undefined);
     if (!stats?.isDirectory()) {
-      const message = `${folder} is no folder. An in-tree repository needs its work tree's folder.`;
+      const message = `${folder} is not a folder. An in-tree repository needs its work tree's folder.`;
       throw new RepoconfError(1101, message, { repo: id });
     }
     const real = await realpath(folder);
@@ -848,7 +841,7 @@ export class FileStore implements RepositoryStore {
       const { path, inTree } = this.#repositories.head(other) ?? {};
       if (other === id || !inTree || path === undefined) continue;
       if ((await realpath(path).catch(() => path)) !== real) continue;
-      const message = `The in-tree file of ${folder} belongs to the repository ${other} already.`;
+      const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;
       throw new RepoconfError(1111, message, { repo: id });
     }
   }
@@ -888,7 +881,7 @@ export class FileStore implements RepositoryStore {
     try {
       await this.#index.write(() => Object.fromEntries([...this.#indexEntries()].map(entry => [entry.id, entry])));
     } catch (error) {
-      this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });
+      this.#options.onProblem("cannot write the index; the next start takes longer", { error: String(error) });
     }
   }
 

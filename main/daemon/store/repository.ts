@@ -125,7 +125,7 @@ const restTime = 10_000;
 /** From so many characters on a file's text is worked on in parts. */
 const largeText = 64 * 1024;
 /** Why a file does not have what was committed for now: a look comes first. */
-const beingChanged = "the file is being changed by another program";
+const beingChanged = "another program keeps changing the file";
 
 /**
  * One repository and its queue: the one way its state changes. An operation and an edit by hand alike are compared with what
@@ -378,7 +378,7 @@ export class Repository {
       const prepared = await this.#decide([waiting]);
       if (this.#isJudgedByOldRules) continue;
       const [decided] = prepared.decided;
-      if (decided === undefined) throw new Error("the change was not decided");
+      if (decided === undefined) throw new Error("the change was not processed");
       if (decided.error !== undefined) throw decided.error;
       if (await this.#isStale(prepared, end)) continue;
       if (await this.#isForeign(prepared, end)) continue;
@@ -436,7 +436,7 @@ export class Repository {
         this.#failed = { cause, until: this.#options.clock.monotonic() + retryPause };
         this.#tellMirrorProblem({
           code: 1108,
-          message: `The file cannot be written (${cause}). The values are in service and safe; it is tried again.`,
+          message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
         });
         return cause;
       }
@@ -663,7 +663,7 @@ export class Repository {
   #giveUpLoading(error: unknown): void {
     this.#loaded = true;
     this.#unrecorded ??= error;
-    this.#options.onProblem("a repository's files could not be looked at", error);
+    this.#options.onProblem("could not check a repository's files", error);
   }
 
   /** Reads the files; tells whether they held something new. */
@@ -758,7 +758,7 @@ export class Repository {
       // With its end and without what it recorded, the next record would tell of changes that nobody made.
       journal.close();
       if (this.#unrecorded === undefined)
-        this.#options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+        this.#options.onProblem("cannot read the journal; changes are refused until it can be read again", error);
       this.#unrecorded = unreadableJournal(this.id, error);
       const { content } = files;
       await this.#absorb(content.kind === "good" ? content.config : {}, "file");
@@ -928,7 +928,7 @@ export class Repository {
         return false;
       }
       if (this.#unrecorded === undefined)
-        this.#options.onProblem("an edit by hand cannot be recorded, so it is not in service yet", error);
+        this.#options.onProblem("a hand edit cannot be recorded, so it is not active yet", error);
       this.#unrecorded = error;
       return false;
     }
@@ -1182,8 +1182,8 @@ export class Repository {
   #notWritable(): RepoconfError {
     if (this.#removed) return new RepoconfError(1102, `There is no repository ${this.id}.`, { repo: this.id });
     const { broken } = this.#state;
-    const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
-    const message = `The file of this repository cannot be used. Mend it, then try again: ${what}`;
+    const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+    const message = `The repository's file is invalid. Fix it and retry: ${what}`;
     return new RepoconfError(1106, message, { repo: this.id });
   }
 
@@ -1209,7 +1209,7 @@ function whyOf({ request: { reason, batch } }: WaitingChange): Pick<Commit, "rea
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
   const path = joinConfigPath(scope, field);
-  const message = `The value of ${path} that was shown does not wait to be trusted any more: the file may have another one. Look again.`;
+  const message = `The value of ${path} that you reviewed is no longer waiting for trust: the file may have a different value now. Review it again.`;
   return new RepoconfError(1104, message, { repo, field: path });
 }
 
@@ -1217,7 +1217,7 @@ function mergeMessage(record: ChangeRecord | undefined): string {
   // Without a revision the newest one is a tool's, and undo would take that back.
   const told =
     record === undefined || record.changes.length === 0
-      ? ": the file holds both. The edit changed no value in use, so it made no revision."
-      : ` (revision ${record.revision}); undo takes the edit back.`;
-  return `An edit by hand and a set at the same time were merged${told}`;
+      ? ": the file contains both. The edit changed no active value, so it made no revision."
+      : ` (revision ${record.revision}); undo reverts the edit.`;
+  return `A hand edit and a set made at the same time were merged${told}`;
 }

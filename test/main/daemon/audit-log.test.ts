@@ -179,6 +179,6 @@ test.skipIf(process.platform === "win32")(
     await using t = await startTestDaemon({ home: home.path });
     expect((await t.owner.call("key/self")).errors).toEqual([]);
     expect(await readFile(target, "utf8")).toBe("mine\n");
-    expect(t.log.join("")).toContain("audit.log cannot be written");
+    expect(t.log.join("")).toContain("cannot write audit.log");
   },
 );

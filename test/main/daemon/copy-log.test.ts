@@ -105,7 +105,7 @@ describeWithNats("a home's repositories", () => {
       await using laptop = await world.start("laptop", false);
       await laptop.addRepository("shop");
       await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 2 });
-      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon has the home");
+      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon is running on the home");
     }
     await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop is not the same");
     await using laptop = await world.start("laptop", false);

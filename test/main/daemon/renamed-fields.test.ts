@@ -29,7 +29,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
       { code: 1115, field: "deploy.workers", line: 6 },
       { code: 1115, field: "deploy.region", line: 7 },
     ]);
-    expect(health[0]?.message).toContain(`deploy.workers by its old name "jobs"`);
+    expect(health[0]?.message).toContain(`the old name "jobs" for deploy.workers`);
     expect(problemsIn(health)).toEqual([]);
     expect(await t.readRepository("shop")).toBe(deployText);
     const found = await t.owner.call("config/search", { query: "field:deploy.workers=30" });
@@ -84,7 +84,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect((await deployOf(t)).values["workers"]).toBe(5);
     const unknown = (await healthOf(t, "shop")).filter(({ code }) => code === 1011);
     expect(unknown.map(({ field }) => field)).toEqual(["deploy.threads", "deploy.jobs"]);
-    expect(unknown[0]?.message).toContain("by its new name too");
+    expect(unknown[0]?.message).toContain("under its new name");
     await t.owner.call("config/set", { ...set, "deploy.workers": 5 });
     expect(await t.readRepository("shop")).not.toMatch(/jobs|threads/);
   });
@@ -92,9 +92,9 @@ describe("a field that was renamed (x-renamedFrom)", () => {
   test("is told to who asks by the old name, if he may reach the new one", async () => {
     await using t = await startDeploy(after);
     const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
-    expect(list.errors).toMatchObject([{ code: 1011, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    expect(list.errors).toMatchObject([{ code: 1011, message: expect.stringContaining(`now called "deploy.workers"`) }]);
     const refused = await t.owner.call("config/set", { ...set, "deploy.jobs": 3 });
-    expect(refused.errors).toMatchObject([{ code: 1007, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    expect(refused.errors).toMatchObject([{ code: 1007, message: expect.stringContaining(`now called "deploy.workers"`) }]);
     const fields = ["deploy.region", "deploy.jobs"];
     const tool = await t.connectWith([{ repos: ["shop"], fields, right: "write" }]);
     const hidden = [
@@ -192,10 +192,10 @@ test("a schema that leaves open which field an old name means is not used", () =
       ["c", "field1"],
     ]),
   );
-  expect(compile("a", ["b", "a"])).toThrow(`"a" is an old name of "field0" already`);
+  expect(compile("a", ["b", "a"])).toThrow(`"a" is already an old name of "field0"`);
   expect(compile("field1", "b")).toThrow(`"field1" is a field of the scope`);
   expect(compile("field0")).toThrow(`"field0" is a field`);
-  expect(compile("no name")).toThrow("cannot be a field's name");
+  expect(compile("no name")).toThrow("is not a valid field name");
   for (const wrong of [5, [], [5], ["a", "a"], { a: 1 }, Array.from({ length: 101 }, (_, index) => `a${index}`)])
     expect(compile(wrong), JSON.stringify(wrong)).toThrow("x-renamedFrom");
   const inside = {

@@ -304,9 +304,9 @@ describeWithNats("daemons that share a log", () => {
     }
     const home = world.home("laptop");
     await rm(join(home, "settings.json"));
-    await expect(startTestDaemon({ home })).rejects.toThrow("follows a log that several machines share");
+    await expect(startTestDaemon({ home })).rejects.toThrow("uses a shared log");
     await expect(startTestDaemon({ home, log: `${world.server.url}/other` })).rejects.toThrow(
-      "follows the shared log team",
+      "uses the shared log team",
     );
     await expect(startTestDaemon({ home, log: "nats://somewhere" })).rejects.toThrow("nats://HOST:PORT/NAME");
     await using own = await startTestDaemon();

@@ -68,7 +68,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     const [problem, ...rest] = await healthOf(tree.t, "site");
     expect(rest).toEqual([]);
     expect(problem).toMatchObject({ code: 1114, field: "svc.services", line: 1 });
-    expect(problem?.message).toMatch(/repoconf trust.*its last good value is used/);
+    expect(problem?.message).toMatch(/repoconf trust.*using its last valid value/);
     expect(problem?.message).not.toContain("evil");
     expect((await tree.t.owner.call("trust/list")).result).toEqual([
       { repo: "site", field: "svc.services", value: evil, hash: hashOfValue(evil), serving: good },
@@ -321,7 +321,7 @@ describe("trust/*", () => {
     if (process.platform !== "win32") await chmod(file, 0o666);
     await tree.t.restart();
     expect(await tree.served()).toEqual(good);
-    expect(tree.t.log.some(line => line.includes("trust.json cannot be used"))).toBe(true);
+    expect(tree.t.log.some(line => line.includes("trust.json is invalid"))).toBe(true);
     await tree.pull({ services: evil });
     expect(await tree.served()).toEqual(good);
     await until(async () => (await stat(file)).size > 2, "the file to be written again");

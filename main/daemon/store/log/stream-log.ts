@@ -168,7 +168,7 @@ export class StreamLog implements CommitLog {
     } else {
       const { id, stream, sequence, number, message } = JSON.parse(text) as Kept;
       if (stream !== options.address.name)
-        throw new Error(`This home follows the shared log ${stream}, not ${options.address.name}.`);
+        throw new Error(`This home uses the shared log ${stream}, not ${options.address.name}.`);
       log.#id = id;
       log.#place = { sequence, number, message };
     }
@@ -242,11 +242,11 @@ export class StreamLog implements CommitLog {
 
   /** The messages belong to all who share them. */
   erase(): Promise<void> {
-    return Promise.reject(new Error("what is in a shared log cannot be erased from here"));
+    return Promise.reject(new Error("entries of a shared log cannot be erased"));
   }
 
   renew(): Promise<void> {
-    return Promise.reject(new Error("a shared log is not begun anew by one who shares it"));
+    return Promise.reject(new Error("a shared log cannot be restarted by one of its machines"));
   }
 
   async close(): Promise<void> {
@@ -303,12 +303,12 @@ export class StreamLog implements CommitLog {
     const { name } = this.#options.address;
     const known = sequence > 0 && sequence >= session.first ? await session.messageAt(sequence) : undefined;
     if (session.id !== this.id)
-      this.#divergence = `The shared log ${name} is not the one that this home follows: it was made anew.`;
+      this.#divergence = `The shared log ${name} is not the one that this home uses: it was deleted and created again.`;
     else if (session.last < sequence || (known !== undefined && known.id !== message))
       this.#divergence = `The server has lost changes of the shared log ${name} that this home has.`;
     if (this.#divergence === undefined) return;
     this.#divergence +=
-      " Values are served as they were last known, and nothing can be changed. docs/scaling.md tells what to do.";
+      " The last known values are served, and changes are refused. See docs/scaling.md for what to do.";
     throw new Error(this.#divergence);
   }
 
@@ -396,7 +396,7 @@ export class StreamLog implements CommitLog {
   async #take({ message, content }: Arrived): Promise<void> {
     if (message.sequence <= this.#place.sequence) return;
     if (content.first !== this.newest + 1) {
-      this.#divergence = `Message ${message.sequence} of the shared log does not follow what is known.`;
+      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last known message.`;
       this.#tellProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
@@ -423,7 +423,7 @@ export class StreamLog implements CommitLog {
     try {
       show = (await this.#follower?.prepare(committed)) ?? show;
     } catch (error) {
-      onProblem("a change of another machine could not be taken in", {
+      onProblem("a change from another machine could not be applied", {
         number: committed.number,
         error: String(error),
       });
@@ -432,7 +432,7 @@ export class StreamLog implements CommitLog {
     try {
       show();
     } catch (error) {
-      onProblem("a change could not be told to all", { error: String(error) });
+      onProblem("a change could not be published to all watchers", { error: String(error) });
     }
     const ready = this.#takers.filter(({ number }) => number <= this.newest);
     this.#takers = this.#takers.filter(({ number }) => number > this.newest);
@@ -456,7 +456,7 @@ export class StreamLog implements CommitLog {
       try {
         waiting.committed(number);
       } catch (error) {
-        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
       number += waiting.entries.length;
       waiting.callOff();
@@ -507,7 +507,7 @@ export class StreamLog implements CommitLog {
       if (group.length > 0 && bytes + more > groupBytes) break;
       this.#waiting.shift();
       if (more > most) {
-        const message = `a change of ${more} bytes is more than a message of the log's server may have (${most}); its max_payload says so`;
+        const message = `a change of ${more} bytes exceeds the message limit of the log's server (${most}, its max_payload)`;
         this.#reject(next, new AppendError(new Error(message), false));
         continue;
       }
@@ -541,7 +541,7 @@ export class StreamLog implements CommitLog {
 
   #describe(cause: string): string {
     const { name, servers } = this.#options.address;
-    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): values are as they were last known, and nothing can be changed. It is tried again.`;
+    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
   }
 
   #giveUp(waiting: Waiting): void {
@@ -565,7 +565,7 @@ export class StreamLog implements CommitLog {
   }
 
   #unreachable(isOutcomeUnknown: boolean): AppendError {
-    return new AppendError(new Error("the server of the shared log cannot be reached"), isOutcomeUnknown);
+    return new AppendError(new Error("cannot reach the server of the shared log"), isOutcomeUnknown);
   }
 }
 
