@@ -35,7 +35,7 @@ const pictures: readonly Picture[] = [
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
   { name: "json", address: "#/repo/webshop/json", ready: page => page.getByLabel("Text of the file").waitFor() },
-  { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("What is wrong").waitFor() },
+  { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("Problems with the file").waitFor() },
   {
     name: "matrix",
     address: "#/matrix?q=field:proxy",

@@ -148,7 +148,7 @@ describe.concurrent("repoconf check", () => {
     }
     const { code, output } = await clone.run(["check"]);
     expect(code).toBe(3);
-    expect(output).toContain("the schemas here have more than 1000 patterns together");
+    expect(output).toContain("the schemas in this folder have more than 1000 patterns in total");
     expect(output).toContain("More than 32 schemas stand here");
     expect(output).not.toContain("many32");
   });
@@ -177,7 +177,7 @@ describe.concurrent("repoconf check", () => {
     await mkdir(join(folder.path, "inner"));
     const { code, output, errorOutput } = await runRepoconf(["check"], { folder: join(folder.path, "inner") });
     expect({ code, output }).toEqual({ code: 0, output: "" });
-    expect(errorOutput).toContain("There is nothing to check: no .repoconf.json");
+    expect(errorOutput).toContain("Nothing to check: there is no .repoconf.json");
   });
 });
 
@@ -189,7 +189,7 @@ describe.concurrent("repoconf get --offline", () => {
     await writeFile(join(clone.path, ".repoconf/scopes/deploy.schema.json"), schema);
     expect(await clone.run(["get", "--offline", "deploy.workers"])).toMatchObject({ code: 0, output: "30\n" });
     const old = await clone.run(["get", "--offline", "deploy.jobs"]);
-    expect(old).toMatchObject({ code: 3, errorOutput: expect.stringContaining(`It is called "deploy.workers" now.`) });
+    expect(old).toMatchObject({ code: 3, errorOutput: expect.stringContaining(`It is now called "deploy.workers".`) });
     const { code, output } = await clone.run(["check"]);
     expect(code).toBe(0);
     expect(output.split("\n")).toEqual([
@@ -232,7 +232,7 @@ describe.concurrent("repoconf get --offline", () => {
     expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "900\n" });
     await rm(join(clone.path, ".git"), { recursive: true });
     const elsewhere = await clone.run(["get", "--offline", "svc.timeout"]);
-    expect(elsewhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("no git work tree") });
+    expect(elsewhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is not in a git work tree") });
   });
 
   test("a value that runs as a command is not given unless the commands of the work tree are trusted", async () => {

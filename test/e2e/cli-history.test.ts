@@ -88,7 +88,7 @@ describe.concurrent("history on the command line", () => {
     });
     const folder = join(home.workFolder, "..");
     expect(await home.succeed(["history", "forget", "svc.domain", "--yes", "--repo", "shop"], { folder })).toContain(
-      "Not reached: backups",
+      "Not erased: copies in backups",
     );
     expect(withoutTimes(await home.succeed(["history", "svc.domain"]))).toEqual([
       "TIME  revision 3  by owner (forget)",
@@ -202,7 +202,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.run(["undo"])).toMatchObject({
       code: 3,
       output: "",
-      errorOutput: "repoconf: There is nothing to undo in shop: revision 1 changed no field.\n",
+      errorOutput: "repoconf: Nothing to undo in shop: revision 1 changed no field.\n",
     });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.run(["undo", "--if-revision", "1"])).toMatchObject({ code: 3, output: "" });
@@ -234,7 +234,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["restore", "1"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
     );
-    expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is as it was at revision 1.\n");
+    expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is already as it was at revision 1.\n");
     expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
       revision: 6,
       config: { svc: { timeout: { value: 60 } } },
@@ -263,7 +263,7 @@ describe.concurrent("undo and restore on the command line", () => {
     await using home = await makeShop(["svc.domain=a"]);
     for (const more of [[], ["--dry-run"]])
       expect(await home.succeed(["restore", "1", "svc.timeout", ...more])).toBe(
-        "Nothing to restore: svc.timeout is as it was at revision 1.\n",
+        "Nothing to restore: svc.timeout is already as it was at revision 1.\n",
       );
     expect(await home.succeed(["restore", "1", "svc.timeout", "svc.domain"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
@@ -277,9 +277,9 @@ describe.concurrent("undo and restore on the command line", () => {
   test("restore names the fields that it cannot give back, as their values of then were made to be forgotten", async () => {
     await using home = await makeShop(["svc.domain=a.secret"], ["svc.domain=open.test"]);
     await home.succeed(["history", "forget", "svc.domain", "--yes"]);
-    const forgotten = "Not restored: svc.domain, whose value at revision 1 was made to be forgotten.\n";
+    const forgotten = "Not restored: svc.domain, because its value at revision 1 was erased.\n";
     expect(await home.succeed(["restore", "1"])).toBe(
-      `${forgotten}Nothing to restore: every other value is as it was at revision 1.\n`,
+      `${forgotten}Nothing to restore: every other value is already as it was at revision 1.\n`,
     );
     expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
     await home.succeed(["set", "svc.timeout=30"]);

@@ -146,7 +146,7 @@ describe("repoconf daemon, as a user runs it", () => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
     const { code, errorOutput } = await runRepoconf(["daemon"], { nodeArguments: ["--import", pretend] });
     expect(code).toBe(1);
-    expect(errorOutput).toBe("repoconf needs Node 24 or newer, and this is Node 20.20.2.\n");
+    expect(errorOutput).toBe("repoconf needs Node 24 or newer, but this is Node 20.20.2.\n");
   });
 });
 

@@ -61,7 +61,7 @@ describe.concurrent("repoconf doctor", () => {
     const running = await examine(home);
     await home.succeed(["stop"]);
     const stopped = await examine(home);
-    expect(await home.succeed(["doctor"])).toMatch(/\nAll is well( \(1 note\))?\.\n$/);
+    expect(await home.succeed(["doctor"])).toMatch(/\nNo problems found( \(1 note\))?\.\n$/);
     // Another daemon on this computer may have the preferred port.
     const others = [...stopped.findings, ...running.findings].filter(({ check }) => check !== "port");
     expect(others).toEqual([]);
@@ -291,7 +291,7 @@ describe.concurrent("repoconf doctor", () => {
       .filter(({ check }) => check === "repositories")
       .map(({ result, repo, line, message }) => `${result} ${repo ?? ""}:${line ?? ""} ${message}`);
     expect(told).toEqual([
-      expect.stringContaining("note : this name cannot be a repository's"),
+      expect.stringContaining("note : this is not a valid repository file name"),
       `problem other:1 "config" must be an object`,
       expect.stringContaining(`note shop:3 "nme"`),
       expect.stringContaining("problem shop:5 svc.timeout must be an integer"),
@@ -321,7 +321,7 @@ describe.concurrent("repoconf doctor", () => {
       const problems = findings.filter(({ result }) => result === "problem");
       expect(problems).toMatchObject([
         { repo: "linked", file: tree, message: expect.stringContaining("link") },
-        { repo: "moved", file: repositoryFile(home, "moved"), message: expect.stringContaining("no folder") },
+        { repo: "moved", file: repositoryFile(home, "moved"), message: expect.stringContaining("does not exist, so its values") },
       ]);
       expect(await readFile(writing, "utf8")).toBe("{}");
     },

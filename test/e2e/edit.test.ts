@@ -64,7 +64,7 @@ describe("repoconf edit", () => {
     expect(output).toBe("");
     expect(errorOutput).toMatch(/svc\.timeout must be an integer.*\(line \d+, column \d+\)/);
     expect(code).toBe(3);
-    const kept = /Your text is in (\S+)/.exec(errorOutput)?.[1] ?? "";
+    const kept = /Your text is saved in (\S+)/.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(kept, "utf8")).toContain(`"timeout": "soon"`);
     expect(await get("svc.timeout")).toBe("31\n");
     expect(await edit([], `echo '{' > "$1"`)).toMatchObject({
@@ -87,7 +87,7 @@ describe("repoconf edit", () => {
     const [node, cli] = [process.execPath, repoconfCommand];
     const among = (script: string) => `REPOCONF_NODE='${node}' REPOCONF_CLI='${cli}'; ${script}`;
     const { code, errorOutput } = await edit([], among(`${set("40")}; sed -i 's/"timeout": 31/"timeout": 50/' "$1"`));
-    expect(errorOutput).toContain("The file was changed meanwhile");
+    expect(errorOutput).toContain("The file was changed in the meantime");
     expect(code).toBe(3);
     const now = /Its text of now is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(now, "utf8")).toContain(`"timeout": 40`);
@@ -136,7 +136,7 @@ describe("repoconf edit", () => {
     expect(await edit([], "exit 7")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("failed with 7") });
     expect(await folders()).toEqual(before);
     // What was typed until then is kept.
-    expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is in");
+    expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is saved in");
     expect(await folders()).toHaveLength(before.length + 1);
   });
 });

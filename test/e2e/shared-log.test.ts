@@ -43,7 +43,7 @@ describeWithNats("commands on machines that share a log", () => {
     const wrong = await home.run(["daemon", "--log", "http://somewhere", "--port", "0"]);
     expect([wrong.code, wrong.errorOutput]).toEqual([1, expect.stringContaining("nats://HOST:PORT/NAME")]);
     const nobody = await home.run(["daemon", "--log", "nats://127.0.0.1:1/team", "--port", "0"]);
-    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be begun with")]);
+    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be used")]);
     const neither = await home.run(["log", "copy"]);
     expect([neither.code, neither.errorOutput]).toEqual([2, expect.stringContaining("--to")]);
   });

@@ -13,7 +13,7 @@ test("status and doctor tell what was turned away and which files want to be men
   }
   const well = await home.succeed(["status"]);
   expect(well).toMatch(/^repositories {2}2$/m);
-  expect(well).toMatch(/^clients {7}1, with this command$/m);
+  expect(well).toMatch(/^clients {7}1, including this command$/m);
   expect(well).not.toMatch(/turned away|problem/);
   expect(await home.succeed(["doctor"])).not.toContain("turned away");
 
@@ -54,10 +54,10 @@ test("after a merge, which is no problem, status tells of none, doctor notes it,
   await until(async () => (await health()).length > 0, "the merge");
   expect(await health()).toMatchObject([{ code: 1104, message: expect.stringContaining("(revision 3); undo") }]);
   expect(await home.succeed(["status"])).not.toContain("problem");
-  expect(await home.succeed(["repo", "list"])).toContain("\tgood\t");
+  expect(await home.succeed(["repo", "list"])).toContain("\tok\t");
   const examined = await home.succeed(["doctor"]);
   expect(examined).toMatch(/^note\trepositories\t.*shop\.json: .*merged \(revision 3\)/m);
-  expect(examined).toContain("All is well (");
+  expect(examined).toContain("No problems found (");
   await home.succeed(["undo"]);
   expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
   expect(await home.succeed(["doctor"])).not.toContain("merged");

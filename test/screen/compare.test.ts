@@ -147,7 +147,7 @@ describeScreen("the page that compares", () => {
     await screen.t.writeRepository("shop", text({ svc: { domain: "other.test" } }));
     await page.getByRole("row", { name: /svc\.domain .* shop, its file: other\.test/ }).waitFor();
     await screen.t.writeRepository("shop", "{ half");
-    await reads(side(window, "Right").getByRole("alert"), "is no JSON");
+    await reads(side(window, "Right").getByRole("alert"), "is not valid JSON");
     await side(window, "Right").getByRole("link", { name: "Open its JSON view" }).click();
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
     await page.getByRole("button", { name: "Discard all" }).click();

@@ -333,7 +333,7 @@ function settleReferences(
     }
     const used = Object.hasOwn(fields, field) ? "its last valid value" : "its default";
     const message = () =>
-      `${path} names "${told(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
+      `${path} refers to "${told(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
     findings.add(1103, message, [scope, field]);
   }
 }
