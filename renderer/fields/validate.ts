@@ -73,7 +73,7 @@ function describe({ keyword, message, params, parentSchema }: SchemaProblem): st
       return `Expected one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "the known values"}.`;
     case "pattern":
       return typeof parentSchema["description"] === "string"
-        ? `Expected another form: ${parentSchema["description"]}`
+        ? `Invalid format: ${parentSchema["description"]}`
         : `Expected text that matches the pattern ${String(expected)}.`;
     case "minItems":
     case "minProperties":

@@ -57,7 +57,7 @@ export function KeysPage() {
       {ended !== undefined && (
         <EndDialog
           title={`Revoke the key ${ended.name}?`}
-          action="Revoke"
+          action="Revoke key"
           pending="Revoking…"
           end={async () => {
             await daemon().run("key/revoke", { id: ended.id });

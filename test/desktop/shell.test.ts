@@ -141,7 +141,7 @@ test("a native call is answered to the window's own page alone", async () => {
     secret: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
   for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
-    expect(() => handler?.({ senderFrame })).toThrow("may not call");
+    expect(() => handler?.({ senderFrame })).toThrow("is not allowed to call");
 });
 
 test("another start that is not the first leaves at once and starts nothing", async () => {

@@ -128,11 +128,11 @@ describeScreen("axe", () => {
     await page.getByRole("link", { name: "3 repositories" }).waitFor();
     expect(await findings(window)).toEqual([]);
     await page.evaluate(`location.hash = "#/activity"`);
-    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).focus();
+    await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).focus();
     await screen.set("shop", { "svc.provider": "another's" });
     await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
     expect(await findings(window)).toEqual([]);
-    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).click();
+    await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
     await page.getByRole("heading", { name: "Not changed" }).waitFor();
     expect(await findings(window)).toEqual([]);
     await page.keyboard.press("Escape");
@@ -166,7 +166,7 @@ describeScreen("axe", () => {
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await page.getByText("It could set what runs as a command").waitFor();
+    await page.getByText("It could set values that run as commands").waitFor();
     expect(await findings(window)).toEqual([]);
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
     await page.getByRole("button", { name: "Create key" }).click();

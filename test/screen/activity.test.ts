@@ -77,7 +77,7 @@ describeScreen("activity", () => {
     await filter(window).focus();
     await page.keyboard.type("field:svc.timeout since:x");
     const problem = page.getByRole("alert");
-    await reads(problem, "cannot be read at character 19 (since:x)");
+    await reads(problem, "Invalid query at character 19 (since:x)");
     await reads(problem, "Write since:7d");
     expect(await problem.locator("mark").innerText()).toBe("since:x");
     expect(await filter(window).getAttribute("aria-invalid")).toBe("true");
@@ -205,7 +205,7 @@ describeScreen("activity", () => {
     ]);
     await reads(entry.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+9 seconds\s+to\s+45 seconds/);
 
-    await page.getByRole("button", { name: "Revert… what changed in 4 repositories" }).press("Enter");
+    await page.getByRole("button", { name: "Revert… the changes in 4 repositories" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revert this change in all its repositories" });
     await reads(dialog.getByRole("region", { name: "Not changed" }), "store, svc.timeout: It has been changed since.");
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+45 seconds\s+to\s+9 seconds/);

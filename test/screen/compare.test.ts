@@ -139,7 +139,7 @@ describeScreen("the page that compares", () => {
     await values(window, "Right").selectOption({ label: "The values in its file" });
     await poll(() => hash(window)).toBe("#/compare/store/shop:file");
     await line(window, "svc.timeout store: 900 seconds default shop, its file: soon Copy to the left svc.timeout");
-    await line(window, "svc.services.web store: not there, default shop, its file: 5");
+    await line(window, "svc.services.web store: not set, default shop, its file: 5");
     await reads(page.getByRole("main"), "Values that run as commands are not copied from a file.");
     await button(window, "Copy all to the left").click();
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits");
@@ -190,7 +190,7 @@ describeScreen("the page that compares", () => {
     await page.getByRole("columnheader", { name: "warehouse" }).waitFor();
     await poll(() => repository(window, "Right").inputValue()).toBe("warehouse");
     await compare(window, "shop@99/store");
-    await reads(side(window, "Left").getByRole("alert"), "There is no revision 99 yet; the newest is 3.");
+    await reads(side(window, "Left").getByRole("alert"), "Revision 99 does not exist yet; the newest is 3.");
     await values(window, "Left").selectOption({ label: "Its current values" });
     await reads(count(window), "differ");
     await screen.t.owner.call("repo/remove", { repo: "store" });

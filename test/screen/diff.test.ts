@@ -39,9 +39,9 @@ describeScreen("a diff", () => {
     const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
     await poll(() => paths(entry)).toEqual(changed);
     await line(entry, "svc.services.web.image from node:24 to node:25");
-    await line(entry, "svc.services.cache.image from not there to redis:8");
+    await line(entry, "svc.services.cache.image from not set to redis:8");
     await line(entry, "svc.proxy_aliases[0] from a.test to removed");
-    await line(entry, "svc.proxy_aliases[1] from not there to c.test");
+    await line(entry, "svc.proxy_aliases[1] from not set to c.test");
     await line(entry, "svc.refresh_day from Sunday to Friday");
 
     await page.getByRole("button", { name: "Compare revision 3" }).click();

@@ -188,7 +188,7 @@ describeScreen("edits that are not saved", () => {
     await fillDrafts(screen.t, "store");
     await using window = await screen.open();
     const messages = window.page.getByRole("log", { name: "Messages" });
-    const notice = messages.getByText("What you edit is kept in this window only");
+    const notice = messages.getByText("Your edits are kept in this window only");
     await window.choose("shop");
     await timeoutOf(window).fill("60");
     await notice.waitFor();

@@ -185,7 +185,7 @@ describeScreen("edits", () => {
     expect(await timeout.inputValue()).toBe("40");
     // Until it is chosen nothing is saved.
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Choose which value is right");
+    await reads(page.getByRole("log", { name: "Messages" }), "Choose which values to keep");
     expect(await screen.stored("shop", "svc.timeout")).toBe(50);
     await choice.getByRole("button", { name: "Keep mine" }).press("Enter");
     await poll(window.focused).not.toBe("body");

@@ -49,7 +49,7 @@ describeScreen("fields of the scope svc", () => {
     const number = timeout.getByRole("spinbutton", { name: "Timeout" });
     expect(await number.getAttribute("aria-valuemax")).toBe("86400");
     await number
-      .and(window.page.getByRole("spinbutton", { name: "Timeout", description: /Seconds a service/ }))
+      .and(window.page.getByRole("spinbutton", { name: "Timeout", description: /Seconds to wait/ }))
       .waitFor();
   });
 
@@ -118,7 +118,7 @@ describeScreen("fields of the scope svc", () => {
     await window.expand("Services");
     const web = cards.getByRole("region", { name: "Services: web" });
     await web.getByRole("button", { name: "Rename web" }).click();
-    await poll(window.focused).toBe("input New name of web");
+    await poll(window.focused).toBe("input New name for web");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("database");
     await reads(web, "This name already exists.");
@@ -206,7 +206,7 @@ describeScreen("fields of the scope svc", () => {
     await field("Timeout").getByRole("alert").waitFor({ state: "detached" });
     expect(await timeout.getAttribute("aria-invalid")).toBe("false");
     await page.getByRole("textbox", { name: "Default port" }).fill("65536");
-    await reads(field("Default port").getByRole("alert"), "This does not have the expected form");
+    await reads(field("Default port").getByRole("alert"), "Invalid format");
     const aliases = field("Proxy aliases");
     await window.expand("Proxy aliases");
     for (const _ of [1, 2]) await aliases.getByRole("button", { name: /Add an entry/ }).click();
@@ -217,7 +217,7 @@ describeScreen("fields of the scope svc", () => {
     await window.expand("Environment variables");
     await table.getByRole("button", { name: /Add an entry/ }).click();
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
-    await reads(table.getByRole("alert"), "This does not have the expected form");
+    await reads(table.getByRole("alert"), "Invalid format");
     // Nothing of it goes to the daemon while it is wrong.
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");

@@ -47,7 +47,7 @@ describeScreen("the file as text", () => {
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     // What was said of it before is over.
-    await reads(messages, /^The file is saved\./);
+    await reads(messages, /^Saved the file\./);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result[0]).toMatchObject({ source: "file" });
     expect(await readFile(file, "utf8")).toContain("// half a minute");
@@ -159,7 +159,7 @@ describeScreen("the file as text", () => {
     // Nor by the keys for it.
     await editor.focus();
     await press(page, "Control+s");
-    await reads(page.getByRole("log", { name: "Messages" }), /changed meanwhile/);
+    await reads(page.getByRole("log", { name: "Messages" }), /changed in the meantime/);
     expect(await readFile(file, "utf8")).toContain("// theirs");
     await conflict.getByRole("button", { name: "Discard my changes" }).click();
     await reads(editor, "// theirs");

@@ -35,7 +35,7 @@ const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Creat
 /** Creates the key that the form describes; its text as the page shows it. */
 async function made(window: ScreenPage): Promise<string> {
   await create(window);
-  await window.page.getByRole("heading", { level: 1, name: /is made$/ }).waitFor();
+  await window.page.getByRole("heading", { level: 1, name: /^Created the key / }).waitFor();
   return window.page.getByText(keyForm).innerText();
 }
 
@@ -139,7 +139,7 @@ describeScreen("keys", () => {
     await box(window, "svc.envvars").check();
     await reads(preview(window), "Reads 1 field in 1 repository, and nothing else.");
     await reads(preview(window).getByRole("listitem"), /svc\.envvars\s+masked/);
-    await reads(preview(window), "Masked values are told to this key");
+    await reads(preview(window), "This key can read masked values");
     expect(await preview(window).innerText()).not.toContain("runs as a command");
     await window.page.getByRole("radio", { name: "Read and write" }).check();
     await reads(preview(window), "It could set values that run as commands: svc.envvars.");
@@ -174,7 +174,7 @@ describeScreen("keys", () => {
     expect(await patternInput(window).inputValue()).toContain("svc.domain");
     expect(await patternInput(window).inputValue()).not.toMatch(/svc\.timeout|\*/);
     await patternInput(window).fill("svc*");
-    await reads(window.page.getByRole("alert"), "could mean scopes that are yet to come: write svc.*");
+    await reads(window.page.getByRole("alert"), "could also match other scopes: write svc.*");
   });
 
   test("what is missing or refused is told at its field, and the focus goes there", async () => {
@@ -243,7 +243,7 @@ describeScreen("keys", () => {
     for (const one of [window, other]) {
       await one.row("shop").waitFor();
       await pages(one).getByRole("link", { name: "Keys" }).click();
-      await one.page.getByText("No key yet.").waitFor();
+      await one.page.getByText("No keys yet.").waitFor();
     }
     const grants = [{ repos: ["shop", "store"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" as const }];
     const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants });
@@ -264,8 +264,8 @@ describeScreen("keys", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect(tool.socket.connected).toBe(true);
     await window.page.getByRole("button", { name: "Revoke… nightly build" }).click();
-    await dialog.getByRole("button", { name: "Revoke" }).click();
-    for (const one of [window, other]) await one.page.getByText("No key yet.").waitFor();
+    await dialog.getByRole("button", { name: "Revoke key" }).click();
+    for (const one of [window, other]) await one.page.getByText("No keys yet.").waitFor();
     await poll(() => tool.socket.connected).toBe(false);
     await expect(screen.t.connect(result.key)).rejects.toThrow("Unauthorized");
   });
@@ -304,9 +304,9 @@ describeScreen("keys", () => {
     await page.getByRole("button", { name: "Revoke… ci" }).focus();
     await press(page, "Enter");
     await page.getByRole("dialog").waitFor();
-    await page.getByRole("button", { name: "Revoke" }).focus();
+    await page.getByRole("button", { name: "Revoke key" }).focus();
     await press(page, "Enter");
-    await page.getByText("No key yet.").waitFor();
+    await page.getByText("No keys yet.").waitFor();
     await poll(() => window.focused()).not.toBe("body");
   });
 });

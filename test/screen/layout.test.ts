@@ -90,7 +90,7 @@ describeScreen("the page of a repository", () => {
     const timeout = window.field("Timeout");
     await timeout.getByRole("button", { name: "Details: Timeout" }).click();
     await reads(timeout, /30 seconds\s+just now by owner/);
-    await reads(timeout, "Seconds a service may take");
+    await reads(timeout, "Seconds to wait for a service");
     expect(await window.inspector.count()).toBe(0);
     const isWithin = () => page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth);
     expect(await isWithin()).toBe(true);

@@ -113,7 +113,7 @@ describeScreen("adding repositories", () => {
     await place.fill(join(folder.path, "none"));
     await dialog.getByRole("group").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Add", exact: true }).click();
-    await reads(dialog.getByRole("alert"), `The folder ${join(folder.path, "none")}.`);
+    await reads(dialog.getByRole("alert"), `The folder ${join(folder.path, "none")} does not exist.`);
     await place.fill(folder.path);
     await dialog.getByRole("alert").waitFor({ state: "detached" });
     await dialog.getByRole("checkbox", { name: /Keep its values/ }).check();

