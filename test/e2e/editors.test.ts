@@ -126,7 +126,7 @@ describe.concurrent("an editor with VS Code's language service", () => {
     await assertEditorKnows(path, "./.repoconf/schema.json");
     expect((await openInEditor(path, '{ "$schema": "./.repoconf/schema.json", | }')).offered).toEqual(["config"]);
     // Again it changes nothing.
-    expect((await run("schema", "--write")).output).not.toContain("Named");
+    expect((await run("schema", "--write")).output).not.toContain("Referenced");
     expect(await readFile(path, "utf8")).toBe(text);
     expect((await runProcess("git", ["status", "--porcelain"], { folder: folder.path })).output).toBe(
       "?? .repoconf.json\n?? .repoconf/\n",

@@ -116,7 +116,7 @@ test("R5 one breakage after the other: the health tells of the newest", async ()
   await writeFile(shop.file, "{\n2");
   await until(async () => (await shop.health())[0]?.line === 2, "the second");
   await unlink(shop.file);
-  await until(async () => /gone/.test((await shop.health())[0]?.message ?? ""), "the third");
+  await until(async () => /missing/.test((await shop.health())[0]?.message ?? ""), "the third");
   await mkdir(shop.file);
   await until(async () => /folder|regular/.test((await shop.health())[0]?.message ?? ""), "the fourth");
   expect(await shop.value("timeout")).toBe(30);

@@ -84,7 +84,7 @@ describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
       const received = squatter.received();
       if (received.includes(secret)) wrong.push(`${round}: the secret was sent`);
       if (received.includes("private")) wrong.push(`${round}: a value was sent`);
-      await reads(page.getByRole("banner").getByRole("status"), "does not answer");
+      await reads(page.getByRole("banner").getByRole("status"), "is not responding");
       if ((await timeout.inputValue()) !== "30") wrong.push(`${round}: a value was believed`);
     }
     reportPromise({ row: "S14", tried: rounds, failed: wrong.length, note: "tabs whose daemon's port was taken" });

@@ -67,7 +67,7 @@ describeScreen("what one comes back to", () => {
     await press(page, "End");
     await page.keyboard.type(" // mine");
     const foot = page.getByRole("contentinfo");
-    expect(await foot.innerText()).not.toContain("Edited as text");
+    expect(await foot.innerText()).not.toContain("Unsaved text edits");
     await window.choose("store");
     await reads(foot, /Unsaved text edits:\s+shop/);
     await foot.getByRole("button", { name: "shop" }).click();

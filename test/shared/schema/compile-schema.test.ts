@@ -144,7 +144,7 @@ test.each(cases)("%s", (title, schema, good, bad) => {
 test.each<[title: string, schema: JsonObject, reason: string]>([
   ["an unknown type", { type: "text" }, `"text" is not a type`],
   ["a reference to nothing", { $ref: "#/$defs/none" }, `its $ref "#/$defs/none" does not point to a schema`],
-  ["a rule that asks for no number", { items: { minimum: "1" } }, "its minimum is no number"],
+  ["a rule that asks for no number", { items: { minimum: "1" } }, "its minimum is not a number"],
   ["a schema that is none", { items: 5 }, "a schema must be an object, true or false"],
   ["a reference to a default", { default: {}, $ref: "#/default" }, `its $ref "#/default" does not point to a schema`],
   [
