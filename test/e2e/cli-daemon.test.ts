@@ -72,7 +72,7 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(await home.succeed(["endpoint"])).toBe(`${first.url}\n`);
     expect(await home.succeed(["endpoint", "--json"])).not.toContain("ecret");
     expect(await home.succeed(["settings"])).toContain("settings.json (does not exist");
-    expect(await home.succeed(["restart"])).toContain("The daemon runs at");
+    expect(await home.succeed(["restart"])).toContain("The daemon is running at");
     expect((await home.endpoint()).pid).not.toBe(first.pid);
     expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
     expect(await home.run(["stop"])).toMatchObject({ code: 4 });

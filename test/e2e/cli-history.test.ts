@@ -284,7 +284,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.succeed(["restore", "1"])).toBe(`${forgotten}Restored svc.timeout = 900 (default)\n`);
-    expect(await home.succeed(["restore", "3"])).toBe("Nothing to restore: every value is as it was at revision 3.\n");
+    expect(await home.succeed(["restore", "3"])).toBe("Nothing to restore: every value is already as it was at revision 3.\n");
   });
 
   test("undo takes a hand edit back after older values of another field were forgotten", async () => {

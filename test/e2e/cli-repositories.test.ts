@@ -44,7 +44,7 @@ describe("repositories on the command line", () => {
       expect(await home.run(["repo", "add", ...args])).toEqual({
         code: 1,
         output: "",
-        errorOutput: `repoconf: There is no folder ${missing}.\n`,
+        errorOutput: `repoconf: The folder ${missing} does not exist.\n`,
       });
     expect(await home.run(["repo", "add", "file"])).toMatchObject({
       code: 1,
@@ -115,7 +115,7 @@ describe("repositories on the command line", () => {
     const asked = await home.run(["repo", "remove", "one"]);
     expect(asked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--yes") });
     const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
-    expect(removed).toMatch(/^Removed market\. Its file is .*removed\/one\..*\.json\n$/);
+    expect(removed).toMatch(/^Removed market\. Its file was moved to .*removed\/one\..*\.json\n$/);
     expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tok\t/);
   });
 
@@ -157,7 +157,7 @@ describe("repositories on the command line", () => {
     expect(doctor.output).toContain(`the folder ${old} does not exist, so its values cannot be read`);
     expect(doctor.output).toContain("repoconf repo move site FOLDER");
     const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
-    expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is no folder") });
+    expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("nowhere does not exist") });
     const outside = await home.run(["repo", "move", "site"]);
     expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
     expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is in ${moved} now.\n`);

@@ -182,7 +182,7 @@ describe("values on the command line", () => {
     ["an option before a command that does not take it", ["--repo", "shop", "status"], 2, "unknown option '--repo'"],
     ["a repository before the command and after it", ["--repo", "shop", "list", "--repo", "shop"], 2, "given both before and after"],
     ["a choice that is none, with those there are", ["set", "svc.default_port=99999"], 3, "1 to 65535, in digits"],
-    ["a repository given twice", ["list", "--repo", "shop", "--repo", "shop"], 2, "given both before and after"],
+    ["a repository given twice", ["list", "--repo", "shop", "--repo", "shop"], 2, "given twice"],
     ["a missing argument", ["get"], 2, "field"],
     ["an unknown option", ["get", "svc.timeout", "--jsno"], 2, "--json"],
     ["a file that is not there", ["set", "svc.domain=@none"], 2, "none"],

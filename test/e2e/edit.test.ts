@@ -73,7 +73,7 @@ describe("repoconf edit", () => {
     });
     expect(await edit(["svc.services"], `echo '{' > "$1"`)).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("no JSON"),
+      errorOutput: expect.stringContaining("not valid JSON"),
     });
     expect(await edit(["svc.timeout"], `echo 99999999 > "$1"`)).toMatchObject({
       code: 3,
@@ -89,7 +89,7 @@ describe("repoconf edit", () => {
     const { code, errorOutput } = await edit([], among(`${set("40")}; sed -i 's/"timeout": 31/"timeout": 50/' "$1"`));
     expect(errorOutput).toContain("The file was changed in the meantime");
     expect(code).toBe(3);
-    const now = /Its text of now is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
+    const now = /Its current text is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(now, "utf8")).toContain(`"timeout": 40`);
     expect(await get("svc.timeout")).toBe("40\n");
     // Another field of the repository is no conflict of one value.

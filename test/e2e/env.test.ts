@@ -125,7 +125,7 @@ describe.concurrent("references to secrets", () => {
         expect(output).toBe("");
         expect(errorOutput).toMatch(told);
         if (!errorOutput.includes("settings.json:")) expect(errorOutput).toContain(`${reference} (for TOKEN)`);
-        expect(errorOutput.replace(/To see why, run it: .*/, "")).not.toContain("hush");
+        expect(errorOutput.replace(/To see why, run it yourself: .*/, "")).not.toContain("hush");
       }
     },
   );
