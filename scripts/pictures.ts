@@ -1,6 +1,6 @@
 /**
  * Pictures of the screen with the demo home, for the documents: `npm run pictures`, or into a folder of your own with
- * `npm run pictures -- FOLDER`. Those of small windows are to look at and not to keep.
+ * `npm run pictures -- FOLDER`. Those of small windows are to check and not to keep.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -16,7 +16,7 @@ const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree
 
 /**
  * What the daemon would tell of the text of a repository's file, or of a work tree's `.repoconf.json`, if it had no values of before: with line and
- * column, in the order of the text. Empty if all of it is in service. Values that run as commands are not asked about trust.
+ * column, in the order of the text. Empty if all of it is active. Values that run as commands are not asked about trust.
  * Throws nothing: a text that cannot be read is a problem (1106), and its only one.
  */
 export function problemsOfText(text: string, scopes: Scopes): readonly HealthProblem[] {
@@ -24,7 +24,7 @@ export function problemsOfText(text: string, scopes: Scopes): readonly HealthPro
 }
 
 export interface InterpretedText {
-  /** The stored values in service; undefined if the text is broken as a whole. */
+  /** The stored active values; undefined if the text is broken as a whole. */
   readonly stored: Config | undefined;
   readonly problems: readonly HealthProblem[];
 }

@@ -37,7 +37,7 @@ export interface WorkTreeScopes {
 }
 
 /**
- * The scopes that a work tree brings. Whoever can push to it has written them: so patterns run on the engine that no text takes long, all
+ * The scopes that a work tree brings. Anyone who can push to it has written them: so patterns run on the engine that no text takes long, all
  * that they ask for has a bound, and links are not followed. Not for the daemon, which takes no schema out of a work tree.
  * Throws nothing: what cannot be used is a problem (1106).
  */

@@ -73,7 +73,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     ...(options.log !== undefined && { log: options.log }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
-    // Whoever started it in the background tells this from other failures.
+    // Anyone who started it in the background tells this from other failures.
     if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
     throw error;
   });

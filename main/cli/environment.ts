@@ -33,7 +33,7 @@ export function environmentFields(fields: Fields): string[] {
 }
 
 /**
- * The environment of a repository: `svc.envvars`, and the fields whose schema says `x-env`, as they are in service. Throws
+ * The environment of a repository: `svc.envvars`, and the fields whose schema says `x-env`, as they are active. Throws
  * CommandError while one of these values waits for trust, where two would have one name, or where one can be no variable.
  */
 export async function readVariables(client: RepoconfClient, { id }: Pick<RepositoryEntry, "id">): Promise<Variables> {

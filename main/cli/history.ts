@@ -71,7 +71,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
       }
       if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
     }
-    // Whoever named a limit knows of it, but on a terminal the way on is worth a line.
+    // Anyone who named a limit knows of it, but on a terminal the way on is worth a line.
     if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
       const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
       printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);

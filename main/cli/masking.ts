@@ -7,7 +7,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, isMasked, mask } from "./fields.ts";
 
 /*
- * What commands print as JSON. The daemon answers real values to whoever may read them; that none of those that are masked
+ * What commands print as JSON. The daemon answers real values to anyone who may read them; that none of those that are masked
  * reaches a terminal, a log of CI or a screen that is shared, unless somebody asks for it, is the command line's own care.
  */
 

@@ -15,7 +15,7 @@ import { readAt, readPlace, type ValuePlace } from "./value-place.ts";
 
 /**
  * The values of fields, or of places inside values, as the current folder's work tree has them; no daemon is asked and nothing is written. There is no
- * last good value here, so a field whose own value cannot be in service is refused, and not answered by its default. Throws CommandError.
+ * last good value here, so a field whose own value cannot be active is refused, and not answered by its default. Throws CommandError.
  */
 export async function readOffline(
   names: readonly string[],

@@ -127,7 +127,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
 }
 
-/** What the folder's file brings that runs as a command is not in service yet. */
+/** What the folder's file brings that runs as a command is not active yet. */
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
   const { showAndAsk } = await import("./trust.ts");

@@ -60,7 +60,7 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
 
 /** Milliseconds behind which people are told what they wait for. */
 const waitingTold = 1_000;
-/** Milliseconds in which a daemon that others start at the same time, or that mends its home, is tried again. */
+/** Milliseconds in which a daemon that others start at the same time, or that fixes its home, is tried again. */
 const crowdTimeout = 10_000;
 
 async function connectOrStart(client: RepoconfClient, home: Home, options: SessionOptions): Promise<void> {

@@ -15,7 +15,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
 
-/** `repoconf undo`: takes back the last change, whoever made it. */
+/** `repoconf undo`: takes back the last change, no matter who made it. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")

@@ -58,7 +58,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     const stop = new AbortController();
     const { signal } = stop;
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-    // Whoever reads our output may leave first, as head does.
+    // Anyone who reads our output may leave first, as head does.
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Press Ctrl+C to stop.`);

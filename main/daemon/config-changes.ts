@@ -248,7 +248,7 @@ export class ConfigChanges {
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
-      // Nobody looks at what a restore brings back as at what he sets: it gives no trust.
+      // Nobody checks what a restore brings back as at what he sets: it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
       return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
     }
@@ -284,7 +284,7 @@ export class ConfigChanges {
     }
   }
 
-  /** A broken reference and the edit that breaks it: what was in service before kept the rule. */
+  /** A broken reference and the edit that breaks it: what was active before kept the rule. */
   #findCulprit(
     state: RepositoryState,
     edits: readonly ConfigEdit[],

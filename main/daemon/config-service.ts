@@ -143,7 +143,7 @@ export class ConfigService {
 
   /**
    * The repositories in which the caller may read something, by id: those after `after`, or `repo` alone. Counts of what a limited
-   * key may read need the values, so no more of them is looked at than is asked for.
+   * key may read need the values, so no more of them is checked than is asked for.
    */
   async *repositories(
     caller: Caller,

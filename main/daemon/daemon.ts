@@ -70,7 +70,7 @@ export interface DaemonOptions {
   readonly log?: string;
   /**
    * Called when `daemon/stop` asks for the end, nobody came for `idleTimeout`, or the home is no longer the daemon's;
-   * whoever made the daemon closes it.
+   * the code that created the daemon closes it.
    */
   onStop?(): void;
   /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
@@ -197,7 +197,7 @@ async function startDaemon(
   const yielding = new Yielding(clock);
   const service = new ConfigService(store, scopes, yielding);
   const changes = new ConfigChanges(store, scopes);
-  // Whoever ends his own key gets his answer before he is found to have none.
+  // A client that revokes its own key gets its reply before its connection is closed.
   const publishKeys = () => setImmediate(() => connections.publishKeys());
   const sessions = new Sessions(clock, publishKeys, (event, id) => audit?.key(event, id));
   const budget = new KeyBudget();
@@ -360,7 +360,7 @@ async function startDaemon(
       for (const id of sessions.endLapsed()) connections.disconnectKey(id);
       const following = keys.followOwnerKey(ended => {
         logger.warn("owner.key was removed or replaced: the old key and all sessions were revoked");
-        // Whoever takes the owner's key away means all that had its rights.
+        // Anyone who takes the owner's key away means all that had its rights.
         for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
       });
       // Each also where the other fails.

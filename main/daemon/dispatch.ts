@@ -87,7 +87,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
       try {
         // Or those that waited would follow one another without anybody else in between.
         await yielding.begin(caller.keyId).pass();
-        // The key may have ended while this waited, or whoever asked have gone.
+        // The key may have ended while this waited, or the client may have disconnected.
         authorize(caller);
         if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
         return await goOn();

@@ -17,7 +17,7 @@ export interface GuardOptions {
 }
 
 /**
- * The door: every HTTP request and every upgrade passes here before any route is looked at. A web page can make the
+ * The door: every HTTP request and every upgrade passes here before any route is checked. A web page can make the
  * browser send requests to this port; it cannot make it lie about Origin, nor, once its name is rebound to 127.0.0.1,
  * about Host. So Host must be exactly one of ours, and an Origin, where there is one, the screen's or one that the settings
  * name.

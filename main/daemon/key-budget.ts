@@ -21,7 +21,7 @@ interface Waiting {
   start(): void;
 }
 
-/** How a client came. Whoever fills the port, which all users of the machine can reach, leaves the Unix socket free. */
+/** How a client came. Anyone who fills the port, which all users of the machine can reach, leaves the Unix socket free. */
 export type Channel = "port" | "socket";
 
 /** What a key has under way. */

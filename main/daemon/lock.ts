@@ -42,7 +42,7 @@ export function takeLock(path: string): Lock | undefined {
       try {
         return locked !== undefined && identityOf(path) === locked;
       } catch {
-        // It cannot be looked at now, and so no daemon can take it either.
+        // It cannot be checked now, and so no daemon can take it either.
         return true;
       }
     },

@@ -2,7 +2,7 @@ import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 
 /**
- * Looks at a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
+ * Checks a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
  * transport hands on whatever fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
  */
 export function measureArguments(...given: readonly unknown[]): number {

@@ -12,7 +12,7 @@ export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] 
 /** What a restore replaces. The index is of the repositories that were there. */
 const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
 
-/** What `restore.json` says while a restore moves things: whoever has the home next completes it. */
+/** What `restore.json` says while a restore moves things: the next daemon on the home completes it. */
 interface Underway {
   /** Name of the folder in the home to which goes what was there before. */
   readonly before: string;

@@ -15,7 +15,7 @@ export interface RoutesOptions {
 }
 
 /**
- * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for whoever has the owner's key.
+ * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for anyone who has the owner's key.
  * None tells of anyone's data.
  */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {

@@ -9,7 +9,7 @@ const mostChoices = 20;
 /** Characters of a member's name that are told. */
 const mostOfName = 40;
 
-/** What a rule of a schema tells, whoever checked it. */
+/** The problem that a rule of a schema reports, no matter which code checked it. */
 type RuleError = Pick<ErrorObject, "instancePath" | "keyword" | "params" | "message" | "parentSchema" | "propertyName">;
 
 /** What is wrong with a part of a value, as the end of a sentence about it: what is wanted there, not the rule as it is written. */

@@ -14,7 +14,7 @@ import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./sco
 
 const ending = ".schema.json";
 
-/** The scopes that people add: `scopes/<scope>.schema.json` in the home, taken up while the daemon runs. */
+/** The scopes that people add: `scopes/<scope>.schema.json` in the home, applied while the daemon runs. */
 export class ScopeFiles {
   readonly #home: Home;
   readonly #scopes: Scopes;

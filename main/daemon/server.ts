@@ -68,7 +68,7 @@ const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
 /**
- * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Whoever comes waits for `open`. Throws
+ * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Anyone who comes waits for `open`. Throws
  * PortTakenError.
  */
 export async function openDoor(options: DoorOptions): Promise<Door> {
@@ -258,7 +258,7 @@ async function listenLocally(
   if (socketPath === undefined) return undefined;
   try {
     await listen(server, { path: socketPath });
-    // The folder keeps others out. Who looks at the socket alone is to see that it is private.
+    // The folder keeps others out. Who checks the socket alone is to see that it is private.
     await chmod(socketPath, 0o600);
     return socketPath;
   } catch (error) {

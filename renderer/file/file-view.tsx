@@ -125,9 +125,9 @@ export function FileView({ repo }: { readonly repo: string }) {
   );
 }
 
-/** What the daemon cannot use of it is kept in the file and not in service: that is no good news. */
+/** What the daemon cannot use of it is kept in the file and not active: that is no good news. */
 function tellSaved(repo: string, health: readonly HealthProblem[]): void {
-  // What was merged is to be looked at, though nothing is wrong with it.
+  // What was merged is to be checked, though nothing is wrong with it.
   const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
   if (first === undefined) notify("done", "Saved the file.", aboutFile(repo));
@@ -142,7 +142,7 @@ function isEdited({ file, text }: Draft): boolean {
   return text !== (file.text ?? "");
 }
 
-/** A look at something else must not lose what was typed. */
+/** A check something else must not lose what was typed. */
 function keepDraft(repo: string, draft: Draft): void {
   screenStore.setState(state => {
     const drafts = new Map(state.drafts);
@@ -152,7 +152,7 @@ function keepDraft(repo: string, draft: Draft): void {
   });
 }
 
-/** What is stored and in service, as a file would say it. */
+/** What is stored and active, as a file would say it. */
 function servedText(repo: string): string {
   const state = screenStore.getState();
   const { name, path, inTree } = findRepository(state, repo) ?? { name: repo, inTree: false };

@@ -76,7 +76,7 @@ export interface ChangeOptions {
   readonly reason?: string;
   /** With the same text in several changes they are one batch, which `undoBatch` takes back. */
   readonly batch?: string;
-  /** Wait until the file has it too. Without, it is safe and in service, and the file follows in a moment. */
+  /** Wait until the file has it too. Without, it is safe and active, and the file follows in a moment. */
   readonly flush?: boolean;
 }
 

@@ -87,7 +87,7 @@ async function undoEntry(
     if (fields.length === 0) return { restored: [], left };
     const current = now.revision === undefined ? {} : { revision: now.revision };
     const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
-    // Something came between the two; it is looked at anew.
+    // Something came between the two; it is checked anew.
     if (reply.errors.some(({ code }) => code === 1104) && tries < mostTries) continue;
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };

@@ -6,7 +6,7 @@ import { objectKeywords } from "./object-keywords.ts";
 import { type CheckedSchema, type SchemaCheck, Seen } from "./schema-walk.ts";
 import { charactersOfPart, partsOf } from "./step-budget.ts";
 
-/** In the order in which the rules of a schema are checked; what looks at all that others have looked at comes last. */
+/** In the order in which the rules of a schema are checked; what checks all that others have checked comes last. */
 export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, KeywordMaker>([
   ["type", makeType],
   ["maximum", makeBound((value, limit) => value <= limit, "<=")],
@@ -75,7 +75,7 @@ function makeMultipleOf(operand: JsonValue, context: KeywordContext): SchemaChec
     walk.fail(context.schema, "multipleOf", { multipleOf: step }, `must be multiple of ${step}`);
 }
 
-/** 0.3 is three times 0.1 for whoever wrote it, though no such number is exact. */
+/** 0.3 is three times 0.1 for anyone who wrote it, though no such number is exact. */
 function isMultiple(value: number, step: number): boolean {
   if (Number.isInteger(step)) return value % step === 0;
   const times = value / step;

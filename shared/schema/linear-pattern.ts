@@ -8,7 +8,7 @@ import { mostInstructions, translatePattern, UntranslatableError } from "./trans
 
 /**
  * Steps for a text and for each of its characters; and where the engine has not met one in that state before, so many, and for each
- * instruction that it looks at. Measured, so that no step takes longer than another: a million of them 40 ms.
+ * instruction that it checks. Measured, so that no step takes longer than another: a million of them 40 ms.
  */
 const [stepsOfText, stepsOfCharacter, stepsOfNew, stepsOfInstruction] = [4, 1, 35, 2];
 
@@ -54,7 +54,7 @@ function countSteps(engine: RE2JS, instructions: number): { budget: StepBudget |
   };
   dfa.match = (...given: Parameters<typeof match>) => {
     const found: boolean | null = match(...given);
-    // It has no more room for what it finds out: another engine follows, which looks at all instructions for each character.
+    // It has no more room for what it finds out: another engine follows, which checks all instructions for each character.
     if (found === null)
       counted.budget?.take(given[0].endPos() * (stepsOfCharacter + instructions * stepsOfInstruction));
     return found;

@@ -218,7 +218,7 @@ test.each([
 ])("%s is followed, though it comes before the daemon runs", async (_name, whileStarting) => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
-  // Started at login there would be no window: whoever opens a link wants one.
+  // Started at login there would be no window: anyone who opens a link wants one.
   await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });

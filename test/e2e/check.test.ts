@@ -211,7 +211,7 @@ describe.concurrent("repoconf get --offline", () => {
     expect(JSON.parse(several.output)).toEqual({ "build.jobs": 3, "svc.domain": "" });
   });
 
-  test("a field whose value cannot be in service, or that is not there, is refused and not answered by a default", async () => {
+  test("a field whose value cannot be active, or that is not there, is refused and not answered by a default", async () => {
     await using clone = await makeClone(bad);
     const refused = await clone.run(["get", "--offline", "svc.timeout"]);
     expect(refused).toMatchObject({ code: 3, output: "" });
@@ -246,7 +246,7 @@ describe.concurrent("repoconf get --offline", () => {
 });
 
 describe.skipIf(process.platform === "win32")("the examples for hooks and CI", () => {
-  test("the pre-commit hook lets nothing bad be committed, and looks at what is staged alone", async () => {
+  test("the pre-commit hook lets nothing bad be committed, and checks what is staged alone", async () => {
     await using clone = await makeClone(bad);
     await using tools = await temporaryFolder();
     const command = join(tools.path, "repoconf");

@@ -127,7 +127,7 @@ describe.concurrent("history on the command line", () => {
 });
 
 describe.concurrent("diff on the command line", () => {
-  test("compares two revisions, or one with now, by the values in service", async () => {
+  test("compares two revisions, or one with now, by the active values", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.refresh_hour=4"], ["svc.timeout=60", "svc.domain=a"]);
     expect(await home.succeed(["diff", "1", "2"])).toBe("svc.timeout: 900 (default) -> 30\n");
     expect(await home.succeed(["diff", "2"])).toBe(`svc.timeout: 30 -> 60\nsvc.domain: "" (default) -> a\n`);

@@ -186,7 +186,7 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test("a daemon.json that a crash left is a note, as the next start mends it", async () => {
+  test("a daemon.json that a crash left is a note, as the next start fixes it", async () => {
     await using home = await makeCommandHome();
     const daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
     await daemon.end("SIGKILL");

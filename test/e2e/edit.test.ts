@@ -34,7 +34,7 @@ const edit = async (args: readonly string[], script: string) =>
 const get = (field: string) => home.succeed(["get", "--repo", "shop", field]);
 
 describe("repoconf edit", () => {
-  test("opens the file of the repository, and what is saved is in service", async () => {
+  test("opens the file of the repository, and what is saved is active", async () => {
     expect(await edit([], `sed -i 's/"timeout": 30/"timeout": 31/' "$1"`)).toMatchObject({
       code: 0,
       output: "Saved the file of shop.\n",

@@ -61,7 +61,7 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   if (changes.length === 0) return undefined;
   const count = (scopes: readonly (readonly [string, object])[]) =>
     scopes.reduce((sum, [, fields]) => sum + Object.keys(fields).length, 0);
-  // A reason is for whoever sees all that there was a reason for.
+  // A reason is for anyone who sees all that there was a reason for.
   const { reason, ...rest } = seen;
   const whole = count(changes) === count(Object.entries(entry.changes));
   return { ...(whole ? seen : rest), changes: Object.fromEntries(changes) } as Entry;

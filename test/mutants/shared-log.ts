@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    takenOut: "that values which another machine committed stay in service though the rules here differ",
+    takenOut: "that values which another machine committed stay active though the rules here differ",
     file: "main/daemon/store/repository.ts",
     find: "    else if (this.#isJudgedByOldRules && this.#isToBeTold) await this.#tellHealth();\n",
     replace: "",

@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    takenOut: "the look at what a variable is declared as: an array without a first element is none",
+    takenOut: "the check what a variable is declared as: an array without a first element is none",
     file: "main/cli/hook-scripts.ts",
     find: `__repoconf_known=$(declare -p "$1" 2>/dev/null) || :`,
     replace: `__repoconf_known=`,

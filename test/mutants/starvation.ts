@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    takenOut: "the second look at a key whose request has waited for the gate",
+    takenOut: "the second check a key whose request has waited for the gate",
     file: "main/daemon/dispatch.ts",
     find: `        authorize(caller);
         if (`,

@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "the look at trust when a repository is first read",
+    takenOut: "the check trust when a repository is first read",
     file: "main/daemon/store/repository.ts",
     find: "!this.#isOfWorkTree || trust.hasByAnyName(",
     replace: "!this.#loaded || !this.#isOfWorkTree || trust.hasByAnyName(",
@@ -37,7 +37,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was in service",
+    takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was active",
     file: "main/daemon/store/repository.ts",
     find: "isServed(config, this.#state.stored, this.#rules)",
     replace: "isServed(config, this.#state.stored, { ...this.#rules, isTrusted: () => true })",
@@ -81,11 +81,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "that what was in service before there was trust stays so",
+    takenOut: "that what was active before there was trust stays so",
     file: "main/daemon/store/repository.ts",
     find: "if (this.#options.trust.takeUnread(this.id) && point.newest === 0)",
     replace: "if (this.#options.trust.takeUnread(this.id) && point.newest < 0)",
-    name: "what was in service before values had to be trusted",
+    name: "what was active before values had to be trusted",
   },
   {
     ...s17,

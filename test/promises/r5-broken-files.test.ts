@@ -53,7 +53,7 @@ async function expectBroken(shop: Shop, place: { readonly line: number; readonly
 }
 
 async function expectMended(shop: Shop) {
-  await until(async () => (await shop.value("timeout")) === 31, "the mended value");
+  await until(async () => (await shop.value("timeout")) === 31, "the fixed value");
   expect(await shop.health()).toEqual([]);
   expect((await shop.set({ "svc.timeout": 32 })).errors).toEqual([]);
   expect(shop.sources()).toEqual(["file", "set"]);
@@ -61,7 +61,7 @@ async function expectMended(shop: Shop) {
 
 const mended = shopText.replace("30", "31");
 
-describe.concurrent("R5 a broken hand edit harms nobody: last good values stay in service, set gets 1106, the file stays byte for byte, and mending helps, after", () => {
+describe.concurrent("R5 a broken hand edit harms nobody: last good values stay active, set gets 1106, the file stays byte for byte, and fixing helps, after", () => {
   test.each(breakages)("%s", async (_title, content, place) => {
     await using shop = await startShop();
     await writeFile(shop.file, content);
@@ -134,7 +134,7 @@ test("R5 an empty file in the place of a folder is told as what it is", async ()
 
 test("R5 a BOM is no breakage", async () => {
   await using shop = await startShop();
-  await writeFile(shop.file, `\uFEFF${mended}`);
+  await writeFile(shop.file, `\uFEFF${fixed}`);
   expect(await shop.t.owner.nextChange()).toMatchObject({
     source: "file",
     changes: { svc: { timeout: { value: 31 } } },

@@ -25,7 +25,7 @@ test.each(waysOfSaving)(
     const { file } = shop;
     const first = fileSystem.calls.length;
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);
-    // What a write does; a step that is a word alone is the watch's look at the file.
+    // What a write does; a step that is a word alone is the watch's check the file.
     const steps = stepsOf(fileSystem.calls.slice(first), file, shop.t.homeFolder).filter(step => step.includes(" "));
     const behindLook = "behind the last look";
     const missing = new Set([...steps, behindLook]);
@@ -70,7 +70,7 @@ test.each(waysOfSaving)(
         await until(() => isBoth(readFileSync(file, "utf8")), `edit and set in the file (${reached})`);
         await until(
           async () => (await shop.value("domain")) === `hand${round}.test`,
-          `the edit in service (${reached})`,
+          `the active edit (${reached})`,
         );
       } catch (error) {
         wrong.push(String(error));

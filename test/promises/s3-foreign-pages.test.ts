@@ -171,7 +171,7 @@ const pages: readonly { readonly title: string; readonly open: Opens; readonly r
       return page;
     },
   },
-  // Planted by whoever had the port before, and kept by a service worker.
+  // Planted by the one who had the port before, and kept by a service worker.
   { title: "the daemon's own address", open: rebound("127.0.0.1"), rebound: "127.0.0.1" },
   { title: "the daemon's own address by its other name", open: rebound("localhost"), rebound: "localhost" },
   { title: "a rebound name of the loopback (x.localhost)", open: rebound("x.localhost"), rebound: "x.localhost" },

@@ -101,7 +101,7 @@ describe("the owner's key, while the daemon runs", () => {
     const text = await readFile(keyFile(t), "utf8");
     await rm(keyFile(t));
     await writeFile(keyFile(t), text);
-    // What comes after it in the same folder has been looked at after it.
+    // What comes after it in the same folder has been checked after it.
     await rm(join(t.homeFolder, "daemon.json"));
     await until(async () => (await read(join(t.homeFolder, "daemon.json"))) !== "", "daemon.json to be back");
     expect(await readFile(keyFile(t), "utf8")).toBe(text);

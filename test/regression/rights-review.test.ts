@@ -53,7 +53,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a reason is told to whoever may read all that the change touched, and to nobody else", async () => {
+test("a reason is told to anyone who may read all that the change touched, and to nobody else", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);

@@ -112,7 +112,7 @@ describeScreen("edits that are not saved", () => {
     await screen.t.writeRepository("store", (await readFile(file, "utf8")).replace("30", "31"));
     await using window = await screen.open();
     await reads(editsOf(window), "2 edits, not saved");
-    // Also before anybody has looked at the repository.
+    // Also before anybody has checked the repository.
     await window.page.getByRole("button", { name: "Review", exact: true }).click();
     await reads(window.page.getByRole("dialog"), /45/);
     await press(window.page, "Escape");

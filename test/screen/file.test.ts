@@ -33,7 +33,7 @@ describeScreen("the file as text", () => {
     await reads(editor, "// half a minute");
     await editor.getByText(`"timeout"`).click();
     await press(page, "End", "Backspace");
-    await page.keyboard.type("5, // mended");
+    await page.keyboard.type("5, // fixed");
     await page.getByRole("button", { name: "Save file" }).click();
     const messages = page.getByRole("log", { name: "Messages" });
     await reads(messages, /Saved the file, but some values are invalid: line \d+, column \d+: /);
@@ -41,9 +41,9 @@ describeScreen("the file as text", () => {
     await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     // What is written in a comment is nobody's name to complete.
     expect(await page.getByRole("listbox").count()).toBe(0);
-    await editor.getByText("mended").click();
+    await editor.getByText("fixed").click();
     await press(page, "End");
-    for (let count = 0; count < ", // mended".length; count += 1) await press(page, "Backspace");
+    for (let count = 0; count < ", // fixed".length; count += 1) await press(page, "Backspace");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     // What was said of it before is over.
@@ -172,7 +172,7 @@ describeScreen("the file as text", () => {
     await poll(() => readFile(file, "utf8")).toContain("31 // theirs and mine");
   });
 
-  test("a text edited and not saved is not lost by a look at another view", async () => {
+  test("a text edited and not saved is not lost by a check another view", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;

@@ -91,7 +91,7 @@ function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[]
   return findings;
 }
 
-/** The index is a cache: what is wrong with it is mended by the next start. */
+/** The index is a cache: what is wrong with it is fixed by the next start. */
 async function checkIndex(
   home: Home,
   checked: readonly CheckedRepository[],

@@ -46,7 +46,7 @@ export async function checkRepository(
     // The file is told by the place.
     const reason = message.replace(/^\S+\.json: /, "");
     const mend = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
-    const action = `${mend}, or remove the repository: repoconf repo remove ${id}`;
+    const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
     const finding = problem(check, reason, action, place);
     return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
   }

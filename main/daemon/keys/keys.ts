@@ -127,7 +127,7 @@ export class Keys {
   }
 
   /**
-   * Takes up the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
+   * Applies the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
    * one has ended: `onEnded` gets the id of its caller at once, whatever becomes of the new one. Throws HomeError, and changes
    * nothing, for a file that holds no key, and the system's error where a new one cannot be kept.
    */

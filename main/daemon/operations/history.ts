@@ -17,7 +17,7 @@ import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
 
-/** Revisions that are looked at for one page of what was found among all. */
+/** Revisions that are checked for one page of what was found among all. */
 const lookedAtOfPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */

@@ -79,7 +79,7 @@ test("what the engine finds out for the first time is counted as what it takes, 
   const random = randomNumbers(1);
   const text = Array.from({ length: 50_000 }, () => (random(2) === 0 ? "a" : "b")).join("");
   expect(() => always.test(text, new StepBudget(1, new SpareSteps()))).toThrow(OutOfStepsError);
-  // At each it looks at some 150 instructions; one takes twice as long as a character that it knows.
+  // At each it checks some 150 instructions; one takes twice as long as a character that it knows.
   const budget = new StepBudget(1, new SpareSteps());
   always.test(text.slice(-2_000), budget);
   expect(budget.taken / 2_000).toBeGreaterThan(250);

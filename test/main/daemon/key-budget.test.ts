@@ -68,7 +68,7 @@ describe("connections", () => {
     for (let count = 0; count < keptForOwner; count++)
       budget.enter(count % 2 ? owner : caller("session", true), "port");
     expect(thrownBy(() => budget.enter(owner, "port"))).toEqual(refused(/connections/, sockets));
-    // Whoever fills the port keeps nobody from the Unix socket.
+    // Anyone who fills the port keeps nobody from the Unix socket.
     expect(thrownBy(() => budget.enter(caller("another"), "socket"))).toBeUndefined();
   });
 });

@@ -224,7 +224,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
 
   await replaceDeploy(t, {
     command: { ...command, "x-renamedFrom": "run" },
-    // It was no command, so nobody has looked at it as one.
+    // It was no command, so nobody has checked it as one.
     onPush: { ...command, "x-renamedFrom": "hook" },
   });
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "" });
@@ -238,7 +238,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
   expect(await readFile(file, "utf8")).toContain("hook");
 });
 
-test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into service", async () => {
+test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into use", async () => {
   await using above = await temporaryFolder();
   const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
   const file = join(folder, ".repoconf.json");

@@ -23,7 +23,7 @@ test("what is wrong with a file as a whole names nothing in it to a key that may
   ];
   expect(JSON.stringify(said)).not.toContain(secret);
   expect(JSON.stringify(said)).toContain("file is invalid");
-  // The owner is told what to mend.
+  // The owner is told what to fix.
   expect(JSON.stringify(await t.owner.call("repo/list"))).toContain(secret);
 });
 

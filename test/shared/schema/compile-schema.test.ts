@@ -122,7 +122,7 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
 
 /**
  * Ours alone, or what Ajv has otherwise than the specification: it takes what every object has for members, runs out of stack over two
- * of these, and forgets what `contains` has looked at.
+ * of these, and forgets what `contains` has checked.
  */
 const notAjvs = [
   "items whose names differ",
@@ -218,7 +218,7 @@ test("says the same of any value by any schema as Ajv", () => {
   fc.assert(property, { seed: 20_261_121, numRuns: 300 });
 });
 
-test("a multiple is one for whoever wrote it, though the numbers are not exact", () => {
+test("a multiple is one for anyone who wrote it, though the numbers are not exact", () => {
   for (const [value, step] of [
     [0.3, 0.1],
     [4.35, 0.01],

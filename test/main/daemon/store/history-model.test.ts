@@ -374,7 +374,7 @@ const restoring = (back: number, names: readonly string[] | undefined, options: 
     },
   );
 
-/** Takes the last revision back, whoever made it. */
+/** Takes the last revision back, no matter who made it. */
 const undoing = () =>
   command(
     "undo",
@@ -435,7 +435,7 @@ function editedValues(model: Model, { edited, refused: wrong, removed }: HandEdi
   return { ...without(model.file, byHand), ...values };
 }
 
-/** The daemon has looked at the edit: revision and health tell. */
+/** The daemon has checked the edit: revision and health tell. */
 async function untilSeen(model: Model, real: Real): Promise<void> {
   const refusedInFile = Object.entries(model.file).filter(([field, value]) => isRefused(field, value));
   await until(async () => {
@@ -545,7 +545,7 @@ const killingInSet = (call: number, values: Change) =>
       const happened = (await real.revision()) === model.revision + 1;
       const file = { ...model.file, ...values };
       if (happened || acknowledged) model.become(file, { actor: "owner", source: "set" });
-      // What changes no value in service leaves no revision to tell by.
+      // What changes no active value leaves no revision to tell by.
       else if (!model.broken && sameJson(inService(file, model.stored), model.stored)) {
         const inFile = JSON.parse((await real.read()).replace(/\/\/.*/, "")).config.svc ?? {};
         expect([file, model.file]).toContainEqual(inFile);
