@@ -17,7 +17,7 @@ const words: readonly BannedWord[] = [
   { word: /\bin(to)? service\b/i, instead: "active" },
   { word: /\bmend(s|ed|ing)?\b/i, instead: "fix" },
   { word: /\bwhoever\b/i, instead: "who it is, or: anyone who" },
-  { word: /\b(take|takes|taken|took|taking) up\b/i, instead: "apply, read, accept" },
+  { word: /\b(take|takes|taken|took|taking) up\b(?! to\b)/i, instead: "apply, read, accept" },
   { word: /\blook(s|ed|ing)? at\b/i, instead: "check, review, read" },
   { word: /\bgone\b/i, instead: "missing, deleted, does not exist", inTextsOnly: true },
   { word: /\banew\b/i, instead: "again", inTextsOnly: true },
@@ -28,7 +28,7 @@ const words: readonly BannedWord[] = [
   { word: /\bgood once\b/i, instead: "works once", inTextsOnly: true },
   { word: /\bit is tried again\b/i, instead: "Repoconf keeps retrying", inTextsOnly: true },
   { word: /\bleaves? with (\d|an? (exit )?code)/i, instead: "exits with code", inTextsOnly: true },
-  { word: /\bthere is nothing to\b/i, instead: "Nothing to ...", inTextsOnly: true },
+  { word: /\bto do again\b/i, instead: "to redo", inTextsOnly: true },
   { word: /\bnames those there are\b/i, instead: "To list all ...: COMMAND", inTextsOnly: true },
   { word: /\bis there already\b/i, instead: "already exists", inTextsOnly: true },
   { word: /\bwithout end\b/i, instead: "forever", inTextsOnly: true },
@@ -48,7 +48,8 @@ const project = join(import.meta.dirname, "..");
 const scripts = /\.(ts|tsx|js)$/;
 const documents = /\.(md|css|jsonc|yml|sh|py)$|^\.ci\/run$/;
 /** Comments, texts between quotes, and the text of elements. What it takes wrongly for one is seen as soon as it has a banned word. */
-const texts = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]*(?=[<{])/g;
+const texts =
+  /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]*(?=[<{])/g;
 
 function pieces(file: string, content: string): { readonly at: number; readonly text: string }[] {
   if (!scripts.test(file)) return [{ at: 0, text: content }];
@@ -56,7 +57,8 @@ function pieces(file: string, content: string): { readonly at: number; readonly 
 }
 
 function isShown(file: string, text: string): boolean {
-  if (/^\/[/*]/.test(text)) return false;
+  // No comment, and no word by itself, which is the code's.
+  if (/^\/[/*]|^["'`]\S*["'`]$/.test(text)) return false;
   return /\.md$/.test(file) || /^(main|renderer|shared)\//.test(file);
 }
 
@@ -82,7 +84,8 @@ for (const file of tracked.split("\n")) {
           continue;
         }
         found += 1;
-        process.stderr.write(`${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}: "${use}": write ${instead}\n`);
+        const column = (before.at(-1)?.length ?? 0) + 1;
+        process.stderr.write(`${file}:${before.length}:${column}: "${use}": write ${instead}\n`);
       }
     }
   }

@@ -71,7 +71,10 @@ await write("repos/cellar.json", `{\n  "name": "The cellar",\n  "path": "/srv/ce
 const ownFiles = /^(repository\.schema\.json|lock|reserve|daemon\.json|audit\.log|tmp|socket)$/;
 const files: { [path: string]: string } = {};
 for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {
-  const path = join(entry.parentPath, entry.name).slice(home.length + 1).split(sep).join("/");
+  const path = join(entry.parentPath, entry.name)
+    .slice(home.length + 1)
+    .split(sep)
+    .join("/");
   if (entry.isFile() && !ownFiles.test(path.split("/")[0] ?? ""))
     files[path] = await readFile(join(home, path), "utf8");
 }

@@ -152,7 +152,7 @@ async function ask(
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
     windowsHide: true,
   });
-  // One that reads nothing may be gone before the input is.
+  // One that reads nothing may end before it gets its input.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
   const output = await outputOf(child, signal).catch((cause: Error) => {

@@ -42,7 +42,7 @@ async function makeClone(text: string): Promise<Clone> {
 const settled = { code: 0, output: "", errorOutput: "" };
 
 describe.concurrent("repoconf check", () => {
-  test("tells every problem with file, line and column and leaves with 3; no home, no daemon, no write", async () => {
+  test("tells every problem with file, line and column and exits with code 3; no home, no daemon, no write", async () => {
     await using clone = await makeClone(bad);
     const { code, output, errorOutput } = await clone.run(["check"]);
     expect(output.split("\n")).toEqual([
@@ -232,7 +232,11 @@ describe.concurrent("repoconf get --offline", () => {
     expect(await clone.run(["get", "--offline", "svc.timeout"])).toEqual({ ...settled, output: "900\n" });
     await rm(join(clone.path, ".git"), { recursive: true });
     const elsewhere = await clone.run(["get", "--offline", "svc.timeout"]);
-    expect(elsewhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is not in a git work tree") });
+    expect(elsewhere).toMatchObject({
+      code: 1,
+      output: "",
+      errorOutput: expect.stringContaining("is not in a git work tree"),
+    });
   });
 
   test("a value that runs as a command is not given unless the commands of the work tree are trusted", async () => {

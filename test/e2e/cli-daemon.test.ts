@@ -53,7 +53,7 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test.each([["get", "svc.timeout", "--no-start"], ["status"], ["stop"], ["endpoint"]])(
-    "%s starts none and leaves with 4",
+    "%s starts none and exits with code 4",
     async (...args) => {
       await using home = await makeCommandHome();
       const { code, output, errorOutput } = await home.run(args);

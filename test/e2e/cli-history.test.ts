@@ -149,7 +149,7 @@ describe.concurrent("diff on the command line", () => {
     expect(await home.succeed(["diff", "--with", "shop", "--repo", "blog"])).toBe("svc.timeout: 900 (default) -> 30\n");
   });
 
-  test("leaves with 0 also if there are differences, and with --exit-code with 1", async () => {
+  test("exits with code 0 also if there are differences, and with --exit-code with 1", async () => {
     await using home = await makeShop(["svc.timeout=30"]);
     expect(await home.run(["diff", "1"])).toMatchObject({ code: 0 });
     expect(await home.run(["diff", "1", "--exit-code"])).toMatchObject({ code: 1, errorOutput: "" });
@@ -234,7 +234,9 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.succeed(["restore", "1"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
     );
-    expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is already as it was at revision 1.\n");
+    expect(await home.succeed(["restore", "1"])).toBe(
+      "Nothing to restore: every value is already as it was at revision 1.\n",
+    );
     expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
       revision: 6,
       config: { svc: { timeout: { value: 60 } } },
@@ -284,7 +286,9 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.succeed(["restore", "1"])).toBe(`${forgotten}Restored svc.timeout = 900 (default)\n`);
-    expect(await home.succeed(["restore", "3"])).toBe("Nothing to restore: every value is already as it was at revision 3.\n");
+    expect(await home.succeed(["restore", "3"])).toBe(
+      "Nothing to restore: every value is already as it was at revision 3.\n",
+    );
   });
 
   test("undo takes a hand edit back after older values of another field were forgotten", async () => {

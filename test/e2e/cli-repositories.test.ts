@@ -157,7 +157,11 @@ describe("repositories on the command line", () => {
     expect(doctor.output).toContain(`the folder ${old} does not exist, so its values cannot be read`);
     expect(doctor.output).toContain("repoconf repo move site FOLDER");
     const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
-    expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("nowhere does not exist") });
+    expect(nowhere).toMatchObject({
+      code: 1,
+      output: "",
+      errorOutput: expect.stringContaining("nowhere does not exist"),
+    });
     const outside = await home.run(["repo", "move", "site"]);
     expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
     expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is in ${moved} now.\n`);

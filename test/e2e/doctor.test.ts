@@ -321,7 +321,11 @@ describe.concurrent("repoconf doctor", () => {
       const problems = findings.filter(({ result }) => result === "problem");
       expect(problems).toMatchObject([
         { repo: "linked", file: tree, message: expect.stringContaining("link") },
-        { repo: "moved", file: repositoryFile(home, "moved"), message: expect.stringContaining("does not exist, so its values") },
+        {
+          repo: "moved",
+          file: repositoryFile(home, "moved"),
+          message: expect.stringContaining("does not exist, so its values"),
+        },
       ]);
       expect(await readFile(writing, "utf8")).toBe("{}");
     },
@@ -404,7 +408,7 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
   });
 
-  test("without a daemon leaves with 4 and says where else to look", async () => {
+  test("without a daemon exits with code 4 and says where else to look", async () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
     const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);

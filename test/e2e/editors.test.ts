@@ -144,7 +144,10 @@ describe.concurrent("an editor with VS Code's language service", () => {
     const there = (...args: readonly string[]) => runRepoconf(args, { folder: other.path });
     const own = '{ "$schema": "https://example.test/own.json" }';
     await writeFile(join(other.path, ".repoconf.json"), own);
-    expect(await there("schema", "--write")).toMatchObject({ code: 0, errorOutput: expect.stringContaining("which was kept") });
+    expect(await there("schema", "--write")).toMatchObject({
+      code: 0,
+      errorOutput: expect.stringContaining("which was kept"),
+    });
     expect(await readFile(join(other.path, ".repoconf.json"), "utf8")).toBe(own);
     await mkdir(join(other.path, ".repoconf/scopes"));
     await writeFile(join(other.path, ".repoconf/scopes/torn.schema.json"), "{");

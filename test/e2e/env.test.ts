@@ -49,7 +49,11 @@ describe.concurrent("repoconf env", () => {
     const pwsh = await home.succeed(["env", "--format", "pwsh"]);
     expect(pwsh).toContain(`\${env:HARD} = '${hard.replace(/['‘’]/g, "$&$&")}'`);
     const refused = await home.run(["env", "--format", "dotenv"]);
-    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("HARD cannot be written") });
+    expect(refused).toMatchObject({
+      code: 3,
+      output: "",
+      errorOutput: expect.stringContaining("HARD cannot be written"),
+    });
     await setVariables(home, { A: "it's", B: 'two\n"lines" $x' });
     expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
   });
@@ -109,7 +113,12 @@ describe.concurrent("references to secrets", () => {
       "cmd://a",
       /"a" in settings.json exited with 3/,
     ],
-    ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /answered with 0 lines instead of 1/],
+    [
+      "one that answers less",
+      { a: { command: ["true"], input: "{}" } },
+      "cmd://a/x",
+      /answered with 0 lines instead of 1/,
+    ],
     ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /as an option/],
     ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /must not have an ARGUMENT/],
     ["no argument where one is wanted", { a: { command: ["echo", "{}"] } }, "cmd://a", /needs an ARGUMENT/],

@@ -194,7 +194,7 @@ describe.concurrent("repoconf run", () => {
 describe.concurrent("repoconf run --watch", () => {
   const code = `process.on("SIGTERM", () => { console.log("end"); process.exit(5); }); setInterval(() => {}, 1e6); console.log("start " + process.env.A);`;
 
-  test("starts the command anew once for each change of its environment, and for no other", async () => {
+  test("restarts the command once for each change of its environment, and for no other", async () => {
     await using home = await makeHome();
     const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);

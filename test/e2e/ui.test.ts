@@ -125,7 +125,9 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
       `appendFileSync(${JSON.stringify(join(home.workFolder, "pid"))}, String(process.pid)); setInterval(() => {}, 1000);`,
     );
     try {
-      expect(await home.succeed(["ui"], { environment: opener.environment })).toContain("Opening the screen in your browser");
+      expect(await home.succeed(["ui"], { environment: opener.environment })).toContain(
+        "Opening the screen in your browser",
+      );
     } finally {
       process.kill(Number(await readFile(join(home.workFolder, "pid"), "utf8")));
     }

@@ -72,7 +72,12 @@ describe("a place inside a value", () => {
     ["nothing to get", ["get", "svc.services.nope"], 3, "There is no value at svc.services.nope"],
     ["a field that is not there", ["set", "svc.servces.web.image=x"], 3, `Did you mean "svc.services"?`],
     ["a place that is given twice", ["set", "svc.services.web.image=x", "svc.services.web.image=y"], 2, "given twice"],
-    ["a place and all of it", ["set", "svc.services={}", "svc.services.web.image=y"], 2, "cannot be set in the same command"],
+    [
+      "a place and all of it",
+      ["set", "svc.services={}", "svc.services.web.image=y"],
+      2,
+      "cannot be set in the same command",
+    ],
     ["several lines among several values", ["get", "svc.timeout", "svc.provider"], 1, "several lines"],
   ])("is refused with a next step: %s", async (_title, args, code, message) => {
     if (message === "several lines") await shop("set", "svc.provider=one\ntwo");

@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    takenOut: "that a repository whose work tree is gone can be pointed elsewhere",
+    takenOut: "that a repository whose work tree is missing can be pointed elsewhere",
     file: "main/daemon/store/repository.ts",
     find: `      if (this.#removed || home.status.kind !== "good") throw this.#notWritable();`,
     replace: `      if (this.#removed || this.files.content.kind === "broken") throw this.#notWritable();`,
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    takenOut: "that undo looks behind what was made to be forgotten",
+    takenOut: "that undo looks past what was erased",
     file: "main/cli/undo.ts",
     find: "while (changes.length < 2 && older !== undefined && damage === undefined)",
     replace: "while (false)",

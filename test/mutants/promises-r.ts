@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the last good values of a file that is broken now",
+    takenOut: "the last valid values of a file that is broken now",
     file: "main/daemon/store/repository.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",

@@ -536,7 +536,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...sessions,
-    takenOut: "that a link's code is good once",
+    takenOut: "that a link's code works only once",
     file: "main/daemon/keys/sessions.ts",
     find: "    this.#codes.delete(keyId);\n",
     replace: "",

@@ -84,7 +84,7 @@ export const mutants: readonly Mutant[] = [
     find: "      newest = Math.max(newest, document.revision - 1);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
-    name: "of which the oldest history is gone",
+    name: "of which the oldest history is missing",
   },
   {
     promise: "shared-log",

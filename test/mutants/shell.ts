@@ -51,11 +51,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    takenOut: "the comparison of the environments: every change starts the command anew",
+    takenOut: "the comparison of the environments: every change restarts the command",
     file: "main/cli/run.ts",
     find: "      if (isSame(wanted, current)) return;\n",
     replace: "",
-    name: "starts the command anew once for each change",
+    name: "restarts the command once for each change",
   },
   {
     ...run,

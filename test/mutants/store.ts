@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a write which takes fewer bytes is gone on with",
+    takenOut: "that a write which takes fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "at += bytesWritten;",
     replace: "at = bytes.length;",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a journal's end which gives fewer bytes is gone on with",
+    takenOut: "that a read of a journal's end which gives fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "if (bytesRead === 0) return bytes.subarray(0, at);",
     replace: "if (bytesRead > -1) return bytes.subarray(0, at + bytesRead);",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a repository's file which gives fewer bytes is gone on with",
+    takenOut: "that a read of a repository's file which gives fewer bytes is continued",
     file: "main/files/durable-text-file.ts",
     find: "return bytesRead === size ? buffer",
     replace: "return bytesRead <= size ? buffer",

@@ -41,7 +41,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/store/repository.ts",
     find: "isServed(config, this.#state.stored, this.#rules)",
     replace: "isServed(config, this.#state.stored, { ...this.#rules, isTrusted: () => true })",
-    name: "the last good one serves",
+    name: "the last valid one serves",
   },
   {
     ...s17,

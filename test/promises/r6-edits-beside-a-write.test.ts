@@ -68,10 +68,7 @@ test.each(waysOfSaving)(
         (reached === behindLook && now.includes(`hand${round}.test`) && now === withSet(now));
       try {
         await until(() => isBoth(readFileSync(file, "utf8")), `edit and set in the file (${reached})`);
-        await until(
-          async () => (await shop.value("domain")) === `hand${round}.test`,
-          `the active edit (${reached})`,
-        );
+        await until(async () => (await shop.value("domain")) === `hand${round}.test`, `the active edit (${reached})`);
       } catch (error) {
         wrong.push(String(error));
         break;

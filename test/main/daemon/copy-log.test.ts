@@ -74,7 +74,7 @@ describeWithNats("a home's repositories", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ domain: "example.org", timeout: 8 });
   });
 
-  test("of which the oldest history is gone begin in a shared log with what is kept", async () => {
+  test("of which the oldest history is missing begin in a shared log with what is kept", async () => {
     await using world = await makeWorld();
     const settings = { history: { revisions: 10 } };
     let kept: unknown[] = [];

@@ -92,9 +92,13 @@ describe("a field that was renamed (x-renamedFrom)", () => {
   test("is told to who asks by the old name, if he may reach the new one", async () => {
     await using t = await startDeploy(after);
     const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
-    expect(list.errors).toMatchObject([{ code: 1011, message: expect.stringContaining(`now called "deploy.workers"`) }]);
+    expect(list.errors).toMatchObject([
+      { code: 1011, message: expect.stringContaining(`now called "deploy.workers"`) },
+    ]);
     const refused = await t.owner.call("config/set", { ...set, "deploy.jobs": 3 });
-    expect(refused.errors).toMatchObject([{ code: 1007, message: expect.stringContaining(`now called "deploy.workers"`) }]);
+    expect(refused.errors).toMatchObject([
+      { code: 1007, message: expect.stringContaining(`now called "deploy.workers"`) },
+    ]);
     const fields = ["deploy.region", "deploy.jobs"];
     const tool = await t.connectWith([{ repos: ["shop"], fields, right: "write" }]);
     const hidden = [

@@ -59,7 +59,7 @@ async function startTree(
 }
 
 describe("a value that runs as a command and comes with a work tree's file", () => {
-  test("waits, told in the health, while what comes beside it is active; the last good one serves", async () => {
+  test("waits, told in the health, while what comes beside it is active; the last valid one serves", async () => {
     await using tree = await startTree({ timeout: 30 });
     await tree.set({ "svc.services": good });
     await tree.pull({ timeout: 40, services: evil });

@@ -401,7 +401,7 @@ function restore(model: Model, real: Real, to: number, names: readonly string[] 
 }
 
 interface HandEdit {
-  readonly save: "renamed over" | "written in place" | "deleted and made anew";
+  readonly save: "renamed over" | "written in place" | "deleted and created again";
   readonly edited: readonly string[];
   readonly refused: readonly string[];
   readonly removed: readonly string[];
@@ -412,7 +412,7 @@ const formatFile = (values: Values, number: number) =>
 
 async function save(file: string, way: HandEdit["save"], text: string): Promise<void> {
   if (way === "renamed over") return saveByRename(file, text);
-  if (way === "deleted and made anew") await unlink(file);
+  if (way === "deleted and created again") await unlink(file);
   await writeFile(file, text);
 }
 
@@ -578,7 +578,7 @@ const anyOptions: fc.Arbitrary<Options> = fc.record({
   reason: fc.constantFrom(undefined, undefined, "because"),
 });
 const anySettable = fc.subarray(settable, { minLength: 1 });
-const anyWay = fc.constantFrom<HandEdit["save"]>("renamed over", "written in place", "deleted and made anew");
+const anyWay = fc.constantFrom<HandEdit["save"]>("renamed over", "written in place", "deleted and created again");
 const goodChange: fc.Arbitrary<Change> = anySettable.chain(names =>
   fc.record(Object.fromEntries(names.map(name => [name, fc.constantFrom(...(accepted[name] ?? []))]))),
 );
