@@ -45,7 +45,7 @@ export async function checkRepository(
     const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
     // The file is told by the place.
     const reason = message.replace(/^\S+\.json: /, "");
-    const mend = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
+    const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
     const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
     const finding = problem(check, reason, action, place);
     return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
