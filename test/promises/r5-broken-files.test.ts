@@ -59,7 +59,7 @@ async function expectMended(shop: Shop) {
   expect(shop.sources()).toEqual(["file", "set"]);
 }
 
-const mended = shopText.replace("30", "31");
+const fixed = shopText.replace("30", "31");
 
 describe.concurrent("R5 a broken hand edit harms nobody: last good values stay active, set gets 1106, the file stays byte for byte, and fixing helps, after", () => {
   test.each(breakages)("%s", async (_title, content, place) => {
@@ -67,7 +67,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await writeFile(shop.file, content);
     await expectBroken(shop, place);
     expect(Buffer.compare(await readFile(shop.file), Buffer.from(content))).toBe(0);
-    await saveByRename(shop.file, mended);
+    await saveByRename(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -76,7 +76,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await unlink(shop.file);
     await expectBroken(shop, null);
     expect(await readdir(dirname(shop.file))).toEqual([]);
-    await writeFile(shop.file, mended);
+    await writeFile(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -87,7 +87,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectBroken(shop, null);
     expect((await lstat(shop.file)).isDirectory()).toBe(true);
     await rm(shop.file, { recursive: true });
-    await writeFile(shop.file, mended);
+    await writeFile(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -104,7 +104,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectBroken(shop, null);
     expect(await readlink(shop.file)).toBe(target);
     if (exists) expect(await readFile(target, "utf8")).toBe(elsewhere);
-    await saveByRename(shop.file, mended);
+    await saveByRename(shop.file, fixed);
     await expectMended(shop);
   });
 });
