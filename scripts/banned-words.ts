@@ -35,7 +35,11 @@ const words: readonly BannedWord[] = [
 ];
 
 /** Uses that stay, each with its reason. `text` is a part of the line. */
-const exceptions: readonly { readonly file: string; readonly text: string; readonly reason: string }[] = [];
+const exceptions: readonly { readonly file: string; readonly text: string; readonly reason: string }[] = [
+  { file: "CHANGELOG.md", text: '"active" instead of', reason: "it says which words were replaced" },
+  { file: "CHANGELOG.md", text: '"last valid value" instead of', reason: "it says which words were replaced" },
+  { file: "CHANGELOG.md", text: "`list` shows `last valid`", reason: "it says which words were replaced" },
+];
 
 const leftOut: readonly { readonly path: RegExp; readonly reason: string }[] = [
   // To be removed once the changes to the store that are under way are merged.
