@@ -73,7 +73,7 @@ export interface OperationArgumentsByName {
   };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
-    /** The revision whose values are wanted back. */
+    /** The revision to restore. */
     readonly to: number;
     /** Left out: every field that the key may write and that differs. */
     readonly fields?: readonly string[] | null;

@@ -1,6 +1,6 @@
 import { RepoconfError } from "../../shared/errors.ts";
 
-/** What a command says of whatever it threw: what the daemon says in the words of its protocol, in those of the command line. */
+/** The message for an error: messages of the daemon use the words of the protocol, and are translated to those of the command line. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof RepoconfError)) return error.message;

@@ -15,7 +15,7 @@ import type { BrokenReference, Scopes } from "./scopes.ts";
 import { isForgotten, valueByAnyName } from "./store/renamed-fields.ts";
 import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "./store/store.ts";
 
-/** A set or unset, with its arguments already known to be of the right types. */
+/** A set or unset; the types of its arguments have been checked. */
 export interface ConfigChangeRequest {
   readonly repos: readonly string[];
   /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
@@ -31,15 +31,15 @@ export interface ConfigChangeRequest {
   readonly flush: boolean;
   /** As the request names it. */
   readonly batch?: string | undefined;
-  /** Nothing to change is no failure. */
+  /** It is not an error if nothing changes. */
   readonly mayBeEmpty?: boolean;
 }
 
-/** A restore, with its arguments already known to be of the right types. */
+/** A restore; the types of its arguments have been checked. */
 export interface RestoreRequest
   extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason" | "flush" | "batch"> {
   readonly repo: string;
-  /** The revision whose values are wanted back. */
+  /** The revision to restore. */
   readonly to: number;
   /** Undefined: every field that the caller may write and that differs. */
   readonly fields: readonly string[] | undefined;
@@ -50,10 +50,10 @@ export interface ConfigChangeResult {
   readonly errors: readonly RepoconfError[];
 }
 
-/** What one repository makes of the request. */
+/** The outcome of the request for one repository. */
 interface Verdict {
   readonly errors: readonly RepoconfError[];
-  /** The edits that hold after the request, whether they change anything or not. */
+  /** The edits that apply after the request, whether they change anything or not. */
   readonly accepted: readonly ConfigEdit[];
   readonly changes: boolean;
 }
@@ -87,7 +87,7 @@ export class ConfigChanges {
         errors: [...errors, ...outcomes.flatMap(outcome => outcome.errors)],
       };
     }
-    // Asked first, so that the answer names every error and not only the first.
+    // Checked first, so that the answer has every error and not only the first one.
     const rehearsal = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, { ...rest, dryRun: true })));
     errors.push(...rehearsal.flatMap(outcome => outcome.errors));
     if (errors.length > 0) return { result: [], errors };
@@ -102,7 +102,7 @@ export class ConfigChanges {
     const state = await this.#store.read(repo);
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
-    // Named, such a field is an error; else it is passed over, and the answer says so.
+    // If it was named, such a field is an error; otherwise it is skipped, and the answer says so.
     const isGone = (path: string) => {
       const split = splitConfigPath(path);
       return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
@@ -177,7 +177,7 @@ export class ConfigChanges {
     };
   }
 
-  /** What the request means for one repository in one state. Pure: the store may ask again. */
+  /** What the request means for one repository in one state. Pure, because the store may call it again. */
   #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
@@ -224,7 +224,7 @@ export class ConfigChanges {
       });
     }
     const { value } = outcome;
-    // As deep as a message could bring it.
+    // The same limit as for a message.
     const deepest = limits.messageNesting - 1;
     if (nestsDeeper(value, deepest))
       return limitExceeded("levels in a value", deepest + 1, deepest, path).inRepository(repo);

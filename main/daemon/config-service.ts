@@ -39,7 +39,7 @@ export interface ListRequest {
 /** As the caller is told of it. */
 type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
-/** What a caller may see of repositories and their configuration. Knows the store's port and no transport. */
+/** What a caller may see of repositories and their configuration. Knows the store's interface but no transport. */
 export class ConfigService {
   readonly #store: RepositoryStore;
   readonly #scopes: Scopes;
@@ -84,7 +84,7 @@ export class ConfigService {
     return name !== undefined && isThere(readable, { scope, field: name }) ? joinConfigPath(scope, name) : undefined;
   }
 
-  /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
+  /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
     const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
     const named = withNewNames(past.config, this.#scopes).config;
@@ -106,7 +106,7 @@ export class ConfigService {
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
     const refused = !this.#store.isFromFile(repo, scope, field);
-    // Where the home is, is the owner's business.
+    // Only the owner may know where the home is.
     const source = caller.owner ? await this.#store.source(repo, scope, field) : undefined;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
@@ -134,7 +134,7 @@ export class ConfigService {
         const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
         return change && { ...change, actor: actorName(caller, change.actor) };
       } catch (error) {
-        // A damaged journal has been told of, and the rest of the answer stands.
+        // A damaged journal has been reported; the rest of the answer is still correct.
         if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
       }
       return undefined;
@@ -171,7 +171,7 @@ export class ConfigService {
     return false;
   }
 
-  /** A state as the caller may see it; undefined if it may see nothing of it. */
+  /** The state that the caller may see; undefined if there is none. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
     const { id, name, path, inTree, revision } = state;
@@ -203,7 +203,7 @@ export class ConfigService {
     return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;
   }
 
-  /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */
+  /** A repository's history as the caller may see it, newest first. Throws RepoconfError 1011, 1102 or 1110. */
   async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
     await this.#assertReadable(caller, repo, path);
     for await (const record of this.#store.history(repo, from, this.#yielding.begin(caller.keyId))) {
@@ -260,7 +260,7 @@ function brokenFile({ id, broken }: RepositoryState): RepoconfError {
 interface RequestedPath {
   readonly scope?: string;
   readonly field?: string;
-  /** A `field` that could not be split. */
+  /** A `field` without a dot. */
   readonly text?: string;
 }
 

@@ -63,55 +63,55 @@ export interface DaemonOptions {
   /** The home's folder, absolute. */
   readonly home: string;
   readonly version: string;
-  /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
+  /** The port to use or fail; 0 uses any free one. If omitted: the port in the settings, else 7420, else a free one. */
   readonly port?: number;
   readonly logger: Logger;
-  /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
+  /** The address of a shared log. If omitted: the address in the settings, else the home has its own log. */
   readonly log?: string;
   /**
-   * Called when `daemon/stop` asks for the end, nobody came for `idleTimeout`, or the home is no longer the daemon's;
+   * Called when `daemon/stop` is requested, no client was connected for `idleTimeout`, or the home was lost;
    * the code that created the daemon closes it.
    */
   onStop?(): void;
-  /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
+  /** Milliseconds without clients after which the daemon stops; if omitted, it keeps running. */
   readonly idleTimeout?: number;
-  /** Where the built screen is; left out: there is none. */
+  /** The folder of the built screen; if omitted, there is no screen. */
   readonly screenFolder?: string;
-  /** The calls under durable writes; tests hand in ones that fail. */
+  /** The file system calls of durable writes; tests pass failing ones. */
   readonly fileSystem?: FileSystem;
-  /** Left out: the system's. */
+  /** Defaults to the system's. */
   readonly clock?: Clock;
-  /** Milliseconds between two comparisons of the home with what is known. */
+  /** Milliseconds between two full comparisons of the home with the known state. */
   readonly sweepInterval?: number;
-  /** How many repositories are held open at most. */
+  /** The maximum number of open repositories. */
   readonly mostOpen?: number;
 }
 
 export interface Daemon {
   readonly url: string;
   readonly home: Home;
-  /** The preferred port was taken, and this is another. */
+  /** The preferred port was in use, so this is another one. */
   readonly otherPort: boolean;
-  /** A link to the screen that makes a session, good once and for so many milliseconds. */
+  /** A link to the screen that creates a session; it works once, for the given number of milliseconds. */
   createLink(lifetime: number): string;
   /** How many clients are connected with this key. */
   countClients(keyId: string): number;
-  /** Finishes what is being written, then lets go of port and home. */
+  /** Finishes pending writes, then releases the port and the home. */
   close(): Promise<void>;
 }
 
-/** Another daemon has this home. */
+/** Another daemon is running on this home. */
 export class HomeInUseError extends HomeError {}
 
 /**
- * Starts a daemon on a home: takes the lock, reads what a start needs, opens the port, tells where it is. Runs the same
+ * Starts a daemon on a home: acquires the lock, reads its state, opens the port, writes daemon.json. Runs the same
  * under plain Node and under Electron. Throws HomeError, HomeInUseError or PortTakenError.
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = homeAt(options.home);
   await assertKnownFormat(home);
   await makeHomeFolder(home);
-  // Let go of in the opposite order: at the end, or at once if the start fails halfway.
+  // Released in reverse order: at the end, or immediately if the start fails halfway.
   await using resources = new AsyncDisposableStack();
   const lock = await lockHome(home);
   resources.defer(() => lock.release());
@@ -125,7 +125,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   return { ...told, home, close };
 }
 
-/** Takes what a running daemon holds onto `resources`. `finish` takes no more requests and waits for those that run. */
+/** Adds the resources of a running daemon to `resources`. `finish` refuses new requests and waits for running ones. */
 async function startDaemon(
   options: DaemonOptions,
   home: Home,
@@ -183,7 +183,7 @@ async function startDaemon(
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();
-    // In a home that was replaced it is another daemon's.
+    // If the home was replaced, the file belongs to another daemon.
     if (endpointWritten && held.look()) await removeEndpoint(home);
   });
   const drafts = await Drafts.open({
@@ -205,7 +205,7 @@ async function startDaemon(
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string, keyId?: string) => {
     refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
-    // One tab that is left open would fill the audit file.
+    // A single tab that stays open would fill the audit file.
     if (cause !== "page") audit?.connectionRefused(cause, keyId);
   };
   const metrics = new Metrics({
@@ -248,7 +248,7 @@ async function startDaemon(
   });
   resources.defer(() => door.close());
   const linkOf = (code: string, origin = door.screenOrigin) => `${origin}/#code=${code}`;
-  /** The caller's key or session still counts. */
+  /** Whether the caller's key or session is still valid. */
   const isValid = (caller: Caller) => (caller.kind === "session" ? sessions.isValid(caller) : keys.isValid(caller));
   const endpoint = newEndpoint(
     { url: `http://127.0.0.1:${door.port}`, ...(door.socket !== undefined && { socket: door.socket }) },
@@ -330,7 +330,7 @@ async function startDaemon(
     if (event.kind === "removed") drafts.dropRepository(event.state.id);
   });
 
-  // The home's own files. Its repositories are the store's.
+  // Watches the home's own files; the store watches the repositories.
   const watcher = new FolderWatcher(error => problem("a folder cannot be watched", { error: String(error) }));
   resources.defer(() => watcher.close());
   const reloadSettings = inTurn(
@@ -360,10 +360,10 @@ async function startDaemon(
       for (const id of sessions.endLapsed()) connections.disconnectKey(id);
       const following = keys.followOwnerKey(ended => {
         logger.warn("owner.key was removed or replaced: the old key and all sessions were revoked");
-        // Anyone who takes the owner's key away means all that had its rights.
+        // Removing the owner's key revokes everything that had its rights.
         for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
       });
-      // Each also where the other fails.
+      // Each must run even if the other fails.
       const [followed, kept] = await Promise.allSettled([following, keepEndpoint(home, endpoint, clock, fileSystem)]);
       if (kept.status === "rejected") throw kept.reason;
       if (kept.value) problem("daemon.json was missing or changed, and was written again");
@@ -386,7 +386,7 @@ async function startDaemon(
     callOffIdleEnd?.();
     if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
     callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
-      // A window that lost its connection, as of a machine that sleeps, comes back, and would find its session gone.
+      // A window that lost its connection, for example while the machine sleeps, reconnects and needs its session.
       if (sessions.list().length > 0) return watchIdleness(connections.count);
       logger.info("stopping: no client was connected for a while");
       options.onStop?.();
@@ -436,7 +436,7 @@ async function startDaemon(
     connections.disconnectAll();
   }
 
-  // All that answers is there.
+  // Everything that answers requests is ready.
   door.open();
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
@@ -451,7 +451,7 @@ async function startDaemon(
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }
 
-/** Undefined where it cannot be written, which is told: the daemon is of use without it. */
+/** Undefined if it cannot be written, which is logged: the daemon works without it. */
 function openAudit(
   home: Home,
   clock: Clock,
@@ -478,7 +478,7 @@ async function lockHome(home: Home): Promise<Lock> {
   );
 }
 
-/** Keeps account of what runs, so that a stop can wait for it. */
+/** Tracks running requests, so that a stop can wait for them. */
 function track(running: Set<Promise<void>>, dispatch: Dispatch): Dispatch {
   return (message, connection) => {
     const run = dispatch(message, connection).finally(() => running.delete(run));

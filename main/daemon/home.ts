@@ -8,17 +8,17 @@ import type { Home } from "../home.ts";
 /** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal; 3: with a log. */
 export const homeFormat = 3;
 
-/** A home that cannot be used; `message` says what to do. */
+/** The home cannot be used; `message` says what to do. */
 export class HomeError extends Error {
   override readonly name = "HomeError";
 }
 
-/** Makes the home's folder, for its owner alone. Throws HomeError if something else stands there. */
+/** Creates the home's folder, accessible to its owner only. Throws HomeError if the path is something else. */
 export async function makeHomeFolder(home: Home): Promise<void> {
   await makePrivateFolder(home.folder);
 }
 
-/** Throws HomeError for a home of a newer version, which stays untouched. */
+/** Throws HomeError for a home of a newer version, which is not changed. */
 export async function assertKnownFormat(home: Home): Promise<void> {
   const format = await readFormat(home);
   if (format === undefined || format <= homeFormat) return;
@@ -27,24 +27,24 @@ export async function assertKnownFormat(home: Home): Promise<void> {
   );
 }
 
-/** Makes what is inside, as far as it is missing; the lock is held and the format known. */
+/** Creates missing folders in the home; the lock is held and the format is known. */
 export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
-  // What crashes left: a restore that was interrupted is completed before, and needs nothing of it any more.
+  // Leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more.
   for (const name of await readdir(home.temporary))
     await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});
 }
 
 /**
- * Says that the home is of this format, which comes last: until then an older daemon can open it. The journals of a home of
- * format 1 begin by themselves, each when its repository is first read; log and index are made at the start.
+ * Writes the current format number. This comes last: until then an older daemon can open the home. The journals of a home of
+ * format 1 are created when each repository is first read; log and index are created at the start.
  */
 export async function markFormat(home: Home): Promise<void> {
   if ((await readFormat(home)) !== homeFormat) await privateFile(home, home.formatFile).write(`${homeFormat}\n`);
 }
 
-/** A file of the home, for its owner alone, written durably. */
+/** A file of the home that only its owner can read, written durably. */
 export function privateFile(
   home: Home,
   path: string,
@@ -54,10 +54,10 @@ export function privateFile(
   return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
 }
 
-/** Waits before a file that is gone or half written is believed to be: somebody may be replacing it, or removing the home. */
+/** Pauses before a missing or half-written file is accepted as such: somebody may be replacing it, or removing the home. */
 const settleDelays = [20, 80, 150];
 
-/** A file's text, null if it is gone; read for 250 ms until it is well. Throws as DurableTextFile.read. */
+/** A file's text, or null if it is missing; retried for 250 ms until it is valid. Throws as DurableTextFile.read. */
 export async function readSettled(
   file: DurableTextFile,
   clock: Pick<Clock, "delay">,

@@ -12,7 +12,7 @@ import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
 interface RestoreDialogProps {
   readonly repo: string;
   readonly title: string;
-  /** The revision whose values are wanted back. */
+  /** The revision to restore. */
   readonly to: number;
   /** Of these fields alone; undefined: all that differ. */
   readonly fields?: readonly string[] | undefined;
