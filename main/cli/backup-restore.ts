@@ -18,8 +18,8 @@ import { CommandError } from "./exit-codes.ts";
 import { confirm, print, showProgress } from "./terminal.ts";
 
 /**
- * Puts a backup in place of what is in the home, which is kept in `before-restore-<time>/`; the home's keys stay. Throws
- * CommandError if a daemon runs or the archive is not good, HomeError if something fails on the way: the home is as it was.
+ * Replaces the contents of the home with a backup, and keeps them in `before-restore-<time>/`; the home's keys stay. Throws
+ * CommandError if a daemon is running or the archive is invalid, HomeError if something fails; then the home is unchanged.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
@@ -32,7 +32,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
   const lock = takeLock(home.lockFile);
   if (lock === undefined) throw homeInUse(home);
   try {
-    // One before this one may have been interrupted.
+    // An earlier restore may have been interrupted.
     await completeRestore(home);
     await prepareHome(home);
     const before = join(home.folder, `before-restore-${new Date().toISOString().replaceAll(":", "-")}`);
@@ -47,7 +47,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
 /** Returns whether there was anything to keep. */
 async function restoreInto(home: Home, file: string, before: string): Promise<boolean> {
   const staging = stagingOf(home);
-  // A restore that was killed may have left it.
+  // It may be left from a restore that was killed.
   await rm(staging, { recursive: true, force: true });
   let empty = false;
   try {
@@ -67,12 +67,12 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     }
     return !empty;
   } finally {
-    // While it is under way, the next start needs it.
+    // If this is interrupted, the next start needs it.
     if (!(await isRestoreUnderway(home))) await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** On the disk, and for its owner alone, whatever the archive says. */
+/** Synced to disk and readable by its owner only, regardless of the archive. */
 async function makeDurable(path: string): Promise<void> {
   await using handle = await open(path, "r+");
   await handle.chmod(0o600);

@@ -10,7 +10,7 @@ interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
 }
 
-/** `repoconf check`: what is wrong with a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
+/** `repoconf check`: reports problems of a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
 export function addCheckCommand(program: Command): void {
   addJsonOption(program.command("check"))
     .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that contains this folder)")
@@ -53,11 +53,11 @@ async function filesOf(named: readonly string[]) {
       return file;
     }),
   );
-  // Of one folder the file and a schema may both be named.
+  // The file and a schema of one folder may both be named.
   return [...new Map(files.map(file => [file.path, file])).values()];
 }
 
-/** As compilers do: editors and terminals make links of it. */
+/** In the format of compilers, which editors and terminals turn into links. */
 function printText(problems: readonly JudgedProblem[], files: number): void {
   for (const { file, problem, isError } of problems) {
     const { line = 1, column = 1, message } = problem;

@@ -6,7 +6,7 @@ import { style } from "./terminal.ts";
 
 export interface DescribeOptions {
   readonly fields: Fields;
-  /** Whether masked values show. */
+  /** Whether masked values are shown. */
   readonly reveal: boolean;
 }
 
@@ -32,7 +32,7 @@ export function describeAuthor({
   source,
   machine,
 }: Pick<HistoryEntry, "revision" | "actor" | "source" | "machine">): string {
-  // A key may bear any name, also "file".
+  // A key can have any name, also "file".
   const where = machine === undefined ? "" : ` on ${machine}`;
   if (source === "file") return `${revision === 1 ? "from the existing file" : "by hand"}${where}`;
   if (source === "merge") return `by hand${where}, merged with sets made at the same time`;

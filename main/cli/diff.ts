@@ -37,7 +37,7 @@ interface SideValue {
 
 interface Difference {
   readonly field: string;
-  /** Null: the value was made to be forgotten. */
+  /** Null: the value was erased. */
   readonly from: SideValue | null;
   readonly to: SideValue | null;
 }
@@ -77,7 +77,7 @@ async function diff(one: number | undefined, other: number | undefined, options:
   });
 }
 
-/** Without a revision the values of now. Throws RequestError. */
+/** Without a revision, the current values. Throws RequestError. */
 async function readSide(
   client: RepoconfClient,
   { id, name }: { readonly id: string; readonly name: string },
@@ -109,7 +109,7 @@ function findDifferences(from: Side, to: Side): Difference[] {
   }
   return [...paths].flatMap(([path, { scope, field }]) => {
     const [before, after] = [sideValue(from, scope, field), sideValue(to, scope, field)];
-    // In another repository it is the key that does not reach there.
+    // In another repository, the key does not have access.
     if ((before === null || after === null) && from.repo !== to.repo) return [];
     const same = before !== null && after !== null && sameJson(before.value, after.value);
     return same ? [] : [{ field: path, from: before, to: after }];
@@ -152,7 +152,7 @@ async function printDifferences(
   const { forgottenMark, showDifference } = await import("./describe-change.ts");
   const { isTerminal, print, printNote, style } = await import("./terminal.ts");
   const fields = await listFields(client);
-  // Every field has a value at every revision, but for those that were made to be forgotten.
+  // Every field has a value at every revision, unless it was erased.
   const unknown =
     from.repo !== to.repo ? [] : [...fields.keys()].filter(path => !isKnown(from, path) && !isKnown(to, path));
   if (isTerminal()) {

@@ -23,6 +23,6 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   },
   sh: (name, value) => `export ${name}=${shellQuoted(value)}`,
   fish: (name, value) => `set -gx ${name} '${value.replace(/['\\]/g, "\\$&")}'`,
-  // PowerShell takes typographic apostrophes for plain ones.
+  // PowerShell treats typographic apostrophes like plain ones.
   pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
 };

@@ -10,7 +10,7 @@ import { readConfig } from "./read-config.ts";
 
 /** One variable of a repository's environment. */
 interface Variable {
-  /** As it is stored: it may be a reference to a secret. */
+  /** As stored: it may be a reference to a secret. */
   readonly text: string;
   /** The `<scope>.<field>` that it comes from. */
   readonly field: string;
@@ -22,7 +22,7 @@ export type Variables = ReadonlyMap<string, Variable>;
 /** A list of names and values. */
 const listField = "svc.envvars";
 
-/** Values of a repository wait for trust that belong to its environment. */
+/** Values of the repository's environment wait for trust. */
 export class UntrustedEnvironmentError extends CommandError {}
 
 /** The fields that make the environment. */
@@ -72,11 +72,11 @@ function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly 
   if (path === listField && Array.isArray(value))
     return value.flatMap(one => (isJsonObject(one) ? [[String(one["name"]), String(one["value"])] as const] : []));
   const name = fields.get(path)?.["x-env"];
-  // By null a schema says that there is none.
+  // Null means that there is no variable.
   return name === undefined || value === null ? [] : [[name, rawValue(value)]];
 }
 
-/** By the file as it is now, if the key may ask; else as the daemon saw it last. */
+/** By the current file, if the key may ask; else as the daemon last saw it. */
 async function fieldsThatWait(client: RepoconfClient, repo: string): Promise<ReadonlySet<string>> {
   try {
     return new Set((await client.run("trust/list", { repo })).map(({ field }) => field));

@@ -83,7 +83,7 @@ interface ReadValues {
   readonly revision: number;
 }
 
-/** All of one revision. Throws RequestError, or CommandError with what may have been meant; for masked values too, unless `reveal`. */
+/** All values are of one revision. Throws RequestError, or CommandError with a suggestion, or for masked values without `reveal`. */
 async function readValues(
   client: RepoconfClient,
   repo: string,
@@ -95,7 +95,7 @@ async function readValues(
   const { pathsIn, refuseMasked } = await import("./masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
-    // Both at once: a script waits for one answer.
+    // Both at the same time: a script waits for one answer.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});
     const { config, revision } = await readConfig(client, { repo, field: only });

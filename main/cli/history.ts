@@ -25,7 +25,7 @@ interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions
 }
 
 const defaultLimit = 20;
-/** The most that one request is answered with. */
+/** The most entries in one reply. */
 const largestPage = 1_000;
 
 /** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
@@ -45,7 +45,7 @@ export function addHistoryCommand(program: Command): void {
       "permanently erase the older values of a field from the journal; needs the owner's key\n\nThe current value stays, and the history still shows when the field changed and by whom. This does not reach backups, files in removed/, git, or values that programs have already read.",
     )
     .option("--yes", "do not ask for confirmation")
-    // Options that `history` knows too are read by it, wherever they stand.
+    // Options that `history` also has are parsed by it, wherever they stand.
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
 }
 
@@ -71,7 +71,7 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
       }
       if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
     }
-    // Anyone who named a limit knows of it, but on a terminal the way on is worth a line.
+    // A user who passed a limit knows about it, but on a terminal the next command is worth a line.
     if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
       const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
       printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
@@ -85,9 +85,9 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
 
 interface ReadHistory {
   readonly entries: readonly HistoryEntry[];
-  /** There are older ones than this revision. */
+  /** Older entries than this revision exist. */
   readonly older?: string;
-  /** Why what is older cannot be told. */
+  /** Why older entries cannot be shown. */
   readonly damage?: ErrorEntry;
 }
 
@@ -128,7 +128,7 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
     const { id, name } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     if (!fields.has(field)) {
-      // A field whose schema is gone may have older values too; but a slip must not pass for it.
+      // A field without a schema may have older values too, but a typo must not count as one.
       const unknown = unknownField(field, fields);
       if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
     }

@@ -66,7 +66,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   });
 }
 
-/** The work tree's own scopes are used once a person takes them. */
+/** The work tree's own scopes are used once a person accepts them. */
 async function tellOfScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
   const { readOfferedScopes } = await import("../check/offered-scopes.ts");
   const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
@@ -82,7 +82,7 @@ async function workTreeHere(command: string): Promise<string> {
   throw new CommandError(`This folder is not in a git work tree. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
-/** The folder's own path, links resolved. Throws CommandError if there is none. */
+/** The folder's real path, with links resolved. Throws CommandError if there is none. */
 async function existingFolder(named: string): Promise<string> {
   const path = resolve(named);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -127,7 +127,7 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
 }
 
-/** What the folder's file brings that runs as a command is not active yet. */
+/** Commands from the folder's file are not active before they are trusted. */
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
   const { showAndAsk } = await import("./trust.ts");

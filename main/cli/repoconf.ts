@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The file that the command starts with. It imports nothing that an older Node could stumble over.
+// The command's entry point. It imports nothing that fails on an older Node, so that it can print a clear message.
 const neededMajor = 24;
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < neededMajor) {

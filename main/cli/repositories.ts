@@ -5,7 +5,7 @@ import { findWorkTree } from "../git.ts";
 import { CommandError } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
-/** The repository that a command is about: the one named by id or name, else the one that holds the current folder. */
+/** The repository that a command is about: the one named by id or name, else the one that contains the current folder. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
   if (named !== undefined) return repositoryNamed(client, named);
   const here = await repositoryHere(client);
@@ -34,7 +34,7 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
 }
 
 /**
- * The repository that holds the current folder: nearest above, as git finds it; a linked worktree belongs to its main
+ * The repository that contains the current folder: the nearest one above, as in git. A linked worktree belongs to its main
  * repository unless it, or a folder in it, was added itself.
  */
 export async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry | undefined> {

@@ -52,7 +52,7 @@ async function search(words: readonly string[], options: SearchOptions): Promise
       if (hits.length > 0) printTable(["REPOSITORY", "FIELD", "VALUE"], rows);
       else printNote("Nothing found.");
     }
-    // Anyone who named a limit knows of it.
+    // A user who passed a limit knows about it.
     if (isMore && options.limit === undefined)
       printNote(`There are more results: repoconf search --limit ${defaultLimit * 10} ...`);
   });

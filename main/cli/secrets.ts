@@ -34,7 +34,7 @@ const mostTime = 10_000;
 const mostOutput = 1_048_576;
 const mostAtOnce = 8;
 
-/** The environment with secrets in place of what refers to them. Throws CommandError, which tells no secret. */
+/** The environment with references replaced by secrets. Throws CommandError, which contains no secret. */
 export async function resolveVariables(variables: Variables, home: Home): Promise<{ [name: string]: string }> {
   const references = new Map<string, Reference>();
   for (const [variable, { text }] of variables)
@@ -80,7 +80,7 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
   try {
     return new Map((await Promise.all(answers)).flat());
   } finally {
-    // Where one fails, nobody waits for the others.
+    // If one fails, do not wait for the others.
     stop.abort();
   }
 }

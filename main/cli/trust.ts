@@ -61,7 +61,7 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
       } else if (options.json) return printAll(scopes.map(scopeAsJson), all);
       else {
         if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
-        // A scope that is new may have made some of its values wait.
+        // A new scope may have values that wait for trust.
         all = await client.run("trust/list", { repo: id });
         if (all.length === 0) return;
       }
@@ -101,7 +101,7 @@ function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
   return { ...one, value: show(one.value), serving: show(one.serving) };
 }
 
-/** Shows what waits and asks for each; says how to trust what is left. Returns how many wait still. */
+/** Shows each untrusted value and asks; says how to trust the rest. Returns how many are left. */
 export async function showAndAsk(client: RepoconfClient, waiting: readonly UntrustedValue[]): Promise<number> {
   let left = 0;
   for (const one of waiting) {

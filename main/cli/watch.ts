@@ -94,7 +94,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
   });
 }
 
-/** What somebody edits on the screen is nobody else's yet. */
+/** Unsaved edits on the screen are not shown to others. */
 type ToldMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
 /** The message, as far as it is about this repository, if any, and field, if any, or about the connection. */
@@ -148,7 +148,7 @@ function describe(message: ToldMessage, names: ReadonlyMap<string, string>, opti
   }
 }
 
-/** Changes bear their own time; of all else it is when we heard of it. */
+/** Changes have their own time; everything else gets the time of arrival. */
 function now(): string {
   return new Date().toISOString();
 }
