@@ -207,7 +207,7 @@ describeScreen("activity", () => {
 
     await page.getByRole("button", { name: "Revert… the changes in 4 repositories" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revert this change in all its repositories" });
-    await reads(dialog.getByRole("region", { name: "Not changed" }), "store, svc.timeout: It has been changed since.");
+    await reads(dialog.getByRole("region", { name: "Not changed" }), "store, svc.timeout: It has changed since.");
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+45 seconds\s+to\s+9 seconds/);
     // A look changes nothing.
     expect(await screen.stored("web", "svc.timeout")).toBe(45);
@@ -216,7 +216,7 @@ describeScreen("activity", () => {
     await dialog.waitFor({ state: "detached" });
     await reads(
       page.getByRole("log", { name: "Messages" }),
-      "Reverted in 4 repositories. Not changed: store, svc.timeout: It has been changed since.",
+      "Reverted in 4 repositories. Not changed: store, svc.timeout: It has changed since.",
     );
     expect(await screen.stored("shop", "svc.timeout")).toBe(9);
     expect(await screen.stored("web", "svc.timeout")).toBeUndefined();

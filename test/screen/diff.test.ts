@@ -55,7 +55,7 @@ describeScreen("a diff", () => {
     await restore.getByRole("row", { name: "svc.services.web.image from node:25 to node:24" }).waitFor();
     await line(restore, "svc.services.cache.image from redis:8 to removed");
     // One button for each field, however many lines it has.
-    await poll(() => restore.getByRole("button", { name: /^Leave out/ }).allInnerTexts()).toHaveLength(3);
+    await poll(() => restore.getByRole("button", { name: /^Exclude/ }).allInnerTexts()).toHaveLength(3);
     await press(page, "Escape");
 
     await window.view("Fields");
@@ -86,7 +86,7 @@ describeScreen("a diff", () => {
     const token = dialog.getByRole("row", { name: /svc\.envvars\.TOKEN\.value/ });
     await line(
       dialog,
-      "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Leave out svc.envvars",
+      "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Exclude svc.envvars",
     );
     await line(dialog, "svc.envvars.MORE.value from •••• Show svc.envvars.MORE.value before to removed");
     // What did not change is not in it.

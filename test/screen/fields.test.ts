@@ -318,7 +318,7 @@ describeScreen("adding repositories", () => {
     await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await reads(dialog, "3 found");
-    await reads(dialog, "is there already");
+    await reads(dialog, "already added");
     await dialog.getByRole("checkbox", { name: /three/ }).uncheck();
     await dialog.getByRole("button", { name: "Add 1 of them" }).click();
     await window.row("two").waitFor();

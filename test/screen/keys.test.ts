@@ -197,7 +197,7 @@ describeScreen("keys", () => {
     await box(window, "svc.timeout").check();
     await create(window);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
-      'There is a key called "ci" already. Choose another name, or revoke that one.',
+      'A key called "ci" already exists. Choose another name, or revoke that key.',
     ]);
     await nameInput(window).and(page.locator(":focus")).waitFor();
     expect(await nameInput(window).getAttribute("aria-invalid")).toBe("true");
