@@ -164,7 +164,7 @@ describe("repositories on the command line", () => {
     });
     const outside = await home.run(["repo", "move", "site"]);
     expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
-    expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is in ${moved} now.\n`);
+    expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is now in ${moved}.\n`);
     expect(await home.succeed(["get", "svc.timeout"], { folder: moved })).toBe("5\n");
     await home.succeed(["set", "svc.timeout=6"], { folder: moved });
     expect(await readFile(join(moved, ".repoconf.json"), "utf8")).toContain("6");

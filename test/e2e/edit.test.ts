@@ -96,7 +96,7 @@ describe("repoconf edit", () => {
     expect(await edit(["svc.domain"], among(`${set("41")}; echo d > "$1"`))).toMatchObject({ code: 0 });
     expect(await edit(["svc.timeout"], among(`${set("42")}; echo 43 > "$1"`))).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("svc.timeout was changed meanwhile"),
+      errorOutput: expect.stringContaining("svc.timeout was changed in the meantime"),
     });
     expect(await get("svc.timeout")).toBe("42\n");
   });

@@ -203,7 +203,7 @@ describeScreen("keys", () => {
     expect(await nameInput(window).getAttribute("aria-invalid")).toBe("true");
     await nameInput(window).fill("owner of all");
     await create(window);
-    await reads(page.getByRole("alert"), '"owner of all" is not free for a key');
+    await reads(page.getByRole("alert"), '"owner of all" cannot be the name of a key');
     await nameInput(window).fill("ci 2");
     await page.getByRole("combobox", { name: "Expires" }).selectOption({ label: "In 30 days" });
     await made(window);

@@ -107,7 +107,7 @@ describeWithNats("a home's repositories", () => {
       await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 2 });
       await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon is running on the home");
     }
-    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop is not the same");
+    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop differs between");
     await using laptop = await world.start("laptop", false);
     expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');
