@@ -6,7 +6,7 @@ import { RepoconfError } from "../shared/errors.ts";
 /** Under Node: proves a key. Throws RepoconfError 1100 for a text that is no key. */
 export function keyCredentials(apiKey: string): Credentials {
   const keyId = keyIdOf(apiKey);
-  if (keyId === undefined) throw new RepoconfError(1100, "This is no API key: one begins with repoconf_.");
+  if (keyId === undefined) throw new RepoconfError(1100, "This is not an API key: API keys begin with repoconf_.");
   const secret = createHash("sha256").update(apiKey).digest();
   return { keyId, sign: text => sign(secret, text) };
 }

@@ -77,7 +77,7 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
     case "sessions":
       return <SessionsPage />;
     case "unknown":
-      return <Nothing what={`The address ${place.address} leads nowhere.`} />;
+      return <Nothing what={`There is no page at ${place.address}.`} />;
   }
 }
 

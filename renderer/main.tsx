@@ -26,7 +26,7 @@ import "./styles/matrix.css";
 import "./styles/activity.css";
 
 const element = document.getElementById("root");
-if (element === null) throw new Error("the page has no root");
+if (element === null) throw new Error("the page has no root element");
 const root = createRoot(element);
 keepFocus(element);
 tellPresence();

@@ -16,10 +16,10 @@ export function NoSession({ reason }: { readonly reason?: string | undefined }) 
       <pre>
         <code>repoconf ui</code>
       </pre>
-      <p>It opens this page with a session of its own. Links are good once, so a copied one does not work again.</p>
+      <p>It opens this page with a new session. A link works only once, so a copied link does not work again.</p>
       {edited && (
         <section aria-label="Edits">
-          <p>These edits are not saved:</p>
+          <p>Unsaved edits:</p>
           <EditsDiff />
           <CopyEdits />
         </section>
@@ -30,7 +30,7 @@ export function NoSession({ reason }: { readonly reason?: string | undefined }) 
             The file of {nameOfRepository({ repositories }, repo)} was edited as text and is not saved. Masked values
             stand in it as they are.
           </p>
-          <CopyButton label="Copy the text" text={() => text} done="The text is copied." what="The text" />
+          <CopyButton label="Copy the text" text={() => text} done="Copied the text." what="The text" />
         </section>
       ))}
       <Notices />

@@ -59,7 +59,7 @@ function keepSession(id: string, secret: string): void {
 }
 
 async function shellAddress(): Promise<Address> {
-  if (shell === undefined) throw new Error("there is no desktop app around this page");
+  if (shell === undefined) throw new Error("this page is not running in the desktop app");
   const { url, id, secret } = await shell.session();
   return { url, credentials: await webSessionCredentials(id, secret) };
 }

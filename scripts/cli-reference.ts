@@ -46,7 +46,7 @@ them off. Results go to standard output, all else to standard error, which stays
 \`backup\`, \`--restore\`, \`doctor\`, a daemon that reads very many files for the first time or is starting after a crash) says there how far it
 is, on a terminal alone. Masked values
 (those of \`svc.envvars\`) are printed with \`--reveal\` alone: else a mask stands in their place, in \`--json\` too, and \`get\` and
-\`export\` refuse them. Values that no schema describes are treated as masked ones: their schema may be gone, broken, or not
+\`export\` refuse them. Values that no schema describes are treated as masked ones: their schema may be missing, invalid, or not
 read yet. [\`env\` and \`run\`](shell.md) are there to use them.
 
 Control characters, escape sequences and marks that turn the direction of text are shown as JSON writes them, \`\\u001b\` or

@@ -1,5 +1,5 @@
 /**
- * Fills a fresh home with a handful of repositories to look at, and says what to try on it.
+ * Fills a fresh home with a handful of repositories to check, and says what to try on it.
  *
  *   npm run demo [-- FOLDER]
  *

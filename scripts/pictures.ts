@@ -1,6 +1,6 @@
 /**
  * Pictures of the screen with the demo home, for the documents: `npm run pictures`, or into a folder of your own with
- * `npm run pictures -- FOLDER`. Those of small windows are to look at and not to keep.
+ * `npm run pictures -- FOLDER`. Those of small windows are to check and not to keep.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,12 +30,12 @@ interface Picture {
 }
 
 const pictures: readonly Picture[] = [
-  { name: "start", address: "#/", ready: page => heading(page, 1, "What needs you") },
+  { name: "start", address: "#/", ready: page => heading(page, 1, "Needs attention") },
   { name: "fields", address: "#/repo/webshop/svc.timeout", ready: showTimeout },
   { name: "edits", address: "#/repo/webshop", ready: review },
   { name: "history", address: "#/repo/webshop/history", ready: page => heading(page, 2, "Revision 2") },
   { name: "json", address: "#/repo/webshop/json", ready: page => page.getByLabel("Text of the file").waitFor() },
-  { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("What is wrong").waitFor() },
+  { name: "broken", address: "#/repo/old-blog", ready: page => page.getByLabel("Problems with the file").waitFor() },
   {
     name: "matrix",
     address: "#/matrix?q=field:proxy",

@@ -121,8 +121,9 @@ function svcTable(): string {
 }
 
 function limitsOf(schema: FieldSchema): string {
-  const { minimum, maximum, maxLength, pattern, items } = schema;
+  const { minimum, maximum, maxLength, pattern, items, enum: choices } = schema;
   const parts: string[] = [];
+  if (Array.isArray(choices)) parts.push(choices.map(choice => `\`${JSON.stringify(choice)}\``).join(", "));
   if (minimum !== undefined) parts.push(`${String(minimum)} to ${String(maximum)}`);
   if (schema["x-unit"] !== undefined) parts.push(schema["x-unit"]);
   if (schema["x-labels"] !== undefined) parts.push(schema["x-labels"].join(", "));

@@ -25,7 +25,7 @@ const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/packa
 const timed = ["R10", "S15", "S16"];
 const alone = "--no-file-parallelism";
 const others = ["--testNamePattern", `^(?!.*\\b(${timed.join("|")})\\b)`];
-process.stdout.write(`Seed ${seed}. All rows take up to an hour on two cores.\n`);
+process.stdout.write(`Seed ${seed}. All rows apply to an hour on two cores.\n`);
 let code = 0;
 if (rows.length > 0) code = await run(alone, ...only(rows));
 else for (const some of [others, [alone, ...only(timed)]]) code = Math.max(code, await run(...some));

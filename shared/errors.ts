@@ -86,5 +86,5 @@ export function limitExceeded(what: string, given: number, limit: number, field?
 /** Anything thrown, as a RepoconfError. A surprise becomes 1500; what it was stays in `cause`, for the log and for nobody else. */
 export function toRepoconfError(thrown: unknown): RepoconfError {
   if (thrown instanceof RepoconfError) return thrown;
-  return new RepoconfError(1500, "The daemon failed in a way it should not. Its log has the cause.", {}, thrown);
+  return new RepoconfError(1500, "Internal error in the daemon. Its log has the details.", {}, thrown);
 }

@@ -1,6 +1,6 @@
 /*
  * How client and daemon prove to each other who they are, without a key that travels ("The handshake" in docs/protocol.md).
- * Each signs (HMAC-SHA256, hexadecimal, by the SHA-256 of the API key) a text about this one connection: whoever relays it
+ * Each signs (HMAC-SHA256, hexadecimal, by the SHA-256 of the API key) a text about this one connection: anyone who relays it
  * to another address, or repeats it on another connection, has the signature of another text.
  */
 

@@ -73,7 +73,7 @@ export interface OperationArgumentsByName {
   };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
-    /** The revision whose values are wanted back. */
+    /** The revision to restore. */
     readonly to: number;
     /** Left out: every field that the key may write and that differs. */
     readonly fields?: readonly string[] | null;
@@ -135,7 +135,7 @@ export interface ChangedRepository {
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
   /** Of a restore of all fields: those that are as they were before it, for their values of then were made to be forgotten. */
   readonly forgotten?: readonly string[];
-  /** With `flush`: whether the file has it. If not, it is in service all the same, and it is tried again. */
+  /** With `flush`: whether the file has it. If not, it is active all the same, and it is tried again. */
   readonly mirrored?: boolean;
   /** Why the file does not have it. */
   readonly mirrorProblem?: string;
@@ -148,7 +148,7 @@ export interface Explanation {
   /** The effective value. */
   readonly value: JsonValue;
   readonly default: JsonValue;
-  /** The stored value in service; absent: none is. */
+  /** The stored active value; absent: none is. */
   readonly stored?: JsonValue;
   /**
    * `default`: nothing is stored. `stored`: what the file says. `lastGood`: the file says something that cannot be used,
@@ -171,7 +171,7 @@ export interface Explanation {
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
 export interface HealthProblem {
   /**
-   * 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are in service.
+   * 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are active.
    * 1114: the value runs as a command, came with a work tree's file, and waits until a person trusts it.
    * 1115: the file has a field by an old name, and it serves.
    */
@@ -378,7 +378,7 @@ export interface OperationResults {
   /** Where the text that was replaced is kept; absent: there was none. */
   "file/restore": { readonly movedTo?: string };
   "trust/list": readonly UntrustedValue[];
-  /** The revision by which the value is in service. */
+  /** The revision by which the value is active. */
   "trust/accept": { readonly revision: number };
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];

@@ -133,7 +133,7 @@ function aligned(before: List, after: List, identities: Identities): Alignment {
   return alignment;
 }
 
-/** A short text for each value, the same exactly for those that are `sameJson`. Each object and list is looked at once. */
+/** A short text for each value, the same exactly for those that are `sameJson`. Each object and list is checked once. */
 class Identities {
   readonly #known = new Map<object, string>();
   readonly #numbers = new Map<string, string>();

@@ -77,20 +77,20 @@ function applyEdit(root: Container, tokens: readonly string[], { op, value }: Va
     const member = memberOf(container, token) ?? null;
     if (Array.isArray(container) && !(isIndex(token) && Number(token) <= container.length)) {
       if (takesAway) return undefined;
-      return problem(`has ${container.length} items, and none is called ${JSON.stringify(token)}`, index, container);
+      return problem(`has ${container.length} items and no item ${JSON.stringify(token)}`, index, container);
     }
     const isLast = index === tokens.length - 1;
     if (!isLast) {
       if (member === null && takesAway) return undefined;
       if (member !== null && typeof member !== "object")
-        return problem("is neither an object nor a list, so nothing is in it", index + 1, member);
+        return problem("is neither an object nor a list, so it contains nothing", index + 1, member);
       const inner = member ?? {};
       if (member === null) put(container, token, inner);
       // A clone of ours, as all in it.
       container = inner as Container;
     } else if (op === "set") put(container, token, value as JsonValue);
     else if (op === "unset") takeAway(container, token);
-    else if (member !== null && !Array.isArray(member)) return problem("is no list", index + 1, member);
+    else if (member !== null && !Array.isArray(member)) return problem("is not a list", index + 1, member);
     else {
       const isThere = member?.some(item => sameJson(item, value)) ?? false;
       if (op === "add" && !isThere) put(container, token, [...(member ?? []), value as JsonValue]);

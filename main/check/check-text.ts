@@ -16,7 +16,7 @@ const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree
 
 /**
  * What the daemon would tell of the text of a repository's file, or of a work tree's `.repoconf.json`, if it had no values of before: with line and
- * column, in the order of the text. Empty if all of it is in service. Values that run as commands are not asked about trust.
+ * column, in the order of the text. Empty if all of it is active. Values that run as commands are not asked about trust.
  * Throws nothing: a text that cannot be read is a problem (1106), and its only one.
  */
 export function problemsOfText(text: string, scopes: Scopes): readonly HealthProblem[] {
@@ -24,7 +24,7 @@ export function problemsOfText(text: string, scopes: Scopes): readonly HealthPro
 }
 
 export interface InterpretedText {
-  /** The stored values in service; undefined if the text is broken as a whole. */
+  /** The stored active values; undefined if the text is broken as a whole. */
   readonly stored: Config | undefined;
   readonly problems: readonly HealthProblem[];
 }
@@ -57,7 +57,12 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
   const places = locate(names.map(({ scope, field }) => [scope, field]));
   return found.map(({ scope, field }, index) => {
     const path = joinConfigPath(scope, field);
-    return { code: 1115, message: `${path} is deprecated: it is no longer to be used.`, field: path, ...places[index] };
+    return {
+      code: 1115,
+      message: `${path} is deprecated and should not be used any more.`,
+      field: path,
+      ...places[index],
+    };
   });
 }
 
@@ -89,7 +94,7 @@ function strayMembers(json: JsonText): HealthProblem[] {
   const places = json.locate(told.map(name => [name]));
   return told.map((name, index) => ({
     code: 1011,
-    message: `"${shortened(name, limits.toldName)}" is nothing that this file has; it is left alone and not used.`,
+    message: `"${shortened(name, limits.toldName)}" is not a member of this file; it is kept but not used.`,
     ...places[index],
   }));
 }

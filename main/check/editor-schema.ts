@@ -31,7 +31,7 @@ export async function writeEditorSchema(
   await mkdir(folder, { recursive: true });
   // A clone may bring a link, to write elsewhere.
   if (!(await lstat(folder)).isDirectory())
-    throw new UnreadableFileError(`${folder} is a link, and links are not followed`);
+    throw new UnreadableFileError(`${folder} is a symbolic link, which Repoconf does not follow`);
   const path = join(folder, "schema.json");
   const schema = workTreeText(folder, path);
   if ((await schema.read()) !== text) await schema.write(text);
@@ -42,7 +42,8 @@ export async function writeEditorSchema(
   if (after === before) return { path, named: "before" };
   await values.write(after, {
     lastLook: () => {
-      if (!values.holds(before)) throw new UnreadableFileError(`${file.path} was changed just now; try again`);
+      if (!values.holds(before))
+        throw new UnreadableFileError(`${file.path} was just changed by another program; try again`);
     },
   });
   return { path, named: "now" };

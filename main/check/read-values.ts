@@ -8,14 +8,14 @@ import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 export interface ReadValues {
   readonly scopes: Scopes;
   readonly isThere: boolean;
-  /** Of every field: what the file has in service, else the default; undefined if the file is broken as a whole. */
+  /** Of every field: what the file has active, else the default; undefined if the file is broken as a whole. */
   readonly values: Config | undefined;
   readonly problems: readonly FileProblem[];
 }
 
 /**
  * Reads a file of values with the schemas in its work tree, and writes nothing. One that is not there stores nothing. Without
- * `trustsCommands` values that run as commands are not in service: nobody is here who has trusted them. Throws UnreadableFileError.
+ * `trustsCommands` values that run as commands are not active: nobody is here who has trusted them. Throws UnreadableFileError.
  */
 export async function readValues(file: WorkTreeFile, trustsCommands: boolean): Promise<ReadValues> {
   const { scopes, problems } = await readWorkTreeScopes(file.folder);

@@ -37,7 +37,7 @@ export interface WorkTreeScopes {
 }
 
 /**
- * The scopes that a work tree brings. Whoever can push to it has written them: so patterns run on the engine that no text takes long, all
+ * The scopes that a work tree brings. Anyone who can push to it has written them: so patterns run on the engine that no text takes long, all
  * that they ask for has a bound, and links are not followed. Not for the daemon, which takes no schema out of a work tree.
  * Throws nothing: what cannot be used is a problem (1106).
  */
@@ -56,7 +56,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
     try {
       const text = await readTextFile(file, limits.scopeBytes);
       const scope = name.slice(0, -ending.length);
-      if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
+      if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
       const { value } = parseJsonText(text);
       scopes.set(compileScope(scope, value, makePattern));
       files.push({ scope, file, text, value });
@@ -65,7 +65,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
     }
   }
   if (names.length > limits.scopesOfWorkTree) {
-    const message = `More than ${limits.scopesOfWorkTree} schemas stand here; the others are not used.`;
+    const message = `More than ${limits.scopesOfWorkTree} schemas in this folder; the others are not used.`;
     problems.push({ file: at, problem: { code: 1106, message } });
   }
   return { scopes, files, problems };
@@ -86,7 +86,7 @@ function boundedPatterns(makePattern: PatternMaker): PatternMaker {
   return source => {
     made += 1;
     if (made <= limits.patternsOfScope) return makePattern(source);
-    throw new SchemaError(`the schemas here have more than ${limits.patternsOfScope} patterns together`);
+    throw new SchemaError(`the schemas in this folder have more than ${limits.patternsOfScope} patterns in total`);
   };
 }
 

@@ -23,7 +23,7 @@ export async function startDaemonInBackground(
 ): Promise<Endpoint> {
   const command = process.argv[1];
   if (command === undefined)
-    throw new RepoconfError(1200, "The command's own file is not known, so no daemon can be started.");
+    throw new RepoconfError(1200, "Cannot start a daemon: the path of this command is not known.");
   await mkdir(home.folder, { recursive: true, mode: 0o700 });
   for (const patience = new Patience(home, startTimeout); ; ) {
     const started = await spawnDaemon(command, home, options.stay === true);
@@ -43,7 +43,7 @@ export async function startDaemonInBackground(
       const said = await logSince(home, started.logged);
       throw new RepoconfError(
         1200,
-        `No daemon could be started on ${home.folder}: ${said || "it did not answer in time"}`,
+        `Could not start a daemon for ${home.folder}: ${said || "it did not answer in time"}`,
       );
     }
     await delay(100);
@@ -56,7 +56,7 @@ async function spawnDaemon(
   home: Home,
   stay: boolean,
 ): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
-  // The log is the only stream it gets: with one of ours, whoever waits for our end would wait for the daemon's.
+  // The log is the only stream it gets: with one of ours, anyone who waits for our end would wait for the daemon's.
   const log = await open(home.logFile, "a", 0o600);
   const { size: logged } = await log.stat();
   const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
@@ -74,7 +74,7 @@ async function spawnDaemon(
 
 async function logSince(home: Home, offset: number): Promise<string> {
   const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
-  // The daemon is this very command, and says so of each line; whoever reads this is told by another.
+  // The daemon is this very command, and says so of each line; anyone who reads this is told by another.
   return bytes
     .subarray(offset)
     .toString("utf8")

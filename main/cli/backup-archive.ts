@@ -49,7 +49,8 @@ interface NamedFile extends SavedFile {
  */
 export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
   const format = await readRegularFile(home.formatFile);
-  if (format === undefined) throw new CommandError(`${home.folder} is no home of Repoconf: there is nothing to save.`);
+  if (format === undefined)
+    throw new CommandError(`${home.folder} is not a Repoconf home: there is nothing to back up.`);
   const number = Number(format.content.toString());
   refuseNewerFormat(number, home.folder);
   const inTree: string[] = [];
@@ -87,7 +88,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   const texts = new Map<string, string>();
   const problems: string[] = [];
   const look = (entry: ReadEntry) => {
-    const problem = names.has(entry.path) ? "stands in it twice" : problemOf(entry);
+    const problem = names.has(entry.path) ? "appears twice" : problemOf(entry);
     names.add(entry.path);
     if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
     else if ((entry.path === manifestName || entry.path === "format") && entry.size < 65_536) {
@@ -97,7 +98,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   await reading(file, () => list({ file, strict: true, onReadEntry: look }));
   if (problems.length > 0) {
     const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
-    throw new CommandError([`${file} is no backup that can be restored:`, ...shown].join("\n"));
+    throw new CommandError([`${file} is not a backup that can be restored:`, ...shown].join("\n"));
   }
   const { format, createdAt } = parseManifest(texts.get(manifestName), file);
   refuseNewerFormat(format, file);
@@ -124,7 +125,7 @@ export async function extractArchive(file: string, folder: string): Promise<read
 /** Undefined if the entry may be in a backup. */
 function problemOf({ path, type }: ReadEntry): string | undefined {
   if (type === "Directory" && folders.some(folder => path === `${folder}/`)) return undefined;
-  if (type !== "File") return `is a ${type}, and only files belong into a backup`;
+  if (type !== "File") return `is a ${type}, and a backup contains only files`;
   if (path !== manifestName && !isKnownFile(path)) return "is no file of Repoconf";
   return undefined;
 }
@@ -313,13 +314,13 @@ function parseManifest(text: string | undefined, file: string): { format: number
   } catch {
     // Said below.
   }
-  throw new CommandError(`${file} is no backup of Repoconf: it holds no ${manifestName} that can be read.`);
+  throw new CommandError(`${file} is not a Repoconf backup: it has no readable ${manifestName}.`);
 }
 
 function refuseNewerFormat(format: number, place: string): void {
   if (Number.isSafeInteger(format) && format > 0 && format <= sharedHomeFormat) return;
   throw new CommandError(
-    `${place} has format ${format}, and this version of Repoconf knows formats up to ${sharedHomeFormat}. Install the newer version.`,
+    `${place} has format ${format}, but this version of Repoconf only supports formats up to ${sharedHomeFormat}. Install the newer version.`,
   );
 }
 

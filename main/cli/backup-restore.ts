@@ -18,27 +18,27 @@ import { CommandError } from "./exit-codes.ts";
 import { confirm, print, showProgress } from "./terminal.ts";
 
 /**
- * Puts a backup in place of what is in the home, which is kept in `before-restore-<time>/`; the home's keys stay. Throws
- * CommandError if a daemon runs or the archive is not good, HomeError if something fails on the way: the home is as it was.
+ * Replaces the contents of the home with a backup, and keeps them in `before-restore-<time>/`; the home's keys stay. Throws
+ * CommandError if a daemon is running or the archive is invalid, HomeError if something fails; then the home is unchanged.
  */
 export async function restoreBackup(home: Home, file: string, yes: boolean): Promise<void> {
   const { createdAt, repositories } = await checkArchive(file);
   if ((await findDaemon(home)) !== undefined) throw homeInUse(home);
-  const question = `Put the backup of ${createdAt} with ${countOf(repositories)} in place of what is in ${home.folder}?`;
+  const question = `Replace the contents of ${home.folder} with the backup of ${createdAt} (${countOf(repositories)})?`;
   if (!yes && !(await confirm(question))) {
-    throw new CommandError("Nothing was restored. Say yes at the question, or give --yes.");
+    throw new CommandError("Nothing was restored. Answer yes, or pass --yes.");
   }
   await makeHomeFolder(home);
   const lock = takeLock(home.lockFile);
   if (lock === undefined) throw homeInUse(home);
   try {
-    // One before this one may have been interrupted.
+    // An earlier restore may have been interrupted.
     await completeRestore(home);
     await prepareHome(home);
     const before = join(home.folder, `before-restore-${new Date().toISOString().replaceAll(":", "-")}`);
     const kept = await restoreInto(home, file, before);
     print(`Restored ${countOf(repositories)} from the backup of ${createdAt}.`);
-    if (kept) print(`What was there before is in ${before}`);
+    if (kept) print(`The previous contents are in ${before}`);
   } finally {
     lock.release();
   }
@@ -47,7 +47,7 @@ export async function restoreBackup(home: Home, file: string, yes: boolean): Pro
 /** Returns whether there was anything to keep. */
 async function restoreInto(home: Home, file: string, before: string): Promise<boolean> {
   const staging = stagingOf(home);
-  // A restore that was killed may have left it.
+  // It may be left from a restore that was killed.
   await rm(staging, { recursive: true, force: true });
   let empty = false;
   try {
@@ -67,12 +67,12 @@ async function restoreInto(home: Home, file: string, before: string): Promise<bo
     }
     return !empty;
   } finally {
-    // While it is under way, the next start needs it.
+    // If this is interrupted, the next start needs it.
     if (!(await isRestoreUnderway(home))) await rm(staging, { recursive: true, force: true });
   }
 }
 
-/** On the disk, and for its owner alone, whatever the archive says. */
+/** Synced to disk and readable by its owner only, regardless of the archive. */
 async function makeDurable(path: string): Promise<void> {
   await using handle = await open(path, "r+");
   await handle.chmod(0o600);
@@ -87,5 +87,5 @@ async function removeIfEmpty(folder: string): Promise<boolean> {
 }
 
 function homeInUse(home: Home): CommandError {
-  return new CommandError(`A daemon runs on the home ${home.folder}. Stop it first: repoconf stop`);
+  return new CommandError(`A daemon is running on the home ${home.folder}. Stop it first: repoconf stop`);
 }

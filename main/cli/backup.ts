@@ -12,14 +12,14 @@ interface BackupOptions {
 /** `repoconf backup FILE` and `repoconf backup --restore FILE`: a whole home but its keys, in one archive. */
 export function addBackupCommand(program: Command): void {
   addHomeOption(program.command("backup"))
-    .argument("[file]", "the archive to write, such as repoconf.tar.gz")
+    .argument("[file]", "the archive to write, for example repoconf.tar.gz")
     .description(
-      "save repositories, their history, scopes and settings in one archive, or bring them back; API keys are never in it\n\nA daemon may run while it is saved. To bring back an earlier revision of one repository: repoconf restore.",
+      "back up repositories, their history, scopes and settings to one archive, or restore them from it; API keys are never included\n\nA backup can be made while a daemon is running. To restore an earlier revision of a single repository, use repoconf restore.",
     )
-    .summary("save a whole home in one archive, or bring it back")
-    .option("--force", "replace the archive if it is there")
-    .option("--restore <file>", "put what this archive holds in place of what is in the home")
-    .option("--yes", "do not ask before a restore")
+    .summary("back up a whole home to one archive, or restore it")
+    .option("--force", "overwrite the archive if it exists")
+    .option("--restore <file>", "replace the contents of the home with this archive")
+    .option("--yes", "do not ask for confirmation before restoring")
     .action(backup);
 }
 
@@ -27,8 +27,7 @@ async function backup(file: string | undefined, options: BackupOptions): Promise
   const { homeOf } = await import("./session.ts");
   const { CommandError, exitCodes } = await import("./exit-codes.ts");
   if ((file === undefined) === (options.restore === undefined)) {
-    const message =
-      "Name the file to write: repoconf backup FILE. Or the one to bring back: repoconf backup --restore FILE";
+    const message = "Name the file to write: repoconf backup FILE. To restore one: repoconf backup --restore FILE";
     throw new CommandError(message, exitCodes.usage);
   }
   const home = homeOf(options);
@@ -46,15 +45,15 @@ async function saveHome(home: Home, file: string, force: boolean): Promise<void>
   const { isRestoreUnderway } = await import("../daemon/restore.ts");
   if (await isRestoreUnderway(home)) {
     const { CommandError } = await import("./exit-codes.ts");
-    const message = `A restore of the home ${home.folder} is under way, or was interrupted. Wait for it, or let the next start complete it: repoconf restart. Then back up again.`;
+    const message = `A restore of the home ${home.folder} is in progress or was interrupted. Wait for it to finish, or complete it with repoconf restart. Then back up again.`;
     throw new CommandError(message);
   }
   await makeOutputFile(file, force, async temporaryFile => {
     const { repositories, inTree, leftOut } = await writeArchive(home, temporaryFile);
     showProgress("");
-    print(`Saved ${countOf(repositories)} of ${home.folder} in ${file}. API keys are not in it.`);
+    print(`Saved ${countOf(repositories)} from ${home.folder} to ${file}. API keys are not included.`);
     if (inTree.length > 0) {
-      const values = "Of in-tree repositories only the history is in it: their values stand in their work trees";
+      const values = "For in-tree repositories it contains only the history; their values are in their work trees";
       print(`${values} (${inTree.join(", ")}).`);
     }
     if (leftOut.length > 0) printNote(`Left out, as they are no files of Repoconf: ${leftOut.join(", ")}`);

@@ -55,7 +55,7 @@ export async function changeValues(
   if (first === undefined) throw nothingFound(options.where);
   const isOne = second === undefined;
   if (!isOne && options.ifRevision !== undefined)
-    throw new CommandError("--if-revision is of one repository; name one.", exitCodes.usage);
+    throw new CommandError("--if-revision applies to a single repository; name one.", exitCodes.usage);
   const repo = isOne ? first.id : repositories.map(({ id }) => id);
   const isUnset = Object.keys(values).length === 0 && edits.length === 0;
   const how = changeArguments(options);
@@ -100,15 +100,14 @@ async function chooseRepositories(
     const named = await Promise.all(repo.map(name => chooseRepository(client, name)));
     return [...new Map(named.map(entry => [entry.id, entry])).values()];
   }
-  if (repo !== undefined)
-    throw new CommandError("Name repositories with --repo, or find them with --where, not both.", exitCodes.usage);
+  if (repo !== undefined) throw new CommandError("Use either --repo or --where, not both.", exitCodes.usage);
   const found = new Set<string>();
   for await (const hit of client.search(where)) found.add(hit.repo);
   return (await client.repositories()).filter(({ id }) => found.has(id));
 }
 
 function nothingFound(query: string | undefined): CommandError {
-  return new CommandError(`No repository matches ${JSON.stringify(query)}. Try it first: repoconf search`);
+  return new CommandError(`No repository matches ${JSON.stringify(query)}. Try the query first: repoconf search`);
 }
 
 /** A line for each field, and for each edit of a place in one. */

@@ -39,12 +39,12 @@ export function addHowOptions(command: Command): Command {
     .addOption(
       new Option(
         "--if-revision <n>",
-        "only if the repository is at this revision; else nothing changes, with exit code 3",
+        "change nothing and exit with code 3 unless the repository is at this revision",
       ).argParser(parseRevision),
     )
-    .option("--atomic", "all of it or nothing")
-    .option("--dry-run", "only say what would be")
-    .option("--reason <text>", "why, for whoever watches or reads the history");
+    .option("--atomic", "apply all of the changes or none")
+    .option("--dry-run", "show what would change, without changing anything")
+    .option("--reason <text>", "why, recorded in the history and shown to watchers");
 }
 
 /** The options as the operations take them. */
@@ -100,7 +100,7 @@ async function printRestored(
       const path = joinConfigPath(scope, field);
       const shown = showValue(value, fields.get(path), false);
       const mark = configValue(stored, scope, field) === undefined ? " (default)" : "";
-      print(`${dryRun ? "Would be: restored" : "Restored"} ${path} = ${shown}${mark}`);
+      print(`${dryRun ? "Would restore" : "Restored"} ${path} = ${shown}${mark}`);
     }
   }
   warnOfMirror(changed);
@@ -109,7 +109,7 @@ async function printRestored(
 /** Says that the file does not have a change yet. */
 export function warnOfMirror({ mirrorProblem }: ChangedRepository): void {
   if (mirrorProblem !== undefined)
-    printNote(`This is in service, and the file does not have it yet: ${mirrorProblem}. It is tried again.`);
+    printNote(`The change is active, but it is not in the file yet: ${mirrorProblem}. Repoconf keeps retrying.`);
 }
 
 /** Throws everything that was refused, each with the field that may have been meant. */

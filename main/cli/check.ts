@@ -10,20 +10,20 @@ interface CheckOptions extends OutputOptions {
   readonly strict?: boolean;
 }
 
-/** `repoconf check`: what is wrong with a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
+/** `repoconf check`: reports problems of a work tree's file, for hooks and CI. Needs no daemon, home or key, and writes nothing. */
 export function addCheckCommand(program: Command): void {
   addJsonOption(program.command("check"))
-    .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that holds this folder)")
+    .argument("[path...]", "files or folders (default: the .repoconf.json of the work tree that contains this folder)")
     .summary("check a work tree's .repoconf.json, without a daemon")
     .description(
-      "check a work tree's .repoconf.json, without a daemon\n\nFor CI and hooks: no daemon, home, key or network is needed, and nothing is written. It tells each problem with file, line and column, and leaves with 3 if there is an error, else with 0. Fields are known by the svc scope and by the schemas in .repoconf/scopes beside the file. A value that its schema refuses and a field that its scope does not have are errors; a scope that is not known here, and a member that the file does not need, are warnings.",
+      "check a work tree's .repoconf.json, without a daemon\n\nFor CI and hooks: it needs no daemon, home, key or network, and writes nothing. It reports each problem with its file, line and column, and exits with code 3 if there is an error, else with 0. Fields come from the svc scope and from the schemas in .repoconf/scopes next to the file. Invalid values and unknown fields are errors; unknown scopes and unused members are warnings.",
     )
     .addOption(
-      new Option("--format <format>", "text, json, or github for annotations in a GitHub workflow")
+      new Option("--format <format>", "output format: text, json, or github (annotations in a GitHub workflow)")
         .choices(["text", "json", "github"])
         .default("text"),
     )
-    .option("--strict", "leave with 3 for warnings too")
+    .option("--strict", "exit with code 3 for warnings too")
     .action(check);
 }
 
@@ -33,7 +33,7 @@ async function check(named: readonly string[], options: CheckOptions): Promise<v
   const problems: JudgedProblem[] = [];
   for (const file of files) {
     const { problems: found, isThere } = await checkFile(file);
-    if (!isThere) printNote(`There is nothing to check: no ${shown(file.path)}, and no schemas beside it.`);
+    if (!isThere) printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
     problems.push(...found);
   }
   const format = options.json ? "json" : options.format;
@@ -49,22 +49,23 @@ async function filesOf(named: readonly string[]) {
   const files = await Promise.all(
     named.map(async path => {
       const file = await namedFile(path);
-      if (file === undefined) throw new CommandError(`There is no ${path}.`);
+      if (file === undefined) throw new CommandError(`${path} does not exist.`);
       return file;
     }),
   );
-  // Of one folder the file and a schema may both be named.
+  // The file and a schema of one folder may both be named.
   return [...new Map(files.map(file => [file.path, file])).values()];
 }
 
-/** As compilers do: editors and terminals make links of it. */
+/** In the format of compilers, which editors and terminals turn into links. */
 function printText(problems: readonly JudgedProblem[], files: number): void {
   for (const { file, problem, isError } of problems) {
     const { line = 1, column = 1, message } = problem;
     const word = isError ? style("red", "error") : style("yellow", "warning");
     print(`${shown(file)}:${line}:${column}: ${word}: ${message}`);
   }
-  if (problems.length === 0 && isTerminal()) print(files === 1 ? "It is good." : `All ${files} are good.`);
+  if (problems.length === 0 && isTerminal())
+    print(files === 1 ? "No problems found." : `No problems found in ${files} files.`);
 }
 
 function asJson({ file, problem, isError }: JudgedProblem) {

@@ -68,9 +68,9 @@ export function codeOfSignal(signal: NodeJS.Signals | null): number {
 function cannotStart(program: string, error: Error): number {
   const code = systemErrorCode(error);
   if (code === "ENOENT") {
-    printFailure(`${program}: there is no such command.`);
+    printFailure(`${program}: command not found.`);
     return notFound;
   }
-  printFailure(`${program} cannot be run: ${error.message}`);
+  printFailure(`Cannot run ${program}: ${error.message}`);
   return notExecutable;
 }

@@ -26,12 +26,12 @@ export function addHomeOption(command: Command): Command {
 export function addConnectionOptions(command: Command): Command {
   return addHomeOption(command).option(
     "--key-file <file>",
-    "the file that holds the API key (default: REPOCONF_API_KEY, else the owner's key)",
+    "read the API key from this file (default: REPOCONF_API_KEY, else the owner's key)",
   );
 }
 
 export function addSessionOptions(command: Command): Command {
-  return addConnectionOptions(command).option("--no-start", "fail if no daemon runs, instead of starting one");
+  return addConnectionOptions(command).option("--no-start", "fail if no daemon is running, instead of starting one");
 }
 
 export function addJsonOption(command: Command): Command {
@@ -41,7 +41,7 @@ export function addJsonOption(command: Command): Command {
 export function addRepositoryOption(command: Command): Command {
   const option = new Option(
     "--repo <repository>",
-    "id or name of the repository (default: the one whose folder holds this one)",
+    "id or name of the repository (default: the repository that contains the current folder)",
   );
   return command.addOption(option.argParser(onlyOnce));
 }
@@ -57,7 +57,7 @@ export interface RepositoriesOptions {
 export function addRepositoriesOptions(command: Command): Command {
   const option = new Option(
     "--repo <repository>",
-    "id or name of the repository, and again for each further one (default: the one whose folder holds this one)",
+    "id or name of the repository; may be repeated (default: the repository that contains the current folder)",
   );
   return command
     .addOption(option.argParser((value, previous: readonly string[] = []) => [...previous, value]))
@@ -70,7 +70,7 @@ export function leadingOptions(): readonly Option[] {
 }
 
 /** `-C DIR`, before the command, as git has it. */
-export const startFolderOption = new Option("-C <dir>", "run as if started in this folder");
+export const startFolderOption = new Option("-C <dir>", "run as if repoconf was started in this folder");
 
 /** Goes where `-C` says. Throws CommandError. */
 export function enterStartFolder(program: Command): void {
@@ -80,7 +80,7 @@ export function enterStartFolder(program: Command): void {
     process.chdir(folder);
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The folder of -C cannot be entered: ${cause}`, exitCodes.usage);
+    throw new CommandError(`Cannot change to the folder given with -C: ${cause}`, exitCodes.usage);
   }
 }
 
@@ -92,7 +92,7 @@ export function takeLeadingOptions(program: Command, command: Command): void {
     const taken = command.options.find(one => one.attributeName() === name);
     if (taken === undefined) command.error(`error: unknown option '${option.long}'`);
     if (command.getOptionValueSource(name) === "cli" && option.required)
-      command.error(`error: ${option.long} is given twice, before and after the command`);
+      command.error(`error: ${option.long} is given both before and after the command`);
     const value = program.getOptionValue(name);
     const one: unknown = taken?.variadic ? [value] : value;
     command.setOptionValueWithSource(name, taken?.parseArg?.(value, undefined) ?? one, "cli");
@@ -101,7 +101,7 @@ export function takeLeadingOptions(program: Command, command: Command): void {
 
 /** For a change, which of two was meant must not be guessed. */
 function onlyOnce(value: string, previous: string | undefined): string {
-  if (previous !== undefined) throw new InvalidArgumentError("It is given twice; name one repository.");
+  if (previous !== undefined) throw new InvalidArgumentError("It is given twice; name a single repository.");
   return value;
 }
 
@@ -109,12 +109,12 @@ function onlyOnce(value: string, previous: string | undefined): string {
 export function parseRevision(text: string): number {
   const revision = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(revision)) return revision;
-  throw new InvalidArgumentError("A revision is a whole number, such as 12; repoconf history names those there are.");
+  throw new InvalidArgumentError("A revision is a whole number, such as 12. To list revisions: repoconf history");
 }
 
 /** How many of a long list, as it is typed. Throws InvalidArgumentError. */
 export function parseLimit(text: string): number {
   const limit = Number(text);
   if (/^\d{1,9}$/.test(text) && limit > 0) return limit;
-  throw new InvalidArgumentError("It is a whole number from 1.");
+  throw new InvalidArgumentError("It must be a whole number, 1 or greater.");
 }

@@ -14,14 +14,14 @@ const installation = `print a script that completes commands, options, fields an
   fish, once:
     repoconf completion fish > ~/.config/fish/completions/repoconf.fish
 
-Names of fields and repositories come from a daemon that runs; none is started for them.`;
+Names of fields and repositories come from a running daemon; completion never starts one.`;
 
 /** Milliseconds that a daemon may take to name its fields or repositories. */
 const daemonTimeout = 800;
 
 /** `repoconf completion SHELL`, and the hidden `repoconf complete -- WORDS...` that its scripts call. */
 export function addCompletionCommand(program: Command): void {
-  const shell = new Argument("<shell>", "the shell to complete in").choices(Object.keys(scripts));
+  const shell = new Argument("<shell>", "the shell to print the script for").choices(Object.keys(scripts));
   program
     .command("completion")
     .addArgument(shell)
@@ -30,7 +30,7 @@ export function addCompletionCommand(program: Command): void {
     .action((name: keyof typeof scripts) => print(...scripts[name].trimEnd().split("\n")));
   program
     .command("complete", { hidden: true })
-    .argument("[words...]", "what was typed after the command's name; the last one is to be completed")
+    .argument("[words...]", "the words typed after the command name; the last one is completed")
     .action((words: readonly string[]) => complete(program, words));
 }
 

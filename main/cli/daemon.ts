@@ -27,9 +27,11 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "silent"];
 export function addDaemonCommand(program: Command, version: string): void {
   addHomeOption(program.command("daemon"))
     .description("run the daemon here, in the foreground")
-    .option("--port <number>", "insist on this port; 0 takes any free one", parsePort)
-    .option("--log <address>", "follow a log that several machines share: nats://HOST:PORT/NAME")
-    .addOption(new Option("--log-level <level>", "what goes to standard error").choices(logLevels).default("warn"))
+    .option("--port <number>", "listen on this port or fail; 0 picks a free one", parsePort)
+    .option("--log <address>", "use a log shared by several machines: nats://HOST:PORT/NAME")
+    .addOption(
+      new Option("--log-level <level>", "how much to log to standard error").choices(logLevels).default("warn"),
+    )
     // How a command starts one for itself: the log goes into the home, and without --stay it leaves when idle.
     .addOption(new Option("--background").hideHelp())
     .addOption(new Option("--stay").hideHelp())
@@ -72,7 +74,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     ...(options.log !== undefined && { log: options.log }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
-    // Whoever started it in the background tells this from other failures.
+    // Anyone who started it in the background tells this from other failures.
     if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
     throw error;
   });
@@ -114,12 +116,12 @@ function greeting(daemon: Greeted, version: string, defaultHome: string): string
   // Anywhere but on a terminal it would be kept for others to read: in a log, or in the system's journal.
   const screen =
     isTerminal() && !mayAskForLocalNames()
-      ? `${daemon.createLink(linkLifetime)}   (good once, for 10 minutes; later: ${command} ui${option})`
+      ? `${daemon.createLink(linkLifetime)}   (works once, within 10 minutes; later: ${command} ui${option})`
       : `${command} ui${option}`;
   return [
     `Repoconf ${version} is running. Ctrl+C stops it.`,
     "",
-    `  URL    ${url}${otherPort ? "   (the preferred port was taken)" : ""}`,
+    `  URL    ${url}${otherPort ? "   (the preferred port is in use)" : ""}`,
     `  Home   ${home.folder}`,
     `  Key    ${home.ownerKeyFile}`,
     `  Screen ${screen}`,

@@ -6,7 +6,7 @@ import { style } from "./terminal.ts";
 
 export interface DescribeOptions {
   readonly fields: Fields;
-  /** Whether masked values show. */
+  /** Whether masked values are shown. */
   readonly reveal: boolean;
 }
 
@@ -18,7 +18,7 @@ export function describeChange(change: HistoryEntry, options: DescribeOptions, n
   const of = name === undefined ? "" : `${name}  `;
   const why = reason === undefined ? "" : `: ${reason}`;
   const head = `${time}  ${of}${style("yellow", `revision ${revision}`)}  ${describeAuthor(change)}${why}`;
-  if (source === "forget") return [head, `  ${field}: its older values were forgotten`];
+  if (source === "forget") return [head, `  ${field}: older values erased`];
   const lines = Object.entries(changes).flatMap(([scope, values]) =>
     Object.entries(values).map(([one, fieldChange]) => describeField(joinConfigPath(scope, one), fieldChange, options)),
   );
@@ -32,9 +32,9 @@ export function describeAuthor({
   source,
   machine,
 }: Pick<HistoryEntry, "revision" | "actor" | "source" | "machine">): string {
-  // A key may bear any name, also "file".
+  // A key can have any name, also "file".
   const where = machine === undefined ? "" : ` on ${machine}`;
-  if (source === "file") return `${revision === 1 ? "from the file as it was found" : "by hand"}${where}`;
+  if (source === "file") return `${revision === 1 ? "from the existing file" : "by hand"}${where}`;
   if (source === "merge") return `by hand${where}, merged with sets made at the same time`;
   return `by ${actor}${where} (${source})`;
 }
@@ -46,12 +46,12 @@ function describeField(path: string, change: FieldChange, { fields, reveal }: De
   const mark = stored ? "" : " (default)";
   if (forgotten) return `  ${path}: ${forgottenMark} -> ${value === null ? forgottenMark : `${show(value)}${mark}`}`;
   if (sameJson(value, previous)) {
-    return `  ${path}: ${show(value)} (${stored ? "stored now, as the default is" : "no longer stored, as the default is"})`;
+    return `  ${path}: ${show(value)} (${stored ? "now stored, equal to the default" : "no longer stored, equal to the default"})`;
   }
   return `  ${path}: ${showDifference(show(previous), `${show(value)}`, mark)}`;
 }
 
 /** Two values that differ, as they show. */
 export function showDifference(before: string, after: string, mark = ""): string {
-  return `${before} -> ${after}${mark}${before === after ? " (what is masked differs)" : ""}`;
+  return `${before} -> ${after}${mark}${before === after ? " (the masked value differs)" : ""}`;
 }

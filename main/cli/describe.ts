@@ -6,7 +6,7 @@ import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptio
 export function addDescribeCommand(program: Command): void {
   addJsonOption(addSessionOptions(program.command("describe")))
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
-    .description("tell what a field is for, what it takes, and its default")
+    .description("show what a field is for, which values it takes, and its default")
     .action(describe);
 }
 
@@ -26,14 +26,14 @@ async function describe(wanted: string | undefined, options: SessionOptions & Ou
       const shape = describeShape(one);
       if (shape !== undefined) print(`  shape    ${shape}`);
       print(`  default  ${JSON.stringify(one.default)}`);
-      if (one["deprecated"] === true) print("  deprecated: its scope says that it is no longer to be used");
+      if (one["deprecated"] === true) print("  deprecated: its scope says not to use it any more");
       return;
     }
     const part = [...fields].filter(([path]) => wanted === undefined || path.startsWith(`${wanted}.`));
     if (wanted !== undefined && part.length === 0) throw unknownField(wanted, fields);
     if (options.json) return printJson(Object.fromEntries(part));
     printTable(
-      ["FIELD", "TAKES", "DEFAULT", "WHAT IT IS"],
+      ["FIELD", "TAKES", "DEFAULT", "DESCRIPTION"],
       part.map(([path, schema]) => [path, describeType(schema), JSON.stringify(schema.default), schema.title ?? ""]),
     );
   });

@@ -37,7 +37,7 @@ interface SideValue {
 
 interface Difference {
   readonly field: string;
-  /** Null: the value was made to be forgotten. */
+  /** Null: the value was erased. */
   readonly from: SideValue | null;
   readonly to: SideValue | null;
 }
@@ -45,14 +45,14 @@ interface Difference {
 /** `repoconf diff`: two revisions of a repository, or two repositories. */
 export function addDiffCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("diff"))))
-    .argument("[revision]", "the revision to begin with", parseRevision)
-    .argument("[other-revision]", "the one to compare it with (default: the newest)", parseRevision)
+    .argument("[revision]", "the revision to compare from", parseRevision)
+    .argument("[other-revision]", "the revision to compare to (default: the newest)", parseRevision)
     .summary("compare two revisions of a repository, or two repositories")
     .description(
-      "compare two revisions of a repository, or two repositories\n\n  repoconf diff 12 15          revision 12 with revision 15\n  repoconf diff 12             revision 12 with what is now\n  repoconf diff --with OTHER   this repository with another\n\nThe values are those in service, so a stored one and an equal default do not differ.",
+      "compare two revisions of a repository, or two repositories\n\n  repoconf diff 12 15          revision 12 with revision 15\n  repoconf diff 12             revision 12 with the current values\n  repoconf diff --with OTHER   this repository with another\n\nIt compares effective values, so a stored value and an equal default do not differ.",
     )
     .addOption(new Option("--with <repository>", "compare with this repository, by id or name"))
-    .option("--exit-code", "leave with 1 if there is a difference")
+    .option("--exit-code", "exit with code 1 if there is a difference")
     .option("--reveal", "show masked values")
     .action(diff);
 }
@@ -77,7 +77,7 @@ async function diff(one: number | undefined, other: number | undefined, options:
   });
 }
 
-/** Without a revision the values of now. Throws RequestError. */
+/** Without a revision, the current values. Throws RequestError. */
 async function readSide(
   client: RepoconfClient,
   { id, name }: { readonly id: string; readonly name: string },
@@ -109,7 +109,7 @@ function findDifferences(from: Side, to: Side): Difference[] {
   }
   return [...paths].flatMap(([path, { scope, field }]) => {
     const [before, after] = [sideValue(from, scope, field), sideValue(to, scope, field)];
-    // In another repository it is the key that does not reach there.
+    // In another repository, the key does not have access.
     if ((before === null || after === null) && from.repo !== to.repo) return [];
     const same = before !== null && after !== null && sameJson(before.value, after.value);
     return same ? [] : [{ field: path, from: before, to: after }];
@@ -152,7 +152,7 @@ async function printDifferences(
   const { forgottenMark, showDifference } = await import("./describe-change.ts");
   const { isTerminal, print, printNote, style } = await import("./terminal.ts");
   const fields = await listFields(client);
-  // Every field has a value at every revision, but for those that were made to be forgotten.
+  // Every field has a value at every revision, unless it was erased.
   const unknown =
     from.repo !== to.repo ? [] : [...fields.keys()].filter(path => !isKnown(from, path) && !isKnown(to, path));
   if (isTerminal()) {

@@ -12,13 +12,13 @@ interface DoctorOptions extends OutputOptions {
 /** `repoconf doctor`: what is wrong with the home, and what to do. Starts no daemon and changes nothing. */
 export function addDoctorCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("doctor")))
-    .summary("look for what is wrong with the home, and say what to do")
+    .summary("diagnose problems with the home and say how to fix them")
     .description(
-      "Look for what is wrong with the home, and say what to do. Works with or without a daemon, starts none and changes nothing. Leaves with 0 if there is no problem (notes are none), else with 1.",
+      "Diagnose problems with the home and say how to fix them. Works with or without a running daemon, starts none and changes nothing. Exits with code 0 if there is no problem (notes are not problems), else with 1.",
     )
     .option(
       "--rewrite <repository>",
-      "only write the file of this repository again, if it is gone, from what a running daemon still serves",
+      "only recreate the missing file of this repository from the values in a running daemon",
     )
     .action(doctor);
 }
@@ -102,7 +102,7 @@ async function printFindings(findings: readonly Finding[], problems: number, not
   }
   const counts = [problems > 0 ? counted(problems, "problem") : "", notes > 0 ? counted(notes, "note") : ""];
   const told = counts.filter(count => count !== "").join(", ");
-  print(problems > 0 ? `${told}.` : `All is well${told === "" ? "" : ` (${told})`}.`);
+  print(problems > 0 ? `${told}.` : `No problems found${told === "" ? "" : ` (${told})`}.`);
 }
 
 /** With its place before it, as compilers do: editors and terminals make links of those. */

@@ -5,9 +5,9 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { runEditor } from "./run-editor.ts";
 import { confirm, print, printNote } from "./terminal.ts";
 
-/** Something that a person edits as text. */
+/** A text that a person edits. */
 export interface EditedText {
-  /** What the temporary file is called: editors go by its ending. */
+  /** The name of the temporary file; editors choose the language by its ending. */
   readonly fileName: string;
   readonly text: string;
   save(text: string): Promise<EditOutcome>;
@@ -21,7 +21,7 @@ type EditOutcome = { readonly done: string } | { readonly problems: readonly str
  * temporary file, which the CommandError names.
  */
 export async function editUntilGood({ fileName, text, save }: EditedText): Promise<void> {
-  // Only its owner can enter it.
+  // Accessible to its owner only.
   const folder = await mkdtemp(join(tmpdir(), "repoconf-edit-"));
   const file = join(folder, fileName);
   await writeFile(file, text, { mode: 0o600 });
@@ -43,7 +43,7 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
       const other = join(folder, `now-${fileName}`);
       await writeFile(other, outcome.now, { mode: 0o600 });
       printNote(
-        `Its text of now is in ${other}. Edit again, and put into yours what you want of it: the next save replaces it.`,
+        `Its current text is in ${other}. Edit again and copy over what you want to keep: your next save replaces it.`,
       );
     }
     if (await confirm("Edit again?")) continue;
@@ -52,5 +52,5 @@ export async function editUntilGood({ fileName, text, save }: EditedText): Promi
 }
 
 function keptIn(file: string, why: string): CommandError {
-  return new CommandError(`${why} Your text is in ${file}`, exitCodes.refused);
+  return new CommandError(`${why} Your text is saved in ${file}`, exitCodes.refused);
 }

@@ -13,11 +13,14 @@ interface EditOptions extends SessionOptions, RepositoryOptions {
 /** `repoconf edit [FIELD]`: the file's text, or one value, in an editor. */
 export function addEditCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("edit")))
-    .argument("[field]", "edit only its value, such as svc.services (default: the file of the repository)")
-    .option("--reason <text>", "why, for whoever watches or reads the history; of a field only")
+    .argument(
+      "[field]",
+      "edit only the value of this field, such as svc.services (default: the repository's whole file)",
+    )
+    .option("--reason <text>", "why, recorded in the history and shown to watchers; for a field only")
     .summary("edit the file of a repository, or one value, in your editor")
     .description(
-      "edit the file of a repository, or one value, in your editor (VISUAL, else EDITOR)\n\nWhat you save is checked before anything changes: if something is wrong you are told where, and asked to edit again. What somebody else changed meanwhile is never overwritten. For the file the owner's key is needed.",
+      "edit the file of a repository, or one value, in your editor (VISUAL, else EDITOR)\n\nYour text is checked before anything changes: if something is wrong, you see where and can edit again. Changes that somebody else made in the meantime are never overwritten. Editing the whole file needs the owner's key.",
     )
     .action(edit);
 }

@@ -27,7 +27,7 @@ export async function editFile(client: RepoconfClient, { id, name }: RepositoryE
       if (first === undefined) return { done: `Saved the file of ${name}.` };
       if (first.code !== 1104) throw new RequestError(first, { result: null, errors });
       ({ text: expected } = await client.run("file/read", { repo: id }));
-      return { problems: ["The file was changed meanwhile."], now: expected ?? "" };
+      return { problems: ["The file was changed in the meantime."], now: expected ?? "" };
     },
   };
 }
@@ -54,7 +54,7 @@ export async function editValue(
     text: `${show(before.value)}\n`,
     save: async text => {
       const value = isText ? text.replace(/\r?\n$/, "") : parsed(text);
-      if (value instanceof Error) return { problems: [`This is no JSON: ${value.message}`] };
+      if (value instanceof Error) return { problems: [`This is not valid JSON: ${value.message}`] };
       for (;;) {
         const { revision } = before;
         const how = { flush: true, revision, ...(reason !== undefined && { reason }) };
@@ -68,7 +68,7 @@ export async function editValue(
         before = now;
         // Something else of the repository changed.
         if (isOurs) continue;
-        return { problems: [`${field} was changed meanwhile.`], now: `${show(now.value)}\n` };
+        return { problems: [`${field} was changed in the meantime.`], now: `${show(now.value)}\n` };
       }
     },
   };

@@ -5,7 +5,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 /** `repoconf endpoint`: where the running daemon is, for tools that do not look for it themselves. Starts none. */
 export function addEndpointCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("endpoint")))
-    .description("print the URL of the running daemon, after it has proven that it is the one")
+    .description("print the URL of the running daemon, after verifying its identity")
     .action(endpoint);
 }
 
@@ -16,7 +16,8 @@ async function endpoint(options: OutputOptions & { readonly home?: string }): Pr
   const home = homeOf(options);
   const { held, endpoint: found } = await settleHolding(home);
   if (found === undefined && held) throw await unreachable(home);
-  if (found === undefined) throw new CommandError(`No daemon runs on the home ${home.folder}.`, exitCodes.noDaemon);
+  if (found === undefined)
+    throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
   const { instanceSecret: _, ...told } = found;
   if (options.json) printJson(told);
   else print(found.url);

@@ -39,7 +39,7 @@ export function formatEnvironment(
     const written = writeValue(path, value, fields);
     if (written === undefined) {
       problems.add(
-        `${path} has no form that shells and env files read alike: an apostrophe beside ", $, \` or \\, or a carriage return.`,
+        `${path} cannot be written so that all shells and env files read it the same way: an apostrophe beside ", $, \` or \\, or a carriage return.`,
       );
     } else lines.push(`${name}=${written}\n`);
   }
@@ -52,10 +52,11 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
   const problems: string[] = [];
   const byVariable = fieldsByVariable(fields);
   const variables = Object.entries(parseEnv(text));
-  if (variables.length === 0 && /^\s*[^#\s]/m.test(text)) problems.push("There is no line of the form NAME=value.");
+  if (variables.length === 0 && /^\s*[^#\s]/m.test(text)) problems.push("No line has the form NAME=value.");
   for (const [name, value = ""] of variables) {
     const [path, ...namesakes] = byVariable.get(name) ?? [];
-    if (namesakes.length > 0) problems.push(`${name} may be any of ${[path, ...namesakes].join(", ")}.`);
+    if (namesakes.length > 0)
+      problems.push(`${name} is ambiguous: it may be any of ${[path, ...namesakes].join(", ")}.`);
     else if (path !== undefined) values.set(path, readValue(value, fields.get(path)));
     else if (!ignoreUnknown) problems.push(`There is no field for the variable ${name}.`);
   }

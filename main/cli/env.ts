@@ -19,8 +19,8 @@ export function addEnvCommand(program: Command): void {
     .description(
       'print the environment of a repository, for a shell to read\n\n  eval "$(repoconf env)"                             sh, bash, zsh\n  repoconf env --format fish | source                fish\n  repoconf env --format pwsh | Out-String | Invoke-Expression\n\nIt is svc.envvars and every field whose schema has x-env. Secrets are in clear, as programs need them: on a terminal, where nobody but a person reads, it asks for --reveal.',
     )
-    .addOption(new Option("--format <format>", "how to write it").choices(environmentFormats).default("sh"))
-    .option("--reveal", "print it on a terminal too")
+    .addOption(new Option("--format <format>", "the output format").choices(environmentFormats).default("sh"))
+    .option("--reveal", "print it even if the output is a terminal")
     .action(env);
 }
 
@@ -28,7 +28,7 @@ async function env(options: EnvOptions): Promise<void> {
   const { isTerminal, printValue } = await import("./terminal.ts");
   const { CommandError, exitCodes } = await import("./exit-codes.ts");
   if (isTerminal() && !options.reveal) {
-    const message = `This prints values that are masked, and secrets, in clear. For a shell: eval "$(repoconf env)". To see them here: --reveal`;
+    const message = `This prints masked values and secrets in clear text. To load them into a shell: eval "$(repoconf env)". To print them here: --reveal`;
     throw new CommandError(message, exitCodes.refused);
   }
   const { withSession } = await import("./session.ts");

@@ -18,11 +18,11 @@ const writers: { readonly [format in Exclude<EnvironmentFormat, "json">]: (name:
   dotenv: (name, value) => {
     const quoted = quote(value);
     if (quoted !== undefined) return `${name}=${quoted}`;
-    const message = `${name} has no form that shells and env files read alike: an apostrophe beside ", $, \` or \\, or a carriage return. Another form holds it: --format json`;
+    const message = `${name} cannot be written so that all shells and env files read it the same way: an apostrophe beside ", $, \` or \\, or a carriage return. Use --format json instead.`;
     throw new CommandError(message, exitCodes.refused);
   },
   sh: (name, value) => `export ${name}=${shellQuoted(value)}`,
   fish: (name, value) => `set -gx ${name} '${value.replace(/['\\]/g, "\\$&")}'`,
-  // PowerShell takes typographic apostrophes for plain ones.
+  // PowerShell treats typographic apostrophes like plain ones.
   pwsh: (name, value) => `\${env:${name}} = '${value.replace(/['\u2018-\u201b]/g, "$&$&")}'`,
 };

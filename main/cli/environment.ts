@@ -10,7 +10,7 @@ import { readConfig } from "./read-config.ts";
 
 /** One variable of a repository's environment. */
 interface Variable {
-  /** As it is stored: it may be a reference to a secret. */
+  /** As stored: it may be a reference to a secret. */
   readonly text: string;
   /** The `<scope>.<field>` that it comes from. */
   readonly field: string;
@@ -22,7 +22,7 @@ export type Variables = ReadonlyMap<string, Variable>;
 /** A list of names and values. */
 const listField = "svc.envvars";
 
-/** Values of a repository wait for trust that belong to its environment. */
+/** Values of the repository's environment wait for trust. */
 export class UntrustedEnvironmentError extends CommandError {}
 
 /** The fields that make the environment. */
@@ -33,7 +33,7 @@ export function environmentFields(fields: Fields): string[] {
 }
 
 /**
- * The environment of a repository: `svc.envvars`, and the fields whose schema says `x-env`, as they are in service. Throws
+ * The environment of a repository: `svc.envvars`, and the fields whose schema says `x-env`, as they are active. Throws
  * CommandError while one of these values waits for trust, where two would have one name, or where one can be no variable.
  */
 export async function readVariables(client: RepoconfClient, { id }: Pick<RepositoryEntry, "id">): Promise<Variables> {
@@ -45,7 +45,7 @@ export async function readVariables(client: RepoconfClient, { id }: Pick<Reposit
   const untrusted = environmentFields(fields).filter(path => waiting.has(path));
   if (untrusted.length > 0) {
     const what = untrusted.length === 1 ? `the value of ${untrusted[0]}` : `the values of ${untrusted.join(", ")}`;
-    const message = `The work tree's file brings ${what} into the environment, and nobody has trusted that yet. Look at it and trust it: repoconf trust --repo ${id}`;
+    const message = `The work tree's file puts ${what} into the environment, but nobody has trusted that yet. Review and trust it: repoconf trust --repo ${id}`;
     throw new UntrustedEnvironmentError(message, exitCodes.refused);
   }
   return variablesOf(config, fields);
@@ -61,7 +61,7 @@ function variablesOf(config: Config, fields: Fields): Variables {
       if (namesake !== undefined)
         throw new CommandError(`${namesake.field} and ${path} would both be ${name}.`, exitCodes.refused);
       if (text.includes("\0"))
-        throw new CommandError(`${path} has a zero character, which no variable can hold.`, exitCodes.refused);
+        throw new CommandError(`${path} contains a NUL character, which a variable cannot hold.`, exitCodes.refused);
       variables.set(name, { text, field: path });
     }
   }
@@ -72,11 +72,11 @@ function variablesIn(path: string, value: JsonValue, fields: Fields): (readonly 
   if (path === listField && Array.isArray(value))
     return value.flatMap(one => (isJsonObject(one) ? [[String(one["name"]), String(one["value"])] as const] : []));
   const name = fields.get(path)?.["x-env"];
-  // By null a schema says that there is none.
+  // Null means that there is no variable.
   return name === undefined || value === null ? [] : [[name, rawValue(value)]];
 }
 
-/** By the file as it is now, if the key may ask; else as the daemon saw it last. */
+/** By the current file, if the key may ask; else as the daemon last saw it. */
 async function fieldsThatWait(client: RepoconfClient, repo: string): Promise<ReadonlySet<string>> {
   try {
     return new Set((await client.run("trust/list", { repo })).map(({ field }) => field));

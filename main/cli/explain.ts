@@ -21,7 +21,7 @@ interface ExplainOptions extends SessionOptions, OutputOptions, RepositoryOption
 export function addExplainCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("explain"))))
     .argument("<field>", "such as svc.timeout")
-    .description("tell where a value comes from, and who changed it last, when, how and why")
+    .description("show where a value comes from, and who last changed it, when, how and why")
     .option("--reveal", "show masked values")
     .action(explain);
 }
@@ -47,7 +47,7 @@ async function explain(field: string, options: ExplainOptions): Promise<void> {
     print(`  default     ${show(explanation.default)}`);
     const { revision, time, actor, source, reason } = explanation;
     if (revision === undefined || time === undefined || actor === undefined || source === undefined) {
-      print("  changed     never, as far as the history is kept");
+      print("  changed     never, as far back as the history goes");
     } else {
       print(`  changed     ${time}, revision ${revision}, ${describeAuthor({ revision, actor, source })}`);
     }
@@ -73,10 +73,10 @@ function describeOrigin({ origin, file, line, column }: Explanation): string {
   const place = file === undefined ? "the file" : line === undefined ? file : `${file}:${line}:${column ?? 1}`;
   switch (origin) {
     case "default":
-      return line === undefined ? "the default" : `the default; what is in ${place} cannot be used`;
+      return line === undefined ? "the default" : `the default; the value in ${place} is invalid`;
     case "stored":
       return place;
     case "lastGood":
-      return `the last good value; what is in ${place} cannot be used`;
+      return `the last valid value; the value in ${place} is invalid`;
   }
 }

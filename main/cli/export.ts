@@ -25,19 +25,19 @@ export function addExportCommand(program: Command): void {
   addFormatOption(addRepositoryOption(addSessionOptions(program.command("export"))))
     .summary("write the stored values of a repository as JSON or as environment variables")
     .description(
-      "write the stored values of a repository as JSON or as environment variables\n\nA mask is no value that could be read back, so where masked values are among them it is refused with exit code 3, unless with --reveal.",
+      "write the stored values of a repository as JSON or as environment variables\n\nMasked values cannot be imported again, so the command refuses with exit code 3 if there are any, unless you pass --reveal.",
     )
-    .option("--all-fields", "every field, those that have their default too")
-    .option("--output <file>", "write this file, readable by you alone, instead of standard output")
-    .option("--force", "replace the file if it is there")
-    .option("--reveal", "write masked values too")
+    .option("--all-fields", "include fields that have their default value")
+    .option("--output <file>", "write to this file, readable only by you, instead of standard output")
+    .option("--force", "overwrite the file if it exists")
+    .option("--reveal", "include masked values in clear text")
     .action(exportValues);
 }
 
 /** What `export` and `import` share. */
 export function addFormatOption(command: Command): Command {
   return command.addOption(
-    new Option("--format <format>", "json or env (default: by the file's name, else json)").choices(["json", "env"]),
+    new Option("--format <format>", "json or env (default: from the file's name, else json)").choices(["json", "env"]),
   );
 }
 
@@ -68,7 +68,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
     } else if (text !== "") printValue(text);
     if (isTerminal() && (output !== undefined || values.size === 0)) {
       const count = `${values.size} ${values.size === 1 ? "field" : "fields"} of ${name}`;
-      const hint = values.size === 0 ? " Nothing is stored; with --all-fields the defaults are exported too." : "";
+      const hint = values.size === 0 ? " Nothing is stored; use --all-fields to export the defaults too." : "";
       printNote(`Exported ${count}${output === undefined ? "" : ` to ${output}`}.${hint}`);
     }
 
@@ -77,7 +77,7 @@ async function exportValues(options: ExportOptions): Promise<void> {
       const { CommandError, exitCodes } = await import("./exit-codes.ts");
       const { text: lines, problems } = formatEnvironment(values, await listFields(client));
       if (problems.length === 0) return lines;
-      const message = `${name} cannot be exported as env; JSON can hold it: --format json`;
+      const message = `${name} cannot be exported as env. Use --format json instead.`;
       throw new CommandError([message, ...problems].join("\n"), exitCodes.refused);
     }
   });

@@ -74,14 +74,14 @@ function isOldName(typed: string, path: string, schema: FieldSchema): boolean {
 /** There is no such field, and which may have been meant. */
 export function unknownField(typed: string, fields: Fields): CommandError {
   if (isScope(typed, fields)) {
-    const message = `"${typed}" is a scope, and a field is wanted. All of it: repoconf list ${typed}`;
+    const message = `"${typed}" is a scope, not a field. To list its fields: repoconf list ${typed}`;
     return new CommandError(message, exitCodes.refused);
   }
   const renamed = [...fields].find(([path, schema]) => isOldName(typed, path, schema))?.[0];
   if (renamed !== undefined)
-    return new CommandError(`There is no field "${typed}". It is called "${renamed}" now.`, exitCodes.refused);
+    return new CommandError(`There is no field "${typed}". It is now called "${renamed}".`, exitCodes.refused);
   const like = sameFieldElsewhere(typed, fields) ?? nearest(typed, fields.keys());
-  const hint = like === undefined ? "repoconf describe names those there are." : `Did you mean "${like}"?`;
+  const hint = like === undefined ? "To list all fields: repoconf describe" : `Did you mean "${like}"?`;
   return new CommandError(`There is no field "${typed}". ${hint}`, exitCodes.refused);
 }
 

@@ -22,11 +22,11 @@ interface GetOptions extends SessionOptions, OutputOptions, RepositoryOptions {
 export function addGetCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("get"))))
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web.image")
-    .summary("print values: a text as it is, anything else as JSON")
+    .summary("print values: text as it is, anything else as JSON")
     .description(
-      "print values: a text as it is, anything else as JSON\n\nSeveral are of one moment, a line each, so none may have line ends; with --json they are one object. A script that changes a value because of what it was reads it with --with-revision and sets it with --if-revision: then no change that came between is lost.",
+      "print values: text as it is, anything else as JSON\n\nSeveral values are read at the same moment and printed one per line, so none may contain line breaks; with --json they are one object. A script that computes a new value from the old one reads it with --with-revision and sets it with --if-revision, so that no change in between is lost.",
     )
-    .option("--reveal", "print masked values too; without it they are refused, with exit code 3")
+    .option("--reveal", "print masked values in clear text; otherwise they are refused with exit code 3")
     .option(
       "--with-revision",
       'print the revision first: before the value and a blank, or on a line of its own before several; with --json {"revision": ..., "value": ...}, or "values"',
@@ -34,14 +34,14 @@ export function addGetCommand(program: Command): void {
     .addOption(offlineOption)
     .option(
       "--trust-commands",
-      "with --offline: give values that run as commands too, where those of the work tree are run anyway",
+      "with --offline: also print values that run as commands, for use where the work tree's commands are run anyway",
     )
     .action(get);
 }
 
 const offlineOption = new Option(
   "--offline",
-  "read the work tree's .repoconf.json itself: for CI and hooks, without a daemon, a home or a key; nothing is written",
+  "read the work tree's .repoconf.json directly, without a daemon, home or key; writes nothing (for CI and hooks)",
 ).conflicts(["withRevision", "repo", "keyFile"]);
 
 async function get(names: readonly string[], options: GetOptions): Promise<void> {
@@ -70,7 +70,7 @@ async function printValues({ values, revision }: ReadValues, options: GetOptions
     for (const [name, one] of values) {
       const text = rawValue(one);
       if (/[\r\n]/.test(text))
-        throw new CommandError(`The value of ${name} has several lines. Read it alone, or with --json.`);
+        throw new CommandError(`The value of ${name} has several lines. Read it on its own, or with --json.`);
       printValue(text);
     }
   } else if (options.json) printJson(options.withRevision ? { revision, value } : value);
@@ -83,7 +83,7 @@ interface ReadValues {
   readonly revision: number;
 }
 
-/** All of one revision. Throws RequestError, or CommandError with what may have been meant; for masked values too, unless `reveal`. */
+/** All values are of one revision. Throws RequestError, or CommandError with a suggestion, or for masked values without `reveal`. */
 async function readValues(
   client: RepoconfClient,
   repo: string,
@@ -95,7 +95,7 @@ async function readValues(
   const { pathsIn, refuseMasked } = await import("./masking.ts");
   const [only = "", ...more] = names;
   if (more.length === 0 && /^[^.]*\.?[^.]*$/.test(only)) {
-    // Both at once: a script waits for one answer.
+    // Both at the same time: a script waits for one answer.
     const fields = reveal ? undefined : listFields(client);
     fields?.catch(() => {});
     const { config, revision } = await readConfig(client, { repo, field: only });

@@ -25,27 +25,27 @@ interface ForgetOptions extends SessionOptions, OutputOptions, RepositoryOptions
 }
 
 const defaultLimit = 20;
-/** The most that one request is answered with. */
+/** The most entries in one reply. */
 const largestPage = 1_000;
 
 /** `repoconf history [FIELD]` and `repoconf history forget FIELD`. */
 export function addHistoryCommand(program: Command): void {
   const history = addJsonOption(addRepositoryOption(addSessionOptions(program.command("history"))))
     .usage("[options] [field]")
-    .argument("[field]", "only what changed this field, such as svc.timeout")
-    .description("show what changed, when, by whom and why, the newest first")
+    .argument("[field]", "only changes of this field, such as svc.timeout")
+    .description("show what changed, when, by whom and why, newest first")
     .addOption(new Option("--limit <n>", `how many revisions to show (default: ${defaultLimit})`).argParser(parseLimit))
-    .addOption(new Option("--after <revision>", "only those older than this one").argParser(parseRevision))
+    .addOption(new Option("--after <revision>", "only revisions older than this one").argParser(parseRevision))
     .option("--reveal", "show masked values")
     .action(showHistory);
   addJsonOption(addRepositoryOption(addSessionOptions(history.command("forget"))))
     .argument("<field>", "such as svc.envvars")
-    .summary("make the journal forget the older values of a field")
+    .summary("permanently erase the older values of a field from the journal")
     .description(
-      "make the journal forget the older values of a field, for good; only the owner's key may\n\nThe present value stays, and the history still tells when it changed and by whom. Backups, files moved aside, git and what programs have read are not reached.",
+      "permanently erase the older values of a field from the journal; needs the owner's key\n\nThe current value stays, and the history still shows when the field changed and by whom. This does not reach backups, files in removed/, git, or values that programs have already read.",
     )
-    .option("--yes", "do not ask")
-    // Options that `history` knows too are read by it, wherever they stand.
+    .option("--yes", "do not ask for confirmation")
+    // Options that `history` also has are parsed by it, wherever they stand.
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
 }
 
@@ -69,25 +69,25 @@ async function showHistory(field: string | undefined, options: HistoryOptions): 
       for (const entry of entries) {
         print(...describeChange(entry, { fields, reveal: options.reveal === true }));
       }
-      if (entries.length === 0 && damage === undefined) printNote("Nothing that is kept of the history tells of it.");
+      if (entries.length === 0 && damage === undefined) printNote("The history has no entry for it.");
     }
-    // Whoever named a limit knows of it, but on a terminal the way on is worth a line.
+    // A user who passed a limit knows about it, but on a terminal the next command is worth a line.
     if (older !== undefined && (options.limit === undefined || process.stderr.isTTY)) {
       const what = [...(field === undefined ? [] : [field]), ...(options.repo === undefined ? [] : ["--repo", id])];
-      printNote(`Older ones: ${["repoconf history", ...what, "--after", older].join(" ")}`);
+      printNote(`Older entries: ${["repoconf history", ...what, "--after", older].join(" ")}`);
     }
     if (damage !== undefined) {
-      const message = entries.length > 0 ? "This is what can be told. " : "";
-      throw new CommandError(`${message}${damage.message} repoconf doctor looks into it.`);
+      const message = entries.length > 0 ? "The history is incomplete. " : "";
+      throw new CommandError(`${message}${damage.message} To find the damage: repoconf doctor`);
     }
   });
 }
 
 interface ReadHistory {
   readonly entries: readonly HistoryEntry[];
-  /** There are older ones than this revision. */
+  /** Older entries than this revision exist. */
   readonly older?: string;
-  /** Why what is older cannot be told. */
+  /** Why older entries cannot be shown. */
   readonly damage?: ErrorEntry;
 }
 
@@ -117,7 +117,7 @@ async function readHistory(
 }
 
 const unreached =
-  "Not reached: backups, files that were moved aside (removed, before-restore-...), git's history of in-tree files, editors' own copies, and what programs have read already.";
+  "Not erased: copies in backups, in removed/ and before-restore-... folders, in git's history of in-tree files, in editors' own backup files, and in programs that have already read the values.";
 
 async function forget(field: string, options: ForgetOptions): Promise<void> {
   const { withSession } = await import("./session.ts");
@@ -128,20 +128,22 @@ async function forget(field: string, options: ForgetOptions): Promise<void> {
     const { id, name } = await chooseRepository(client, options.repo);
     const fields = await listFields(client);
     if (!fields.has(field)) {
-      // A field whose schema is gone may have older values too; but a slip must not pass for it.
+      // A field without a schema may have older values too, but a typo must not count as one.
       const unknown = unknownField(field, fields);
       if (!field.includes(".") || unknown.message.includes("Did you mean")) throw unknown;
     }
     if (!options.yes) {
-      printNote(`Every value of ${field} in the journal of ${name} (${id}) but the present one goes, for good.`);
+      printNote(
+        `This permanently erases every value of ${field} except the current one from the journal of ${name} (${id}).`,
+      );
       printNote(unreached);
-      if (!(await confirm("Forget them?"))) {
-        throw new CommandError("Nothing was forgotten. Say yes at the question, or give --yes.");
+      if (!(await confirm("Erase them?"))) {
+        throw new CommandError("Nothing was erased. Answer yes, or pass --yes.");
       }
     }
     await client.run("history/forget", { repo: id, field });
     if (options.json) return printJson({ repo: id, field });
-    print(`The older values of ${field} in ${name} are forgotten.`);
+    print(`Erased the older values of ${field} in ${name}.`);
     if (options.yes) print(unreached);
   });
 }

@@ -58,7 +58,8 @@ async function load(start: boolean): Promise<Loaded> {
   } catch (error) {
     const isNobodyThere = error instanceof RepoconfError && error.code === 1200;
     if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
-    const note = "No daemon runs, so no environment is loaded. Any command starts one, such as repoconf status.";
+    const note =
+      "No daemon is running, so no environment was loaded. Any command starts one, for example repoconf status.";
     // The file comes with the next daemon.
     return { variables: {}, stamps: await readStamps([home.endpointFile]), note };
   }
@@ -72,7 +73,7 @@ async function loadRepository(client: RepoconfClient, home: Home, repository: Re
   try {
     const variables = await resolveVariables(await readVariables(client, repository), home);
     const own = Object.keys(variables).find(name => /^(__repoconf_|REPOCONF_HOOK_)/.test(name));
-    if (own !== undefined) throw new CommandError(`${own} is a name of the hook's own.`);
+    if (own !== undefined) throw new CommandError(`${own} is a name that the hook itself uses.`);
     return { variables, stamps };
   } catch (error) {
     const note = describeError(error);

@@ -10,7 +10,7 @@ export function addHookCommand(program: Command): void {
     .description(
       'print a script that loads the environment on entering a repository\'s folder, and unloads it on leaving\n\n  eval "$(repoconf hook bash)"   at the end of ~/.bashrc\n  eval "$(repoconf hook zsh)"    at the end of ~/.zshrc\n\nIt is the environment that repoconf env prints. At a prompt no program is started unless the folder or the repository\'s file changed; without --start no daemon ever is.',
     )
-    .option("--start", "on entering a folder, start a daemon in the background where none runs")
+    .option("--start", "on entering a folder, start a daemon in the background if none is running")
     .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
       const { print } = await import("./terminal.ts");
       print(
@@ -26,7 +26,7 @@ export function addHookLoadCommand(program: Command): void {
   program
     .command("hook-load", { hidden: true })
     .addArgument(shellArgument())
-    .option("--start", "start a daemon where none runs")
+    .option("--start", "start a daemon if none is running")
     .action(async (shell: HookShell, { start }: { readonly start?: boolean }) => {
       const { printHookCode } = await import("./hook-load.ts");
       await printHookCode(shell, start === true);
@@ -34,5 +34,5 @@ export function addHookLoadCommand(program: Command): void {
 }
 
 function shellArgument(): Argument {
-  return new Argument("<shell>", "the shell to load it in").choices(hookShells);
+  return new Argument("<shell>", "the shell to print the hook for").choices(hookShells);
 }

@@ -41,11 +41,11 @@ interface Change {
 /** `repoconf import FILE`: sets what a file holds, all of it in one revision or nothing. */
 export function addImportCommand(program: Command): void {
   addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
-    .argument("<file>", "what repoconf export wrote, or a file like it; - is standard input")
-    .description("set the values that a file holds, after showing what would change")
+    .argument("<file>", "a file written by repoconf export, or one like it; - reads standard input")
+    .description("set the values from a file, after showing what would change")
     .option("--dry-run", "only show what would change")
-    .option("--ignore-unknown", "leave out what is no field here")
-    .option("--yes", "do not ask")
+    .option("--ignore-unknown", "skip what is not a field here")
+    .option("--yes", "do not ask for confirmation")
     .action(importValues);
 }
 
@@ -76,8 +76,8 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     if (!options.json) printPreview(changes, fields);
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
     // Where standard input was the file, nobody is left to answer.
-    if (!options.yes && (file === "-" || !(await confirm(`Set this in ${repository.name}?`)))) {
-      throw new CommandError("Nothing was changed. Say yes at the question, or give --yes.");
+    if (!options.yes && (file === "-" || !(await confirm(`Apply these changes to ${repository.name}?`)))) {
+      throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
     }
     const reply = await client.request("config/set", set);
     failOnError(reply);
@@ -115,7 +115,7 @@ async function refuseUnlessGood(
       ? exitCodes.refused
       : exitCodeOf(new RepoconfError(first.code, first.message, first));
   throw new CommandError(
-    [`Nothing was changed; ${file === "-" ? "standard input" : file} is refused:`, ...all.map(visible)].join("\n"),
+    [`Nothing was changed; ${file === "-" ? "standard input" : file} was rejected:`, ...all.map(visible)].join("\n"),
     code,
   );
 }
@@ -125,7 +125,7 @@ function printPreview(changes: readonly Change[], fields: Fields): void {
     const schema = fields.get(field);
     const show = (shown: JsonValue) => showValue(shown, schema, false);
     const before = previous === undefined ? `${show(schema?.default ?? null)} (default)` : show(previous);
-    const hidden = before === show(value) ? " (what is masked differs)" : "";
+    const hidden = before === show(value) ? " (the masked value differs)" : "";
     print(`${field}: ${before} -> ${show(value)}${hidden}`);
   }
 }
@@ -153,7 +153,7 @@ function failOnError(reply: Reply): void {
   const [first] = reply.errors;
   if (first?.code === 1104) {
     const message =
-      "Nothing was changed: the repository changed while you looked. Import again to see what would be now.";
+      "Nothing was changed: somebody changed the repository in the meantime. Run the import again to see what would change now.";
     throw new CommandError(message, exitCodes.refused);
   }
   if (first !== undefined) throw new RequestError(first, reply);

@@ -14,7 +14,7 @@ export function readJson(content: string, fields: Fields, ignoreUnknown: boolean
   const problems: string[] = [];
   for (const [scope, scopeValues] of Object.entries(parse(content))) {
     if (!isJsonObject(scopeValues)) {
-      problems.push(`"${scope}" is no scope with fields in it. The form is { "svc": { "timeout": 30 } }.`);
+      problems.push(`"${scope}" is not a scope with fields. The expected form is { "svc": { "timeout": 30 } }.`);
       continue;
     }
     for (const [field, value] of Object.entries(scopeValues)) {

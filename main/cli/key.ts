@@ -14,21 +14,25 @@ interface CreateOptions extends SessionOptions, OutputOptions {
 
 /** `repoconf key create|list|revoke`: API keys for tools. */
 export function addKeyCommand(program: Command): void {
-  const key = program.command("key").description("API keys for tools, with what they may read and write");
+  const key = program.command("key").description("manage API keys for tools, and what they may read and write");
   addJsonOption(addSessionOptions(key.command("create")))
-    .argument("<name>", "what the key is for; changes bear this name")
-    .description("make a key; its text is shown this once")
-    .option("--repo <repository...>", "id or name of the repositories it is for (default: all)")
+    .argument("<name>", "what the key is for; the history shows this name")
+    .description("create a key and print it; it is shown only once")
+    .option("--repo <repository...>", "id or name of the repositories it may access (default: all)")
     .option("--field <pattern...>", "svc.timeout, svc.proxy_*, svc.* (default: all)")
-    .addOption(new Option("--right <right>", "what it may do there").choices(["read", "write"]).default("read"))
-    .option("--expires <time>", "when it ends: 2027-01-31T12:00:00Z, or 12h, 30d from now", parseExpiry)
+    .addOption(new Option("--right <right>", "what it may do").choices(["read", "write"]).default("read"))
+    .option(
+      "--expires <time>",
+      "when it expires: a time such as 2027-01-31T12:00:00Z, or a duration such as 12h or 30d",
+      parseExpiry,
+    )
     .action(create);
   addJsonOption(addSessionOptions(key.command("list")))
     .description("list the keys")
     .action(list);
   addJsonOption(addSessionOptions(key.command("revoke")))
     .argument("<key>", "id or name")
-    .description("end a key at once")
+    .description("revoke a key immediately")
     .action(revoke);
 }
 
@@ -56,7 +60,7 @@ async function create(name: string, options: CreateOptions): Promise<void> {
       ...(options.expires !== undefined && { expires: options.expires }),
     });
     if (options.json) return printJson({ ...entry, key });
-    printNote(`The key of ${entry.name} (${entry.id}). It is shown this once; tools take it from REPOCONF_API_KEY.`);
+    printNote(`The key of ${entry.name} (${entry.id}). It is shown only once; tools read it from REPOCONF_API_KEY.`);
     print(key);
   });
 }
@@ -88,12 +92,12 @@ async function revoke(named: string, options: SessionOptions & OutputOptions): P
     const [first, ...more] = keys.filter(key => key.name === named);
     const isId = keys.some(key => key.id === named);
     if (!isId && more.length > 0) {
-      const message = `There are ${more.length + 1} of the name "${named}", as the owner's windows are. Give an id: repoconf key list`;
+      const message = `"${named}" names ${more.length + 1} keys or sessions. Use an id instead: repoconf key list`;
       throw new CommandError(message);
     }
     const id = isId ? named : (first?.id ?? named);
     await client.run("key/revoke", { id });
     if (options.json) printJson({ id });
-    else print(`The key ${named} has ended.`);
+    else print(`Revoked the key ${named}.`);
   });
 }

@@ -19,15 +19,15 @@ interface ListOptions extends SessionOptions, OutputOptions, RepositoryOptions {
   readonly withRevision?: boolean;
 }
 
-/** `repoconf list [field|scope]`: effective values, those that are stored marked. */
+/** `repoconf list [field|scope]`: effective values, with stored ones marked. */
 export function addListCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("list"))))
     .argument("[field|scope]", "only this field (svc.timeout) or scope (svc)")
     .description("show the values of a repository")
     .addOption(
-      new Option("--revision <n>", "the values that this revision had (default: the newest)").argParser(parseRevision),
+      new Option("--revision <n>", "show the values at this revision (default: the newest)").argParser(parseRevision),
     )
-    .option("--stored", "only what is stored, without the defaults")
+    .option("--stored", "only stored values, without defaults")
     .option("--reveal", "show masked values")
     .addOption(
       new Option("--with-revision", 'print JSON with the revision: {"revision": ..., "config": ...}').implies({
@@ -64,9 +64,9 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
       const path = joinConfigPath(scope, field);
       const shown = showValue(value, fields.get(path), options.reveal === true);
       const isStored = configValue(stored, scope, field) !== undefined;
-      // Of then, only the values are known, and not what was in the file beside them.
+      // For an older revision only the values are known, not the text of the file.
       const lastGood = isStored && revision === undefined && isRefused(path, repository);
-      return [path, shown, lastGood ? "last good" : isStored ? "stored" : "default"];
+      return [path, shown, lastGood ? "last valid" : isStored ? "stored" : "default"];
     });
     const missing = revision === undefined || options.stored ? [] : missingFields(fields.keys(), config, wanted);
     for (const path of missing) rows.push([path, forgottenMark, ""]);
@@ -77,12 +77,12 @@ async function list(wanted: string | undefined, options: ListOptions): Promise<v
   });
 }
 
-/** Whether what the file says of the field cannot be used: the field's own text, or the file as a whole. */
+/** Whether the field's value in the file, or the whole file, is invalid. */
 function isRefused(path: string, { health }: RepositoryEntry): boolean {
   return health.some(({ code, field }) => field === path || (field === undefined && code === 1106));
 }
 
-/** Every field has a value at every revision, but for those that were made to be forgotten. */
+/** Every field has a value at every revision, unless it was erased. */
 function missingFields(paths: Iterable<string>, config: Config, wanted: string | undefined): string[] {
   const listed = new Set([...configEntries(config)].map(({ scope, field }) => joinConfigPath(scope, field)));
   return [...paths].filter(

@@ -61,23 +61,22 @@ export async function describeHolder(home: Home): Promise<{ readonly message: st
   const endpoint = await readEndpoint(home);
   const why =
     text === undefined
-      ? "its daemon.json is gone"
+      ? "its daemon.json is missing"
       : endpoint === undefined
-        ? "its daemon.json is not what it wrote"
+        ? "its daemon.json was changed by another program"
         : "it does not answer";
   // A file that is not as it was written may still name the process.
   const named = endpoint?.pid ?? Number(/"pid"\s*:\s*(\d+)/.exec(text ?? "")?.[1] ?? 0);
   const holder = await findHolder(home.lockFile);
-  const end = (pid: number) =>
-    `end it: kill ${pid} (if it stays: kill -9 ${pid}; what was acknowledged is on the disk)`;
+  const end = (pid: number) => `stop it: kill ${pid} (if that fails: kill -9 ${pid}; acknowledged changes are on disk)`;
   const action =
     holder !== undefined
-      ? `Process ${holder} holds it; ${end(holder)}.`
+      ? `Process ${holder} holds the lock; ${end(holder)}.`
       : named > 0
-        ? `Make sure that process ${named} is it, and ${end(named)}.`
-        : `Find its process (lsof ${home.lockFile}) and end it; what was acknowledged is on the disk.`;
-  const message = `a daemon holds the home and cannot be reached: ${why}`;
-  return { message, action: `${action} The next command starts another. Its log, if it has one: ${home.logFile}` };
+        ? `Check that process ${named} is the daemon, and ${end(named)}.`
+        : `Find its process (lsof ${home.lockFile}) and stop it; acknowledged changes are on disk.`;
+  const message = `a daemon holds the lock of the home but cannot be reached: ${why}`;
+  return { message, action: `${action} The next command starts a new one. Its log, if there is one: ${home.logFile}` };
 }
 
 /** As `describeHolder`, as a command fails with it. */

@@ -9,14 +9,14 @@ interface CopyOptions {
 
 /** `repoconf log copy`: from a log of one's own to one that several machines share, and back. */
 export function addLogCommand(program: Command): void {
-  const log = program.command("log").description("move a home to a log that several machines share, and back");
+  const log = program.command("log").description("move a home to a log shared by several machines, and back");
   addHomeOption(log.command("copy"))
     .description(
-      "put a home's repositories and their history into a shared log, which the home follows from then on, or take them back\n\nNo daemon may run on the home. What was interrupted goes on when it is started again.",
+      "copy a home's repositories and their history to a shared log, which the home uses from then on, or back\n\nNo daemon may be running on the home. To resume an interrupted copy, run the command again.",
     )
     .summary("copy a home's repositories and history to a shared log, or back")
     .option("--to <address>", "the shared log, as nats://HOST:PORT/NAME")
-    .option("--from <address>", "the shared log that the home is to leave")
+    .option("--from <address>", "the shared log to copy from and stop using")
     .action(copy);
 }
 
@@ -24,7 +24,7 @@ async function copy({ to, from, ...options }: CopyOptions): Promise<void> {
   const { CommandError, exitCodes } = await import("./exit-codes.ts");
   const address = to ?? from;
   if (address === undefined || (to !== undefined && from !== undefined))
-    throw new CommandError("Say where to, or where from: repoconf log copy --to ADDRESS", exitCodes.usage);
+    throw new CommandError("Name the shared log: repoconf log copy --to ADDRESS, or --from ADDRESS", exitCodes.usage);
   const { homeOf } = await import("./session.ts");
   const { print, showProgress } = await import("./terminal.ts");
   const { copyFromShared, copyToShared } = await import("../daemon/copy-log.ts");
@@ -37,10 +37,10 @@ async function copy({ to, from, ...options }: CopyOptions): Promise<void> {
   });
   showProgress("");
   const repositories = count === 1 ? "1 repository" : `${count} repositories`;
-  if (to === undefined) print(`${home.folder} has a log of its own, with ${repositories} of ${address}.`);
+  if (to === undefined) print(`${home.folder} now has its own log, with ${repositories} from ${address}.`);
   else
     print(
-      `${address} has ${repositories} of ${home.folder}, compared with their histories.`,
+      `Copied ${repositories} from ${home.folder} to ${address}, and verified their histories.`,
       `Start the daemon with --log ${address}, or put "log": {"address": ${JSON.stringify(address)}} into ${home.settingsFile}.`,
     );
 }

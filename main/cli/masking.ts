@@ -7,21 +7,21 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { type Fields, isMasked, mask } from "./fields.ts";
 
 /*
- * What commands print as JSON. The daemon answers real values to whoever may read them; that none of those that are masked
- * reaches a terminal, a log of CI or a screen that is shared, unless somebody asks for it, is the command line's own care.
+ * Masks values that commands print, also as JSON. The daemon returns real values; keeping masked ones off
+ * terminals, CI logs and shared screens, unless somebody asks for them, is the job of the command line.
  */
 
-/** A value as it may be printed: of a masked field, or of one that no schema describes, the mask stands for what it holds. */
+/** A value as it may be printed: a mask if the field is masked or has no schema. */
 export function printable(path: string, value: JsonValue, fields: Fields): JsonValue {
   return isMasked(fields.get(path)) ? maskValue(value, mask) : value;
 }
 
-/** As `printable`, of each value of a configuration. */
+/** Like `printable`, for each value of a configuration. */
 export function printableConfig(config: Config, fields: Fields): Config {
   return mapFields(config, (path, value) => printable(path, value, fields));
 }
 
-/** As `printable`, of an event or an entry of the history. */
+/** Like `printable`, for an event or an entry of the history. */
 export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(entry: Entry, fields: Fields): Entry {
   const changes = mapFields(entry.changes, (path, change: FieldChange) => ({
     ...change,
@@ -31,7 +31,7 @@ export function printableChange<Entry extends Pick<HistoryEntry, "changes">>(ent
   return { ...entry, changes };
 }
 
-/** As `printable`, of what a change answers. */
+/** Like `printable`, for the result of a change. */
 export function printableAnswer(changed: ChangedRepository, fields: Fields): ChangedRepository {
   const config = mapFields(changed.config, (path, { value, ...described }: DescribedValue) => ({
     ...described,
@@ -40,12 +40,12 @@ export function printableAnswer(changed: ChangedRepository, fields: Fields): Cha
   return { ...changed, config };
 }
 
-/** Throws CommandError if one of the fields is masked: what was asked for are values, and a mask is none. */
+/** Throws CommandError if one of the fields is masked: a mask must not be used as a value. */
 export function refuseMasked(paths: Iterable<string>, fields: Fields): void {
   const masked = [...paths].filter(path => isMasked(fields.get(path)));
   if (masked.length === 0) return;
   const what = masked.length === 1 ? `${masked[0]} is masked` : `${masked.join(", ")} are masked`;
-  throw new CommandError(`${what}. To have what is masked printed: --reveal`, exitCodes.refused);
+  throw new CommandError(`${what}. To print masked values: --reveal`, exitCodes.refused);
 }
 
 /** The paths of all values in a configuration. */

@@ -12,9 +12,8 @@ export async function makeOutputFile(
   write: (temporaryFile: string) => Promise<void>,
 ): Promise<void> {
   const stats = await lstat(file).catch(() => undefined);
-  if (stats !== undefined && !stats.isFile())
-    throw new CommandError(`${file} is there already, and is no regular file.`);
-  if (stats !== undefined && !replace) throw new CommandError(`${file} is there already. To replace it: --force`);
+  if (stats !== undefined && !stats.isFile()) throw new CommandError(`${file} exists and is not a regular file.`);
+  if (stats !== undefined && !replace) throw new CommandError(`${file} already exists. To overwrite it: --force`);
   const temporaryFile = `${file}.${process.pid}.tmp`;
   try {
     await write(temporaryFile);

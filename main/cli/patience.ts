@@ -21,9 +21,7 @@ export class Patience {
     if (progress !== undefined && seen !== this.#seen) {
       this.#seen = seen;
       this.#end = Date.now() + this.#time;
-      showProgress(
-        `The daemon is starting after a crash: it has looked at ${progress.done} of ${progress.total} repositories`,
-      );
+      showProgress(`The daemon is recovering from a crash: ${progress.done} of ${progress.total} repositories checked`);
     }
     return Date.now() >= this.#end;
   }

@@ -3,7 +3,7 @@ import { isSecretReference } from "../../shared/scopes/secret-reference.ts";
 import type { Fields } from "./fields.ts";
 import { printNote } from "./terminal.ts";
 
-/** Says which fields were given a secret itself, where a reference to one belongs (`x-secret`). It is no error: it is set. */
+/** Warns about fields with `x-secret` that were set to a plain secret instead of a reference. The value is set anyway. */
 export function warnOfPlainSecrets(given: Iterable<readonly [field: string, value: JsonValue]>, fields: Fields): void {
   const plain = [...given].filter(([field, value]) => fields.get(field)?.["x-secret"] === true && isPlain(value));
   for (const field of new Set(plain.map(([name]) => name)))
@@ -12,7 +12,7 @@ export function warnOfPlainSecrets(given: Iterable<readonly [field: string, valu
     );
 }
 
-/** What is empty tells nothing. */
+/** An empty value is not a secret. */
 function isPlain(value: JsonValue): boolean {
   if (value === null || value === "") return false;
   if (typeof value === "object") return Object.values(value).some(isPlain);

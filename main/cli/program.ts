@@ -7,7 +7,7 @@ import { allPrinted, commanderOutput, printFailure } from "./terminal.ts";
 
 type AddCommand = (program: Command) => void;
 
-/** Every command, in the order in which the help shows them. Read only when wanted: a command costs each start its own time. */
+/** Every command, in the order of the help. Loaded on demand, because each one adds to the start time. */
 const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   list: async () => (await import("./list.ts")).addListCommand,
   get: async () => (await import("./get.ts")).addGetCommand,
@@ -51,16 +51,16 @@ const commands: { readonly [name: string]: () => Promise<AddCommand> } = {
   completion: async () => (await import("./completion.ts")).addCompletionCommand,
 };
 
-/** The program with the commands that are named; left out: with all of them. */
+/** The program with the named commands, or with all of them. */
 export async function createProgram(names: readonly string[] = Object.keys(commands)): Promise<Command> {
   const program = new Command("repoconf")
     .description(packageJson.description)
     .version(packageJson.version)
     .showSuggestionAfterError()
-    .showHelpAfterError("Try repoconf --help, or --help after the command.")
+    .showHelpAfterError("Try repoconf --help, or --help after a command.")
     // After the command's name an option is the command's.
     .enablePositionalOptions()
-    .optionsGroup("Options of most commands, before or after the command:")
+    .optionsGroup("Options that most commands accept, before or after the command name:")
     .configureOutput(commanderOutput)
     .hook("preAction", enterStartFolder)
     .hook("preAction", takeLeadingOptions)
@@ -72,7 +72,7 @@ export async function createProgram(names: readonly string[] = Object.keys(comma
   return program;
 }
 
-/** The commands that the arguments leave possible; undefined: any, so that help and suggestions know them all. */
+/** The commands that these arguments can run; undefined for all, so that help and suggestions know them. */
 function neededCommands(args: readonly string[]): readonly string[] | undefined {
   const valued = [startFolderOption, ...leadingOptions()].filter(option => option.required);
   let index = 0;
@@ -83,9 +83,9 @@ function neededCommands(args: readonly string[]): readonly string[] | undefined 
   return first !== undefined && Object.hasOwn(commands, first) && first !== "completion" ? [first] : undefined;
 }
 
-/** Reads the command line, runs the command, and leaves with a code of exit-codes.ts. */
+/** Parses the command line, runs the command, and exits with a code of exit-codes.ts. */
 export async function runProgram(argv: readonly string[]): Promise<void> {
-  // A reader that leaves early, as head does, is no failure of ours.
+  // A reader that closes the pipe early, like head, is not an error.
   process.stdout.on("error", error => {
     if ("code" in error && error.code === "EPIPE") process.exit(exitCodes.done);
     throw error;
@@ -101,7 +101,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       process.exitCode = exitCodeOf(error);
     }
   }
-  // All is done and said once it is written; the farewell of a connection is nothing to wait for.
+  // Everything is done once the output is written; closing connections takes no waiting.
   await allPrinted();
   process.exit();
 }

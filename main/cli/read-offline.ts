@@ -15,7 +15,7 @@ import { readAt, readPlace, type ValuePlace } from "./value-place.ts";
 
 /**
  * The values of fields, or of places inside values, as the current folder's work tree has them; no daemon is asked and nothing is written. There is no
- * last good value here, so a field whose own value cannot be in service is refused, and not answered by its default. Throws CommandError.
+ * last good value here, so a field whose own value cannot be active is refused, and not answered by its default. Throws CommandError.
  */
 export async function readOffline(
   names: readonly string[],
@@ -28,10 +28,10 @@ export async function readOffline(
   const { values, problems, isThere } = read;
   // A branch may lack the file; but a script in a wrong folder is not to go on with defaults.
   if (!isThere && (await findWorkTree(process.cwd())) === undefined)
-    throw new CommandError("There is no .repoconf.json here, and no git work tree holds this folder.");
+    throw new CommandError("There is no .repoconf.json here, and this folder is not in a git work tree.");
   if (values === undefined) {
     const broken = problems.filter(one => one.file === file.path).map(described);
-    throw new CommandError(`The file cannot be used.\n${broken.join("\n")}`);
+    throw new CommandError(`The file is invalid.\n${broken.join("\n")}`);
   }
   const fields = fieldsOf(read);
   const places = names.map(name => ({ name, ...placeOf(name, fields, problems) }));
@@ -62,17 +62,17 @@ function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problem
   const isKnown = scope === undefined || [...fields.keys()].some(field => field.startsWith(`${scope}.`));
   if (isKnown) return fields.has(name) ? { field: name, path: "" } : readPlace(name, fields);
   const { message } = unknownField(name, fields);
-  const hint = "Without a daemon a scope is known by its schema in .repoconf/scopes.";
+  const hint = "Without a daemon, only the svc scope and the schemas in .repoconf/scopes are known.";
   throw new CommandError(`${message}\n${hint}`, exitCodes.refused);
 }
 
 function refusal(refused: FileProblem): CommandError {
   const hint =
     refused.problem.code === 1114
-      ? "\nNobody has trusted it where no daemon is. Where the work tree's commands are run anyway, as in CI: --trust-commands"
+      ? "\nWithout a daemon there is no record of trust. Where the work tree's commands are run anyway, as in CI: --trust-commands"
       : "";
   // What serves in the daemon is not given here.
-  const told = described(refused).replace(/; its default is used\.$/, ".");
+  const told = described(refused).replace(/; using its default\.$/, ".");
   return new CommandError(`${told}${hint}`, exitCodes.refused);
 }
 

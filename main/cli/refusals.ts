@@ -1,13 +1,13 @@
-/** Why something was turned away, as a person would say it. */
+/** Why a request was rejected, in words. */
 const causes: { readonly [cause: string]: string } = {
-  host: "under a foreign host name",
-  origin: "from web pages elsewhere",
-  page: "from tabs of an earlier daemon",
-  key: "without a good key",
+  host: "with another host name",
+  origin: "from web pages of other sites",
+  page: "from browser tabs of an earlier daemon",
+  key: "without a valid key",
   limit: "over a limit",
 };
 
-/** The counts of `daemon/status` in words: "2 without a good key, 1 over a limit"; "" if nothing was turned away. */
+/** The counts of `daemon/status` in words: "2 without a valid key, 1 over a limit"; "" if nothing was rejected. */
 export function describeRefusals(refusals: { readonly [cause: string]: number }): string {
   const told = Object.entries(refusals).map(([cause, count]) => `${count} ${causes[cause] ?? `for ${cause}`}`);
   return told.join(", ");

@@ -21,15 +21,15 @@ interface AddOptions extends SessionOptions, OutputOptions {
 
 /** `repoconf repo add|list|rename|move|remove`. */
 export function addRepoCommand(program: Command): void {
-  const repo = program.command("repo").description("the repositories whose configuration is kept");
+  const repo = program.command("repo").description("manage repositories");
   addJsonOption(addSessionOptions(repo.command("add")))
-    .argument("[folder]", "the work tree (default: the git work tree that holds this folder)")
+    .argument("[folder]", "the work tree (default: the git work tree that contains the current folder)")
     .description("add a repository")
-    .option("--name <name>", "what to call it (default: the folder's name)")
+    .option("--name <name>", "its name (default: the folder's name)")
     .option("--id <id>", "its id (default: a new one)")
-    .option("--in-tree", "keep the values in .repoconf.json in the work tree")
-    .option("--scan <dir>", "find the git work trees below this folder, ask, and add them all")
-    .option("--yes", "do not ask")
+    .option("--in-tree", "store the values in .repoconf.json in the work tree")
+    .option("--scan <dir>", "find the git work trees below this folder and add them all, after asking")
+    .option("--yes", "do not ask for confirmation")
     .action(add);
   addJsonOption(addSessionOptions(repo.command("list")))
     .description("list the repositories")
@@ -37,17 +37,17 @@ export function addRepoCommand(program: Command): void {
   addJsonOption(addSessionOptions(repo.command("rename")))
     .argument("<repository>", "id or name")
     .argument("<name>", "the new name")
-    .description("give a repository another name")
+    .description("rename a repository")
     .action(rename);
   addJsonOption(addSessionOptions(repo.command("move")))
     .argument("<repository>", "id or name")
-    .argument("[folder]", "where it is now (default: the git work tree that holds this folder)")
-    .description("tell where the folder of a repository has moved to")
+    .argument("[folder]", "its new folder (default: the git work tree that contains the current folder)")
+    .description("record that a repository's folder has moved")
     .action(move);
   addJsonOption(addSessionOptions(repo.command("remove")))
     .argument("<repository>", "id or name")
-    .description("take a repository out; its file is moved aside")
-    .option("--yes", "do not ask")
+    .description("remove a repository; its file is moved to removed/ in the home")
+    .option("--yes", "do not ask for confirmation")
     .action(remove);
 }
 
@@ -57,7 +57,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (options.scan !== undefined) return addBelow(client, options.scan, options);
     const path = folder === undefined ? await workTreeHere("add") : await existingFolder(folder);
     const known = (await client.repositories()).find(entry => entry.path === path);
-    if (known !== undefined) throw new CommandError(`${path} is the repository ${known.name} (${known.id}) already.`);
+    if (known !== undefined) throw new CommandError(`${path} is already the repository ${known.name} (${known.id}).`);
     const entry = await addOne(client, path, options);
     if (options.json) return printJson(entry);
     print(`Added ${entry.name} (${entry.id}): ${path}`);
@@ -66,23 +66,23 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
   });
 }
 
-/** The work tree's own scopes are used once a person takes them. */
+/** The work tree's own scopes are used once a person accepts them. */
 async function tellOfScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
   const { readOfferedScopes } = await import("../check/offered-scopes.ts");
   const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
   if (names.length > 0)
     print(
-      `It brings scopes that your home does not have: ${names.join(", ")}. Look at them: repoconf trust --repo ${id}`,
+      `It contains scopes that your home does not have: ${names.join(", ")}. Review them: repoconf trust --repo ${id}`,
     );
 }
 
 async function workTreeHere(command: string): Promise<string> {
   const workTree = await findWorkTree(process.cwd());
   if (workTree !== undefined) return workTree.folder;
-  throw new CommandError(`No git work tree holds this folder. Name the folder: repoconf repo ${command} FOLDER`);
+  throw new CommandError(`This folder is not in a git work tree. Name the folder: repoconf repo ${command} FOLDER`);
 }
 
-/** The folder's own path, links resolved. Throws CommandError if there is none. */
+/** The folder's real path, with links resolved. Throws CommandError if there is none. */
 async function existingFolder(named: string): Promise<string> {
   const path = resolve(named);
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -90,7 +90,7 @@ async function existingFolder(named: string): Promise<string> {
   const why = !(found instanceof Error)
     ? `${path} is a file, not a folder.`
     : found.code === "ENOENT"
-      ? `There is no folder ${path}.`
+      ? `The folder ${path} does not exist.`
       : `${path} cannot be read: ${found.message}.`;
   throw new CommandError(why);
 }
@@ -110,15 +110,15 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   const found: string[] = [];
   const root = await existingFolder(folder);
   for await (const path of findWorkTreesBelow(root, count =>
-    showProgress(`${count} folders looked at, ${found.length} found`),
+    showProgress(`${count} folders scanned, ${found.length} found`),
   )) {
     if (!known.has(path)) found.push(path);
   }
   showProgress("");
-  if (found.length === 0) return printNote(`No work tree below ${root} that is not there already.`);
+  if (found.length === 0) return printNote(`Found no work trees below ${root} that are not already added.`);
   printNote(...found.map(path => `  ${path}`));
-  if (!options.yes && !(await confirm(`Add these ${found.length}?`))) {
-    throw new CommandError("Nothing was added. Say yes at the question, or give --yes.");
+  if (!options.yes && !(await confirm(`Add these ${found.length} repositories?`))) {
+    throw new CommandError("Nothing was added. Answer yes, or pass --yes.");
   }
   const entries: RepositoryEntry[] = [];
   for (const path of found) entries.push(await addOne(client, path, { ...options, name: basename(path) }));
@@ -127,11 +127,11 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
 }
 
-/** What the folder's file brings that runs as a command is not in service yet. */
+/** Commands from the folder's file are not active before they are trusted. */
 async function askForTrust(client: RepoconfClient, { id, health }: RepositoryEntry): Promise<void> {
   if (!health.some(({ code }) => code === 1114)) return;
   const { showAndAsk } = await import("./trust.ts");
-  print("Its file brings values that run as commands:");
+  print("Its file contains values that run as commands:");
   await showAndAsk(client, await client.run("trust/list", { repo: id }));
 }
 
@@ -140,11 +140,11 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
   await withSession(options, async ({ client }) => {
     const entries = await client.repositories();
     if (options.json) return printJson(entries);
-    if (entries.length === 0) printNote("There is no repository yet. Add one with: repoconf repo add");
+    if (entries.length === 0) printNote("There are no repositories yet. Add one: repoconf repo add");
     const rows = entries.map(({ id, name, path, modified, health }) => {
       const problems = problemsIn(health).length;
-      const well = problems === 0 ? "good" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
-      const waits = health.some(({ code }) => code === 1114) ? ", waits for trust" : "";
+      const well = problems === 0 ? "ok" : `${problems} ${problems === 1 ? "problem" : "problems"}`;
+      const waits = health.some(({ code }) => code === 1114) ? ", needs trust" : "";
       return [id, name, `${modified}`, `${well}${waits}`, path ?? ""];
     });
     printTable(["ID", "NAME", "STORED", "HEALTH", "FOLDER"], rows);
@@ -157,7 +157,7 @@ async function rename(named: string, name: string, options: SessionOptions & Out
     const { id } = await chooseRepository(client, named);
     const entry = await client.run("repo/update", { repo: id, name });
     if (options.json) printJson(entry);
-    else print(`${id} is called ${entry.name} now.`);
+    else print(`Renamed ${id} to ${entry.name}.`);
   });
 }
 
@@ -168,7 +168,7 @@ async function move(named: string, folder: string | undefined, options: SessionO
     const path = folder === undefined ? await workTreeHere(`move ${id}`) : await existingFolder(folder);
     const entry = await client.run("repo/update", { repo: id, path });
     if (options.json) printJson(entry);
-    else print(`${entry.name} (${id}) is in ${path} now.`);
+    else print(`${entry.name} (${id}) is now in ${path}.`);
   });
 }
 
@@ -180,10 +180,10 @@ async function remove(
   await withSession(options, async ({ client }) => {
     const { id, name } = await chooseRepository(client, named);
     if (!options.yes && !(await confirm(`Remove ${name} (${id})?`))) {
-      throw new CommandError("Nothing was removed. Say yes at the question, or give --yes.");
+      throw new CommandError("Nothing was removed. Answer yes, or pass --yes.");
     }
     const removed = await client.run("repo/remove", { repo: id });
     if (options.json) printJson(removed);
-    else print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file is ${removed.movedTo}`}`);
+    else print(`Removed ${name}.${removed.movedTo === undefined ? "" : ` Its file was moved to ${removed.movedTo}`}`);
   });
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// The file that the command starts with. It imports nothing that an older Node could stumble over.
+// The command's entry point. It imports nothing that fails on an older Node, so that it can print a clear message.
 const neededMajor = 24;
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < neededMajor) {
-  process.stderr.write(`repoconf needs Node ${neededMajor} or newer, and this is Node ${process.versions.node}.\n`);
+  process.stderr.write(`repoconf needs Node ${neededMajor} or newer, but this is Node ${process.versions.node}.\n`);
   process.exitCode = 1;
 } else {
   const { runProgram } = await import("./program.ts");

@@ -5,13 +5,13 @@ import { findWorkTree } from "../git.ts";
 import { CommandError } from "./exit-codes.ts";
 import { nearest } from "./suggestion.ts";
 
-/** The repository that a command is about: the one named by id or name, else the one that holds the current folder. */
+/** The repository that a command is about: the one named by id or name, else the one that contains the current folder. */
 export async function chooseRepository(client: RepoconfClient, named: string | undefined): Promise<RepositoryEntry> {
   if (named !== undefined) return repositoryNamed(client, named);
   const here = await repositoryHere(client);
   if (here !== undefined) return here;
   throw new CommandError(
-    "This folder belongs to no repository that is known. Add it with: repoconf repo add\nOr name one with --repo; repoconf repo list names those there are.",
+    "This folder does not belong to a known repository. Add it: repoconf repo add\nOr name a repository with --repo. To list them: repoconf repo list",
   );
 }
 
@@ -23,18 +23,18 @@ async function repositoryNamed(client: RepoconfClient, named: string): Promise<R
   if (first !== undefined && second === undefined) return first;
   if (first !== undefined) {
     const ids = entries.filter(entry => entry.name === named).map(entry => entry.id);
-    throw new CommandError(`Several repositories are called "${named}". Name one by its id: ${ids.join(", ")}`);
+    throw new CommandError(`Several repositories are called "${named}". Use an id: ${ids.join(", ")}`);
   }
   const like = nearest(
     named,
     entries.flatMap(entry => [entry.name, entry.id]),
   );
-  const hint = like === undefined ? "repoconf repo list names those there are." : `Did you mean "${like}"?`;
+  const hint = like === undefined ? "To list all repositories: repoconf repo list" : `Did you mean "${like}"?`;
   throw new CommandError(`There is no repository "${named}". ${hint}`);
 }
 
 /**
- * The repository that holds the current folder: nearest above, as git finds it; a linked worktree belongs to its main
+ * The repository that contains the current folder: the nearest one above, as in git. A linked worktree belongs to its main
  * repository unless it, or a folder in it, was added itself.
  */
 export async function repositoryHere(client: RepoconfClient): Promise<RepositoryEntry | undefined> {

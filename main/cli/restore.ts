@@ -7,11 +7,11 @@ import { print } from "./terminal.ts";
 /** `repoconf restore REVISION [FIELD...]`: the values of then, as a revision of now. */
 export function addRestoreCommand(program: Command): void {
   addChangeOptions(program.command("restore"))
-    .argument("<revision>", "the revision whose values are wanted back", parseRevision)
-    .argument("[field...]", "only these, such as svc.timeout (default: every field that differs)")
-    .summary("give a repository the values of an earlier revision")
+    .argument("<revision>", "the revision to restore", parseRevision)
+    .argument("[field...]", "only these fields, such as svc.timeout (default: every field that differs)")
+    .summary("restore the values of an earlier revision")
     .description(
-      "give a repository the values of an earlier revision\n\nThis is a new revision, so nothing of what was since is lost, and repoconf undo takes it back. An archive is brought back by repoconf backup --restore.",
+      "restore the values of an earlier revision\n\nThis makes a new revision, so nothing in between is lost, and repoconf undo reverts it. To restore a backup archive, use repoconf backup --restore.",
     )
     .action(restore);
 }
@@ -33,12 +33,11 @@ async function restore(to: number, fields: readonly string[], options: ChangeCom
     // It made no revision, and would make none.
     const nothing = restored?.revision === revision && reply.errors.length === 0;
     if (!options.json) {
-      for (const field of forgotten)
-        print(`Not restored: ${field}, whose value at revision ${to} was made to be forgotten.`);
+      for (const field of forgotten) print(`Not restored: ${field}, because its value at revision ${to} was erased.`);
     }
     if (!nothing || options.json) return reportRestored(client, reply, options, to);
     const all = forgotten.length === 0 ? "every value is" : "every other value is";
     const what = fields.length === 0 ? all : `${fields.join(", ")} ${fields.length === 1 ? "is" : "are"}`;
-    print(`Nothing to restore: ${what} as ${fields.length > 1 ? "they were" : "it was"} at revision ${to}.`);
+    print(`Nothing to restore: ${what} already as ${fields.length > 1 ? "they were" : "it was"} at revision ${to}.`);
   });
 }

@@ -20,7 +20,7 @@ export async function runEditor(file: string): Promise<void> {
     });
     if (code !== 0)
       throw new CommandError(
-        `The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. Set EDITOR to another one.`,
+        `The editor (${editor}) failed with ${code ?? "a signal"}, so nothing was saved. To use another editor, set EDITOR.`,
       );
   } finally {
     process.off("SIGINT", ignore);

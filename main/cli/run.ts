@@ -22,13 +22,13 @@ interface RunOptions extends SessionOptions, RepositoryOptions {
 /** `repoconf run -- COMMAND`: a command with the environment of a repository. */
 export function addRunCommand(program: Command): void {
   addRepositoryOption(addSessionOptions(program.command("run")))
-    .argument("<command...>", "the command and its arguments, best after --")
+    .argument("<command...>", "the command and its arguments, preferably after --")
     .summary("run a command with the environment of a repository")
     .description(
-      "run a command with the environment of a repository\n\nThat is svc.envvars and every field whose schema has x-env, beside what the environment has already. Nothing is written to disk. Signals reach the command, and its exit code is that of this one: 127 if it is not there, 126 if it cannot be run, 128 and the signal's number if a signal ended it.",
+      "run a command with the environment of a repository\n\nThe variables come from svc.envvars and from every field whose schema has x-env, and are added to the current environment. Nothing is written to disk. Signals are forwarded to the command, and repoconf exits with its exit code: 127 if it is not found, 126 if it cannot be run, 128 plus the signal number if a signal killed it.",
     )
-    .option("--watch", "start it anew when the environment changes")
-    // What follows the command is the command's.
+    .option("--watch", "restart it when the environment changes")
+    // Options after the command belong to the command.
     .passThroughOptions()
     .action(run);
 }
@@ -43,7 +43,7 @@ async function run(command: readonly string[], options: RunOptions): Promise<voi
     const repository = await chooseRepository(client, options.repo);
     const variables = await readVariables(client, repository);
     const environment = await resolveVariables(variables, home);
-    // Without a watch the daemon is not needed any more, and may leave before the command does.
+    // Without --watch the daemon is not needed any more, and may stop before the command ends.
     if (!options.watch) client.close();
     code = options.watch
       ? await runAgain(command, { client, home, repository }, variables, environment)
@@ -67,7 +67,7 @@ interface Watched {
   readonly repository: RepositoryEntry;
 }
 
-/** Runs the command, and starts it anew for each change of its environment, until a signal ends it or nothing is left to watch. */
+/** Runs the command, and restarts it for each change of its environment, until a signal ends it or nothing is left to watch. */
 async function runAgain(
   command: readonly string[],
   { client, home, repository }: Watched,
@@ -94,9 +94,9 @@ async function runAgain(
     void child.ended.then(code => {
       state.hasEnded = true;
       if (state.isReplaced) return;
-      // A command that is not there will not be there for another environment.
+      // A command that does not exist will not exist with another environment either.
       if (signalled !== undefined || !child.hasStarted) stop.abort();
-      else printNote(`${command[0]} ended with ${code}; it is started anew when the environment changes.`);
+      else printNote(`${command[0]} exited with ${code}; it will be restarted when the environment changes.`);
     });
     return state;
   }
@@ -109,7 +109,7 @@ async function runAgain(
       values = await resolveVariables(wanted, home);
       current = wanted;
     } catch (error) {
-      // What runs goes on with what it has.
+      // The running command keeps its environment.
       printFailure(describeError(error));
       return;
     }
@@ -124,18 +124,18 @@ async function runAgain(
   try {
     const messages = client.watchEverything({ signal: stop.signal });
     const first = messages.next();
-    // What changed before the watch began.
+    // Changes made before the watch began.
     await restartIfChanged();
     for (let next = await first; next.done !== true; next = await messages.next()) {
       const [resource, event, payload] = next.value;
       if (resource === "repo" && event === "removed" && payload.id === repository.id)
-        throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
+        throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
       const isOurs = resource === "config" && payload.repo === repository.id;
       if (isOurs || resource === "scope" || (resource === "connection" && event === "resumed"))
         await restartIfChanged();
     }
   } catch (error) {
-    // What runs goes on, and its end is ours.
+    // The command keeps running, and we end when it ends.
     printFailure(describeError(error));
   }
   const code = await running.child.ended;

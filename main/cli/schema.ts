@@ -10,11 +10,11 @@ interface SchemaOptions {
 export function addSchemaCommand(program: Command): void {
   program
     .command("schema")
-    .summary("print the schema that editors check a work tree's .repoconf.json by, or write it there")
+    .summary("print the JSON Schema for a work tree's .repoconf.json, or write it there for editors")
     .description(
-      "print the schema that editors check a work tree's .repoconf.json by, or write it there\n\nIt has the svc scope and those in .repoconf/scopes. With --write it is put into .repoconf/schema.json, and the .repoconf.json gets a $schema that leads there: commit both, and every clone has them in every editor that knows JSON Schema. Write it again when a scope changes. No daemon is needed.",
+      "print the JSON Schema for a work tree's .repoconf.json, or write it there for editors\n\nIt covers the svc scope and the scopes in .repoconf/scopes. With --write it goes into .repoconf/schema.json, and .repoconf.json gets a $schema that points there: commit both, and every clone has completion and checks in any editor that supports JSON Schema. Write it again when a scope changes. Needs no daemon.",
     )
-    .option("--write", "write .repoconf/schema.json, and name it in .repoconf.json")
+    .option("--write", "write .repoconf/schema.json and reference it in .repoconf.json")
     .action(schema);
 }
 
@@ -33,6 +33,6 @@ async function schema(options: SchemaOptions): Promise<void> {
     throw new CommandError(error instanceof Error ? error.message : String(error));
   });
   print(`Wrote ${path}`);
-  if (named === "now") print(`Named it in ${file.path}`);
-  if (named === "otherwise") printNote(`${file.path} names another schema, which stays.`);
+  if (named === "now") print(`Referenced it in ${file.path}`);
+  if (named === "otherwise") printNote(`${file.path} references another schema, which was kept.`);
 }

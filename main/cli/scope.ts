@@ -3,7 +3,7 @@ import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptio
 
 /** `repoconf scope list`. */
 export function addScopeCommand(program: Command): void {
-  const scope = program.command("scope").description("the scopes that group fields");
+  const scope = program.command("scope").description("manage scopes, the groups of fields");
   addJsonOption(addSessionOptions(scope.command("list")))
     .description("list the scopes")
     .action(list);
@@ -19,6 +19,6 @@ async function list(options: SessionOptions & OutputOptions): Promise<void> {
       const count = Object.keys(schema.properties).length;
       return [scope, `${count}`, schema.title ?? "", schema.description ?? ""];
     });
-    printTable(["SCOPE", "FIELDS", "TITLE", "WHAT IT IS"], rows);
+    printTable(["SCOPE", "FIELDS", "TITLE", "DESCRIPTION"], rows);
   });
 }

@@ -23,7 +23,7 @@ export function addSearchCommand(program: Command): void {
     .description(
       'find repositories, fields and values, by words that all have to be found and by conditions\n\nfield:NAME or field:NAME=VALUE, modified, broken, by:ACTOR and since:7d (24h, 30m, a date) of the last change, repo:PATTERN; * stands for any characters, - before one means not, "two words" belong together. Begin with -- if the query begins with -.',
     )
-    .addOption(new Option("--limit <n>", `how much to show (default: ${defaultLimit})`).argParser(parseLimit))
+    .addOption(new Option("--limit <n>", `how many results to show (default: ${defaultLimit})`).argParser(parseLimit))
     .action(search);
 }
 
@@ -50,10 +50,10 @@ async function search(words: readonly string[], options: SearchOptions): Promise
         return [repo, path, value === undefined ? "" : showValue(value, fields.get(path), false)];
       });
       if (hits.length > 0) printTable(["REPOSITORY", "FIELD", "VALUE"], rows);
-      else printNote("Nothing was found.");
+      else printNote("Nothing found.");
     }
-    // Whoever named a limit knows of it.
+    // A user who passed a limit knows about it.
     if (isMore && options.limit === undefined)
-      printNote(`There is more: repoconf search --limit ${defaultLimit * 10} ...`);
+      printNote(`There are more results: repoconf search --limit ${defaultLimit * 10} ...`);
   });
 }

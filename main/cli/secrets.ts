@@ -34,7 +34,7 @@ const mostTime = 10_000;
 const mostOutput = 1_048_576;
 const mostAtOnce = 8;
 
-/** The environment with secrets in place of what refers to them. Throws CommandError, which tells no secret. */
+/** The environment with references replaced by secrets. Throws CommandError, which contains no secret. */
 export async function resolveVariables(variables: Variables, home: Home): Promise<{ [name: string]: string }> {
   const references = new Map<string, Reference>();
   for (const [variable, { text }] of variables)
@@ -48,7 +48,12 @@ function readReference(text: string, variable: string): Reference {
   // Control characters could end a line of what a program reads.
   const [, name, argument] = /^cmd:\/\/([A-Za-z0-9][A-Za-z0-9_-]*)(?:\/(\P{Cc}+))?$/u.exec(text) ?? [];
   if (name === undefined)
-    throw failure(text, variable, "is no reference: it is cmd://NAME or cmd://NAME/ARGUMENT", exitCodes.refused);
+    throw failure(
+      text,
+      variable,
+      "is not a secret reference; write cmd://NAME or cmd://NAME/ARGUMENT",
+      exitCodes.refused,
+    );
   return { text, name, argument, variable };
 }
 
@@ -65,7 +70,7 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
       throw failure(
         first.text,
         first.variable,
-        `needs "${name}" under "secrets" in ${home.settingsFile}, and it is not there`,
+        `needs "${name}" under "secrets" in ${home.settingsFile}, which has no such entry`,
         exitCodes.refused,
       );
     if (template === undefined) return [];
@@ -75,7 +80,7 @@ async function fetchSecrets(references: readonly Reference[], home: Home): Promi
   try {
     return new Map((await Promise.all(answers)).flat());
   } finally {
-    // Where one fails, nobody waits for the others.
+    // If one fails, do not wait for the others.
     stop.abort();
   }
 }
@@ -105,12 +110,12 @@ async function askEach(
   const takesArgument = template.command.some(part => part.includes("{}"));
   if (takesArgument !== (reference.argument !== undefined)) {
     const what = takesArgument
-      ? "needs an ARGUMENT, as the command has {}"
-      : "may have no ARGUMENT, as the command has no {}";
+      ? "needs an ARGUMENT, because the command contains {}"
+      : "must not have an ARGUMENT, because the command does not contain {}";
     throw failure(text, variable, what, exitCodes.refused);
   }
   if (argument.startsWith("-") && template.command.some(part => part.startsWith("{}")))
-    throw failure(text, variable, "has an ARGUMENT that the program would take for an option", exitCodes.refused);
+    throw failure(text, variable, "has an ARGUMENT that the program would read as an option", exitCodes.refused);
   const command = template.command.map(part => part.replaceAll("{}", () => argument));
   return [[text, withoutLineEnd(await ask(command, undefined, [reference], home, signal))]];
 }
@@ -128,7 +133,7 @@ async function askOnce(
   const output = await ask(command, lines, references, home, signal);
   const answers = output === "" ? [] : withoutLineEnd(output).split(/\r?\n/);
   if (answers.length !== references.length)
-    throw failed(references, `answered ${answers.length} lines to ${references.length}`, command);
+    throw failed(references, `answered with ${answers.length} lines instead of ${references.length}`, command);
   return references.map(({ text }, index) => [text, answers[index] ?? ""]);
 }
 
@@ -147,7 +152,7 @@ async function ask(
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
     windowsHide: true,
   });
-  // One that reads nothing may be gone before the input is.
+  // One that reads nothing may end before it gets its input.
   child.stdin?.on("error", () => {});
   child.stdin?.end(input);
   const output = await outputOf(child, signal).catch((cause: Error) => {
@@ -155,7 +160,7 @@ async function ask(
     throw failed(references, cause.message, command);
   });
   if (output.includes("\0") || !output.isWellFormed())
-    throw failed(references, "printed what no variable can hold", command);
+    throw failed(references, "printed text that a variable cannot hold", command);
   return output;
 }
 
@@ -172,7 +177,7 @@ function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
     });
     child.once("error", error => reject(new Error(`cannot be started (${"code" in error ? error.code : error.name})`)));
     child.once("exit", (code, ended) => {
-      if (code !== 0) reject(new Error(code === null ? `was ended by ${ended}` : `ended with ${code}`));
+      if (code !== 0) reject(new Error(code === null ? `was killed by ${ended}` : `exited with ${code}`));
     });
     // What it started may have the output open still: a failure is not kept waiting for that.
     child.once("close", () => resolve(output));
@@ -182,7 +187,7 @@ function outputOf(child: ChildProcess, signal: AbortSignal): Promise<string> {
 function failed(references: readonly Reference[], what: string, command: readonly string[]): CommandError {
   const all = references.map(({ text, variable }) => `${text} (for ${variable})`).join(", ");
   const name = references[0]?.name ?? "";
-  const message = `No secret for ${all}: the command of "${name}" in the settings ${what}. To see why, run it: ${command.join(" ")}`;
+  const message = `No secret for ${all}: the command "${name}" in settings.json ${what}. To see why, run it yourself: ${command.join(" ")}`;
   return new CommandError(message);
 }
 

@@ -3,16 +3,16 @@ import { addHomeOption } from "./command-options.ts";
 
 /** `repoconf service install|remove`: the daemon at login, by a systemd user unit. */
 export function addServiceCommand(program: Command): void {
-  const service = program.command("service").description("run the daemon from login on, by systemd (Linux)");
+  const service = program.command("service").description("run the daemon as a systemd user service (Linux)");
   addHomeOption(service.command("install"))
-    .description("write a user unit for the headless daemon, start it now and at each login")
+    .description("install a user unit for the daemon, and start it now and at each login")
     .action(async (options: { readonly home?: string }) => {
       const { installService } = await import("./systemd-unit.ts");
       await installService(options);
     });
   service
     .command("remove")
-    .description("stop it and take the unit away whole; the home stays")
+    .description("stop and uninstall it; the home is kept")
     .action(async () => {
       const { removeService } = await import("./systemd-unit.ts");
       await removeService();

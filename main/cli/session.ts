@@ -20,7 +20,7 @@ export interface Session extends Disposable {
 }
 
 /**
- * Connects to the home's daemon, and starts one in the background if none runs and that is wanted. Throws RepoconfError
+ * Connects to the home's daemon, and starts one in the background if none is running and that is allowed. Throws RepoconfError
  * 1100 or 1200.
  */
 export async function openSession(options: SessionOptions): Promise<Session> {
@@ -50,7 +50,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 /** Fewer files than this are read before anybody can read how many there are. */
 const indexingShownFrom = 100;
 
-/** What people wait for who use a home of many files that no daemon has read yet. */
+/** Shows the progress while the daemon reads a home with many files for the first time. */
 function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
   const { done, total } = progress ?? {};
   if (progress === undefined) showProgress("");
@@ -58,15 +58,15 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
   else if (total >= indexingShownFrom) showProgress(`The daemon has read ${done} of ${total} files`);
 }
 
-/** Milliseconds behind which people are told what they wait for. */
+/** Milliseconds after which the user is told what the command waits for. */
 const waitingTold = 1_000;
-/** Milliseconds in which a daemon that others start at the same time, or that mends its home, is tried again. */
+/** Milliseconds in which a daemon that others start at the same time, or that fixes its home, is tried again. */
 const crowdTimeout = 10_000;
 
 async function connectOrStart(client: RepoconfClient, home: Home, options: SessionOptions): Promise<void> {
   for (const end = Date.now() + crowdTimeout; ; ) {
     try {
-      // Mostly one runs: looking for it first would cost every command a round trip.
+      // A daemon is usually running: checking first would cost every command a round trip.
       return await client.connect();
     } catch (error) {
       if (Date.now() >= end) throw error;
@@ -83,7 +83,7 @@ async function waitForWayIn(error: unknown, home: Home, options: SessionOptions)
   const { settleHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
   if (isKeyGone(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
   if ((await findDaemon(home)) !== undefined) {
-    // Another command's daemon came up since.
+    // Another command has started a daemon in the meantime.
     if (isNobodyThere(error)) return;
     throw error;
   }
@@ -105,30 +105,32 @@ function isKeyGone(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1100 && systemErrorCode(error.cause) === "ENOENT";
 }
 
-/** Says that an older daemon runs: once for each daemon and version of the command, not at every command. */
+/** Reports that an older daemon is running: once for each daemon and version of the command, not for every command. */
 async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise<void> {
   const file = join(home.temporary, "older-daemon-told");
   const about = `${instanceId} ${packageJson.version}`;
   if ((await readFile(file, "utf8").catch(() => "")) === about) return;
-  printNote(`The daemon has version ${version}, this is ${packageJson.version}. To run the new one: repoconf restart`);
-  // Where it cannot be remembered it is said again.
+  printNote(
+    `The running daemon has version ${version}, this command ${packageJson.version}. To update the daemon: repoconf restart`,
+  );
+  // If that cannot be stored, the message is repeated.
   await writeFile(file, about, { mode: 0o600 }).catch(() => {});
 }
 
-/** A key that is not the daemon's is told with the way out. */
+/** Explains what to do if the daemon does not accept the key. */
 async function explainFailure(error: unknown, home: Home, options: SessionOptions): Promise<unknown> {
   if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) return error;
   const pid = (await findDaemon(home))?.pid;
-  const message = `The daemon (pid ${pid ?? "unknown"}) does not take the owner's key: ${home.ownerKeyFile} is gone, or holds another. Remove the file, if it is there: the daemon makes a new one within a second, and other keys stay good. If it does not: repoconf restart`;
+  const message = `The daemon (pid ${pid ?? "unknown"}) does not accept the owner's key: ${home.ownerKeyFile} is missing or contains another key. Remove the file if it exists: the daemon creates a new one within a second, and other keys stay valid. If it does not: repoconf restart`;
   return new CommandError(message, exitCodes.notAllowed);
 }
 
-/** Whether the key is the one in the home, as none was named. */
+/** Whether the key is the one in the home, because no other was given. */
 export function usesOwnerKey({ keyFile }: { readonly keyFile?: string }): boolean {
   return !keyFile && !process.env["REPOCONF_API_KEY"];
 }
 
-/** Runs a command's work with a session and closes it. */
+/** Runs a command with a session and closes it. */
 export async function withSession(options: SessionOptions, work: (session: Session) => Promise<void>): Promise<void> {
   using session = await openSession(options);
   await work(session);

@@ -13,10 +13,10 @@ export function addSetCommand(program: Command): void {
   addChangeValuesOptions(program.command("set"))
     .argument(
       "<field=value...>",
-      "the value as the field's type has it; @FILE reads a file, - standard input, @@ is an @; += adds to a list, -= removes from it",
+      "the new value, in the form of the field's type; @FILE reads a file, - standard input, @@ is a literal @; += adds to a list, -= removes from it",
     )
     .description(
-      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless it is there, and -= removes it: from the value of that moment, so that two such changes at once both count. A name with a dot stands in double quotes.\n\nWhat is refused is left out, and the rest is set, unless with --atomic. With --json it is one object: repo, revision and config if anything was set, and errors, each with its code, if anything was refused; of several repositories repositories and errors.",
+      "set fields of a repository, or places inside their values\n\nsvc.services.web.image=node:25 changes one member, svc.proxy_aliases+=www.shop.test adds an item unless the list has it, and -= removes it. Such changes apply to the current value, so two of them at the same time both take effect. Put a name that contains a dot in double quotes.\n\nInvalid values are skipped and the rest is set, unless you pass --atomic. With --json the output is one object: repo, revision and config if anything was set, and errors with their codes if anything was refused; for several repositories, repositories and errors.",
     )
     .summary("set fields of a repository, or places inside their values")
     .action(set);
@@ -54,7 +54,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
     }
     const both = edits.find(({ field }) => Object.hasOwn(values, field))?.field;
     if (both !== undefined)
-      throw new CommandError(`${both} and a place inside it cannot be set at once.`, exitCodes.usage);
+      throw new CommandError(`${both} and a place inside it cannot be set in the same command.`, exitCodes.usage);
     await changeValues(client, fields, { values, unset: [], edits }, options);
   });
 }
@@ -75,7 +75,7 @@ function readTyped(place: string, given: string, schema: PlainSchema | undefined
     return read;
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
-    throw new CommandError(`The value of ${place} is no JSON: ${cause}`, exitCodes.usage);
+    throw new CommandError(`The value of ${place} is not valid JSON: ${cause}`, exitCodes.usage);
   }
 }
 
@@ -85,7 +85,7 @@ async function readAssignments(typed: readonly string[]): Promise<readonly Assig
     const [, name, sign = "", given] = /^((?:"[^"]*"|[^"=])+?)([+-]?)=(.*)$/s.exec(one) ?? [];
     if (name === undefined || given === undefined) throw notAssigned(one, typed);
     if (given === "-" && typed.filter(other => other.endsWith("=-")).length > 1)
-      throw new CommandError("Standard input can be read for one field only.", exitCodes.usage);
+      throw new CommandError("Standard input can be used for one field only.", exitCodes.usage);
     const op = sign === "" ? "set" : sign === "+" ? "add" : "remove";
     assignments.push({ name, op, text: await readText(given) });
   }
@@ -99,7 +99,7 @@ function notAssigned(assignment: string, assignments: readonly string[]): Comman
   const meant = /^[A-Za-z][\w.-]*$/.test(field) && value.length === 1 ? `${field}=${value[0]}` : undefined;
   const hint =
     meant === undefined ? "" : ` Did you mean ${/^[\w.,:/@=-]+$/.test(meant) ? `"${meant}"` : `'${meant}'`}?`;
-  return new CommandError(`"${assignment}" is not of the form FIELD=VALUE.${hint}`, exitCodes.usage);
+  return new CommandError(`"${assignment}" is not in the form FIELD=VALUE.${hint}`, exitCodes.usage);
 }
 
 async function readText(given: string): Promise<string> {

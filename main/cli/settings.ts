@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { addHomeOption, addJsonOption, type OutputOptions } from "./command-options.ts";
 
-/** `repoconf settings`: the daemon's own settings, and where to change them. Needs no daemon. */
+/** `repoconf settings`: the daemon's settings, and where to change them. Needs no daemon. */
 export function addSettingsCommand(program: Command): void {
   addJsonOption(addHomeOption(program.command("settings")))
-    .description("show the daemon's own settings and where their file is")
+    .description("show the daemon's settings and where their file is")
     .action(settings);
 }
 
@@ -26,7 +26,7 @@ async function settings(options: OutputOptions & { readonly home?: string }): Pr
     throw new CommandError(`${settingsFile}: ${error instanceof Error ? error.message : String(error)}`);
   }
   if (options.json) return printJson({ file: settingsFile, settings: values });
-  print(`${settingsFile}${text === undefined ? " (not there: every setting has its default)" : ""}`);
+  print(`${settingsFile}${text === undefined ? " (does not exist: every setting has its default)" : ""}`);
   const rows = Object.entries(settingsSchema.properties)
     .filter(([name]) => name !== "$schema")
     .map(([name, schema]) => {
@@ -37,5 +37,5 @@ async function settings(options: OutputOptions & { readonly home?: string }): Pr
         "description" in schema ? schema.description : "",
       ];
     });
-  printTable(["SETTING", "VALUE", "WHAT IT IS"], rows);
+  printTable(["SETTING", "VALUE", "DESCRIPTION"], rows);
 }

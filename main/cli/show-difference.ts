@@ -1,10 +1,10 @@
 import { exactText, type JsonValue } from "../../shared/json.ts";
 import { print, style } from "./terminal.ts";
 
-/** So many lines that stay are shown on either side of those that differ. */
+/** The number of unchanged lines to show around the different ones. */
 const context = 3;
 
-/** What is to be trusted beside what serves now, each line of it that differs. */
+/** Shows the value to trust next to the active one, line by line. */
 export function showDifference(title: string, serving: JsonValue, value: JsonValue, hash: string): void {
   print(style("bold", title));
   for (const line of differingLines(serving, value)) {

@@ -4,7 +4,7 @@ import { addConnectionOptions, addJsonOption, type OutputOptions, type SessionOp
 /** `repoconf status`: what the running daemon says of itself. Starts none. */
 export function addStatusCommand(program: Command): void {
   addJsonOption(addConnectionOptions(program.command("status")))
-    .description("tell how the daemon is")
+    .description("show the daemon's status")
     .action(status);
 }
 
@@ -44,14 +44,14 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["home", home],
       ["pid", pid],
       ["repositories", repositories],
-      ["reading", indexing && `${indexing.done} of ${indexing.total} files that are new or may have changed`],
-      // Whoever counts their tools would find one too many.
-      ["clients", sockets === undefined ? undefined : `${sockets}, with this command`],
-      ["turned away", refused === "" ? undefined : `${refused}; the daemon's log names each`],
+      ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
+      // Anyone who counts their tools would find one too many.
+      ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
+      ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
     ];
     for (const [name, value] of lines) if (value !== undefined) print(`${name.padEnd(13)} ${String(value)}`);
     for (const problem of problems ?? []) print(`problem       ${problem}`);
     if (named.length > 0)
-      print(`problem       in the configuration of ${named.join(", ")}; see what, and what to do: repoconf doctor`);
+      print(`problem       in the configuration of ${named.join(", ")}; for details and fixes: repoconf doctor`);
   });
 }

@@ -23,24 +23,24 @@ const stopTimeout = 30_000;
 /** `repoconf stop`: asks the daemon to finish and leave, and waits until it has. */
 export function addStopCommand(program: Command): void {
   addConnectionOptions(program.command("stop"))
-    .description("stop the daemon, once it has finished what it writes")
+    .description("stop the daemon after it has finished writing")
     .action(async (options: StopOptions) => {
       const home = homeOf(options);
       const stopped = await stopDaemon(home, options);
-      if (!stopped) throw new CommandError(`No daemon runs on the home ${home.folder}.`, exitCodes.noDaemon);
-      print("The daemon has stopped.");
+      if (!stopped) throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
+      print("The daemon stopped.");
     });
 }
 
 /** `repoconf restart`: stops the daemon if one runs, and starts this version's in the background; it stays. */
 export function addRestartCommand(program: Command): void {
   addConnectionOptions(program.command("restart"))
-    .description("stop the daemon and start this version's in the background")
+    .description("stop the daemon and start this version in the background")
     .action(async (options: StopOptions) => {
       const home = homeOf(options);
       await stopDaemon(home, options);
       const { url } = await startDaemonInBackground(home, { stay: true });
-      print(`The daemon runs at ${url}`);
+      print(`The daemon is running at ${url}`);
     });
 }
 
@@ -59,7 +59,7 @@ export async function stopDaemon(home: Home, options: StopOptions): Promise<bool
     // Gone with the daemon, or taken away from it.
     if (there !== undefined || !(await isLockHeld(home.lockFile))) return true;
   }
-  const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It leaves once it has finished; then any command starts another.`;
+  const message = `The daemon (pid ${endpoint.pid}) has not stopped within ${stopTimeout / 1000} seconds: the disk may be slow. It exits once it has finished writing; any command starts a new one.`;
   throw new CommandError(message);
 }
 

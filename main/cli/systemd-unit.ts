@@ -33,9 +33,9 @@ export async function installService(options: { readonly home?: string }): Promi
   await systemctl("--user", "enable", unitName);
   await systemctl("--user", "restart", unitName);
   await untilItRuns(home);
-  if (replaced) print("It takes the place of the daemon that ran on this home.");
-  print(`The daemon runs now and from each login on: ${file}`);
-  print("To take that away: repoconf service remove");
+  if (replaced) print("It replaces the daemon that was running on this home.");
+  print(`The daemon is running and starts at each login: ${file}`);
+  print("To uninstall it: repoconf service remove");
 }
 
 /** Stops the unit and takes it away. Throws CommandError where there is no systemd. */
@@ -45,7 +45,7 @@ export async function removeService(): Promise<void> {
   await systemctl("--user", "disable", "--now", unitName).catch(() => {});
   await rm(unitFile(), { force: true });
   await systemctl("--user", "daemon-reload");
-  print("The service is removed. The home and all values stay.");
+  print("Removed the service. The home and all values are kept.");
 }
 
 /** Waits until the home's daemon is the unit's. Throws CommandError if it is not to be. */
@@ -55,9 +55,9 @@ async function untilItRuns(home: Home): Promise<void> {
     const { MainPID, Result } = await unitState();
     if (endpoint !== undefined && String(endpoint.pid) === MainPID) return;
     if (Result === "success" && Date.now() < end) continue;
-    const why = endpoint === undefined ? "" : ` Another daemon (pid ${endpoint.pid}) has the home.`;
+    const why = endpoint === undefined ? "" : ` Another daemon (pid ${endpoint.pid}) is running on the home.`;
     throw new CommandError(
-      `The service is installed, but its daemon does not run.${why} See why: systemctl --user status ${unitName}`,
+      `The service is installed, but its daemon is not running.${why} To see why: systemctl --user status ${unitName}`,
       exitCodes.noDaemon,
     );
   }
@@ -104,7 +104,7 @@ async function systemctl(...args: readonly string[]): Promise<string> {
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT")
       throw new CommandError(
-        "There is no systemd on this machine. Start the daemon in another way: repoconf daemon",
+        "This machine has no systemd. Start the daemon yourself: repoconf daemon",
         exitCodes.failed,
       );
     const said = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : String(error);

@@ -74,7 +74,7 @@ export const commanderOutput = {
   writeErr: (text: string) => void process.stderr.write(visibleLines(text)),
 };
 
-/** Resolves when all that was printed has been handed to whoever reads it. */
+/** Resolves when all that was printed has been handed to its reader. */
 export async function allPrinted(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) await new Promise(resolve => stream.write("", resolve));
 }

@@ -29,14 +29,14 @@ export async function askForScopes(
     showDifference(`the scope ${one.scope}, from ${one.file}`, one.serving, one.value, one.hash);
     const question =
       one.serving === null
-        ? `Take the scope ${one.scope} into your home, for all repositories?`
-        : `Replace the scope ${one.scope} of your home, for all repositories?`;
+        ? `Copy the scope ${one.scope} into your home, for all repositories?`
+        : `Replace the scope ${one.scope} in your home, for all repositories?`;
     if (await confirm(question)) await take(client, home, one, false);
     else left += 1;
   }
   if (left > 0)
     print(
-      `${left === 1 ? "This scope is" : `${left} scopes are`} not used until you take ${left === 1 ? "it" : "them"}.`,
+      `${left === 1 ? "This scope is" : `${left} scopes are`} not used until you accept ${left === 1 ? "it" : "them"}.`,
     );
   return left;
 }
@@ -66,8 +66,8 @@ async function take(client: RepoconfClient, home: Home, one: OfferedScope, quiet
     throw new CommandError(`${homeFile} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
   });
   if (await isServed(client, one)) {
-    if (!quiet) print(`Took the scope ${scope} into ${homeFile}.`);
-  } else printNote(`${homeFile} is written, and the daemon does not use it yet; repoconf doctor says why.`);
+    if (!quiet) print(`Copied the scope ${scope} to ${homeFile}.`);
+  } else printNote(`${homeFile} was written, but the daemon does not use it yet; to see why: repoconf doctor`);
 }
 
 /** Milliseconds between two looks, and in all. */

@@ -24,17 +24,17 @@ interface TrustOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 /** `repoconf trust`: shows what a work tree's file brings that runs as a command, and lets a person trust it. */
 export function addTrustCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("trust"))))
-    .argument("[field...]", "only these, such as svc.services (default: all that wait)")
-    .summary("look at commands and scopes that a pull brought, and trust them")
+    .argument("[field...]", "only these fields, such as svc.services (default: all untrusted values)")
+    .summary("review commands and scopes that came with a pull, and trust them")
     .description(
-      "look at commands and scopes that a pull brought, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each one beside what serves now, whole, masked ones too, and asks. Without a terminal it trusts nothing but what --accept names.\n\nBefore them come the scopes that the work tree brings in .repoconf/scopes and the home does not have so: the daemon uses none until you take it into the home, where it serves for all repositories.",
+      "review commands and scopes that came with a pull, and trust them\n\nValues that run as commands and come with a work tree's .repoconf.json are not used until a person trusts them. This shows each of them in full, including masked ones, next to the active value, and asks. Without a terminal it trusts only what --accept names.\n\nIt first shows the scopes in the work tree's .repoconf/scopes that are missing or different in the home: the daemon does not use them until you copy them into the home, where they apply to all repositories.",
     )
     .option(
       "--accept <hash>",
-      "trust the value with this hash, as --json tells it, and do not ask (may be repeated)",
+      "trust the value with this hash, as printed by --json, without asking (may be repeated)",
       (hash: string, before: readonly string[] = []) => [...before, hash],
     )
-    .option("--reveal", "with --json, print masked values too")
+    .option("--reveal", "with --json, print masked values in clear text")
     .action(trust);
 }
 
@@ -61,20 +61,20 @@ async function trust(fields: readonly string[], options: TrustOptions): Promise<
       } else if (options.json) return printAll(scopes.map(scopeAsJson), all);
       else {
         if ((await askForScopes(client, home, scopes)) > 0) process.exitCode = exitCodes.failed;
-        // A scope that is new may have made some of its values wait.
+        // A new scope may have values that wait for trust.
         all = await client.run("trust/list", { repo: id });
         if (all.length === 0) return;
       }
     }
     const stranger = fields.find(field => !all.some(one => one.field === field));
-    if (stranger !== undefined) throw new CommandError(`Nothing waits in ${stranger}.`, exitCodes.refused);
+    if (stranger !== undefined) throw new CommandError(`Nothing to trust in ${stranger}.`, exitCodes.refused);
     const waiting = all.filter(({ field }) => fields.length === 0 || fields.includes(field));
     if (hashes !== undefined) {
       const accepted = await acceptNamed(client, waiting, hashes, options);
       return options.json ? printAll(takenScopes, accepted) : undefined;
     }
     if (options.json) return printAll([], waiting);
-    if (waiting.length === 0) return print("Nothing waits to be trusted.");
+    if (waiting.length === 0) return print("Nothing to trust.");
     const left = await showAndAsk(client, waiting);
     if (left > 0) process.exitCode = exitCodes.failed;
   });
@@ -88,7 +88,7 @@ async function acceptNamed(
 ): Promise<readonly UntrustedValue[]> {
   const missing = hashes.find(hash => !waiting.some(one => one.hash === hash));
   if (missing !== undefined) {
-    const message = `No value with the hash ${missing} waits here: the file may have another one by now. Look again: repoconf trust --json`;
+    const message = `No untrusted value has the hash ${missing}: the file may have changed. Review it again: repoconf trust --json`;
     throw new CommandError(message, exitCodes.refused);
   }
   const accepted = waiting.filter(({ hash }) => hashes.includes(hash));
@@ -101,7 +101,7 @@ function printableValue(one: UntrustedValue, fields: Fields): UntrustedValue {
   return { ...one, value: show(one.value), serving: show(one.serving) };
 }
 
-/** Shows what waits and asks for each; says how to trust what is left. Returns how many wait still. */
+/** Shows each untrusted value and asks; says how to trust the rest. Returns how many are left. */
 export async function showAndAsk(client: RepoconfClient, waiting: readonly UntrustedValue[]): Promise<number> {
   let left = 0;
   for (const one of waiting) {
@@ -119,7 +119,7 @@ export async function showAndAsk(client: RepoconfClient, waiting: readonly Untru
 
 async function accept(client: RepoconfClient, { repo, field, hash }: UntrustedValue, quiet: boolean): Promise<void> {
   const { revision } = await client.run("trust/accept", { repo, field, hash });
-  if (!quiet) print(`Trusted ${field}; it is in service by revision ${revision}.`);
+  if (!quiet) print(`Trusted ${field}; it is active as of revision ${revision}.`);
 }
 
 function show({ field, value, serving, hash }: UntrustedValue): void {

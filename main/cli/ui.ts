@@ -10,8 +10,8 @@ interface UiOptions extends SessionOptions {
 export function addUiCommand(program: Command): void {
   addSessionOptions(program.command("ui"))
     .description("open the screen in the browser")
-    .option("--print", "print the link instead; it is good once, for a minute")
-    .option("--by-address", "for a browser that does not find names that end in .localhost; protects less")
+    .option("--print", "print the link instead; it works once, within a minute")
+    .option("--by-address", "for browsers that cannot resolve names ending in .localhost; less secure")
     .action(ui);
 }
 
@@ -30,10 +30,10 @@ async function ui(options: UiOptions): Promise<void> {
     });
     if (options.print) return print(url);
     const opened = await openPage(home, url);
-    if (opened) return print("The screen opens in your browser.");
+    if (opened) return print("Opening the screen in your browser.");
     // Elsewhere it could end up in a log that others read; --print is for those who want it there.
     if (!isTerminal())
-      throw new CommandError("No browser could be opened. For a link to open by hand: repoconf ui --print");
-    print("No browser could be opened. Open this link, within a minute:", url);
+      throw new CommandError("Could not open a browser. To print the link instead: repoconf ui --print");
+    print("Could not open a browser. Open this link within a minute:", url);
   });
 }

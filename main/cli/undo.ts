@@ -15,12 +15,12 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
 
-/** `repoconf undo`: takes back the last change, whoever made it. */
+/** `repoconf undo`: takes back the last change, no matter who made it. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
-    .summary("take back the last change of a repository, whoever made it")
+    .summary("undo the last change of a repository, no matter who made it")
     .description(
-      "take back the last change of a repository, whoever made it\n\nThis is a change itself: undo again brings back what was undone. For what is older: repoconf history, then repoconf restore.",
+      "undo the last change of a repository, no matter who made it\n\nUndoing is itself a change: a second undo restores what the first one undid. To go back further, use repoconf history and repoconf restore.",
     )
     .action(undo);
 }
@@ -32,7 +32,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
     const last = await findLastChange(client, repository);
     const { revision } = last;
     if (options.ifRevision !== undefined && options.ifRevision !== revision) {
-      const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; repoconf history tells what it did.`;
+      const message = `The last change is revision ${revision}, not ${options.ifRevision}. Nothing was undone; see repoconf history.`;
       throw new CommandError(message, exitCodes.refused);
     }
     const reply = await client.request("history/restore", {
@@ -46,7 +46,8 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
       revision: Math.max(revision, repository.revision),
     });
     if (reply.errors[0]?.code === 1104) {
-      const message = "Nothing was undone: there was another change just now. Look at repoconf history and undo again.";
+      const message =
+        "Nothing was undone: somebody changed the repository in the meantime. Check repoconf history and undo again.";
       throw new CommandError(message, exitCodes.refused);
     }
     const [changed] = reply.result;
@@ -61,7 +62,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
     }
     await reportRestored(client, reply, options, revision - 1);
     if (changed !== undefined && !options.dryRun) {
-      print(`This is revision ${changed.revision}; to bring back what was undone: repoconf undo`);
+      print(`This is revision ${changed.revision}; to redo: repoconf undo`);
     }
   });
 }
@@ -81,17 +82,17 @@ async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEn
   } while (changes.length < 2 && older !== undefined && damage === undefined);
   const [last] = changes;
   if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
-  if (last === undefined) throw nothingToUndo(name, "its history tells of no change");
+  if (last === undefined) throw nothingToUndo(name, "its history has no changes");
   // It holds what was there when the history began, and what came before that is not known.
   if (changes.length === 1 && damage === undefined && last.source === "file") {
-    throw nothingToUndo(name, `its history begins with revision ${last.revision}`);
+    throw nothingToUndo(name, `its history starts at revision ${last.revision}`);
   }
   if (fieldsOf(last).length === 0) throw nothingToUndo(name, `revision ${last.revision} changed no field`);
   return last;
 }
 
 function nothingToUndo(name: string, why: string): CommandError {
-  return new CommandError(`There is nothing to undo in ${name}: ${why}.`, exitCodes.refused);
+  return new CommandError(`Nothing to undo in ${name}: ${why}.`, exitCodes.refused);
 }
 
 function fieldsOf({ changes }: HistoryEntry): string[] {

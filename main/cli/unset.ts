@@ -5,7 +5,7 @@ import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-value
 export function addUnsetCommand(program: Command): void {
   addChangeValuesOptions(program.command("unset"))
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web")
-    .description("take stored values away, so that the defaults hold; or a member or item out of a value")
+    .description("remove stored values, so that the defaults apply, or members and items inside values")
     .action(unset);
 }
 

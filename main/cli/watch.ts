@@ -26,17 +26,17 @@ interface WatchOptions extends SessionOptions, OutputOptions, RepositoryOptions 
 /** `repoconf watch`: changes as they happen, until Ctrl+C. */
 export function addWatchCommand(program: Command): void {
   addJsonOption(addRepositoryOption(addSessionOptions(program.command("watch"))))
-    .argument("[field]", "only what changes this field, such as svc.timeout")
+    .argument("[field]", "only changes of this field, such as svc.timeout")
     .summary("print changes as they happen")
     .description(
-      "print changes as they happen, until Ctrl+C; with --json a line each\n\nIt also tells when the repository's file breaks or is well again, and when the connection to the daemon is lost or found again. With a field it tells of its changes alone.",
+      "print changes as they happen, until Ctrl+C; with --json, one line each\n\nIt also reports when the repository's file becomes invalid or valid again, and when the connection to the daemon is lost and restored. With a field, it reports only changes of that field.",
     )
     .addOption(
-      new Option("--since <revision>", "first what changed after this revision of the repository").argParser(
+      new Option("--since <revision>", "start with the changes made after this revision of the repository").argParser(
         parseRevision,
       ),
     )
-    .option("--all", "every repository, and what happens to repositories, scopes and keys")
+    .option("--all", "watch every repository, and changes to repositories, scopes and keys")
     .option("--reveal", "show masked values")
     .action(watch);
 }
@@ -46,7 +46,10 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
   const { chooseRepository } = await import("./repositories.ts");
   const { since } = options;
   if (options.all && (since !== undefined || options.repo !== undefined))
-    throw new CommandError("--all is every repository; --repo and --since are of one.", exitCodes.usage);
+    throw new CommandError(
+      "--all watches every repository; --repo and --since apply to a single one.",
+      exitCodes.usage,
+    );
   await withSession(options, async ({ client }) => {
     const repository = options.all ? undefined : await chooseRepository(client, options.repo);
     let fields = await listFields(client);
@@ -55,10 +58,10 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     const stop = new AbortController();
     const { signal } = stop;
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-    // Whoever reads our output may leave first, as head does.
+    // Anyone who reads our output may leave first, as head does.
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
-    if (process.stderr.isTTY) printNote(`Watching ${what}. Ctrl+C ends it.`);
+    if (process.stderr.isTTY) printNote(`Watching ${what}. Press Ctrl+C to stop.`);
 
     function tell(message: ToldMessage): void {
       const [resource, event, payload] = message;
@@ -67,7 +70,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
         printJson({ resource, event, payload: options.reveal ? payload : printableOf(message, fields) }, 0);
       else print(...describe(message, names, { fields, reveal: options.reveal === true }));
       if (repository !== undefined && resource === "repo" && event === "removed")
-        throw new CommandError(`${repository.name} was removed, so there is nothing more to watch.`);
+        throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
     }
     async function tellEverything(): Promise<void> {
       for await (const received of client.watchEverything({ signal })) {
@@ -91,7 +94,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
   });
 }
 
-/** What somebody edits on the screen is nobody else's yet. */
+/** Unsaved edits on the screen are not shown to others. */
 type ToldMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
 /** The message, as far as it is about this repository, if any, and field, if any, or about the connection. */
@@ -130,22 +133,22 @@ function describe(message: ToldMessage, names: ReadonlyMap<string, string>, opti
       const who = `${name} (${id})`;
       const problems = health.map(problem => `  ${describeProblem(problem)}`);
       if (event !== "health") return [`${now()}  ${who}: ${event}`];
-      return [`${now()}  ${who}: ${health.length === 0 ? "well again" : "has problems"}`, ...problems];
+      return [`${now()}  ${who}: ${health.length === 0 ? "no more problems" : "has problems"}`, ...problems];
     }
     case "scope":
       return [`${now()}  scope ${message[2].scope}: changed`];
     case "key":
       return [`${now()}  keys changed`];
     case "connection": {
-      if (message[1] === "lost") return [`${now()}  connection lost; trying again`];
+      if (message[1] === "lost") return [`${now()}  connection lost; reconnecting`];
       const { lost } = message[2];
-      const what = `came, went, or changed more than the history can tell: ${lost.map(nameOf).join(", ")}`;
-      return [`${now()}  connected again${lost.length === 0 ? "" : `; ${what}`}`];
+      const what = `added, removed, or changed beyond what the history covers: ${lost.map(nameOf).join(", ")}`;
+      return [`${now()}  reconnected${lost.length === 0 ? "" : `; ${what}`}`];
     }
   }
 }
 
-/** Changes bear their own time; of all else it is when we heard of it. */
+/** Changes have their own time; everything else gets the time of arrival. */
 function now(): string {
   return new Date().toISOString();
 }

@@ -28,10 +28,10 @@ export async function locateDaemon(options: LocateOptions): Promise<Address & { 
   const home = homeAt(homeFolder(options.home));
   const endpoint = await readEndpoint(home);
   if (endpoint === undefined || !isLoopback(endpoint.url)) {
-    throw new RepoconfError(1200, `No daemon runs on the home ${home.folder}. Start one with: repoconf daemon`);
+    throw new RepoconfError(1200, `No daemon is running on the home ${home.folder}. Start one: repoconf daemon`);
   }
   if (endpoint.protocol !== protocolVersion) {
-    const message = `The daemon speaks protocol ${endpoint.protocol}, and this is protocol ${protocolVersion}. Run: repoconf restart`;
+    const message = `The daemon speaks protocol ${endpoint.protocol}, but this client speaks protocol ${protocolVersion}. Run: repoconf restart`;
     throw new RepoconfError(1200, message, { details: { protocol: endpoint.protocol } });
   }
   const socket = await usableSocket(endpoint);

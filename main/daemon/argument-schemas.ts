@@ -50,7 +50,7 @@ const grant = {
         {
           type: "array",
           items: {
-            description: "the id of a repository",
+            description: "a repository id",
             type: "string",
             pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$",
           },
@@ -61,7 +61,7 @@ const grant = {
       type: "array",
       minItems: 1,
       items: {
-        description: "a field such as svc.timeout, the beginning of some such as svc.proxy_*, or *",
+        description: "a field such as svc.timeout, a prefix such as svc.proxy_*, or *",
         type: "string",
         pattern: fieldPatternForm,
         maxLength: 193,
@@ -82,7 +82,7 @@ const valueEdit = {
   properties: {
     field: { description: "a field such as svc.services", type: "string" },
     path: {
-      description: "a JSON pointer into the value, such as /web/image; left out: the value itself",
+      description: "a JSON pointer into the value, such as /web/image; if omitted, the value itself",
       type: ["string", "null"],
       pattern: "^(/([^~]|~[01])*)?$",
     },
@@ -110,7 +110,7 @@ const draftName = {
 
 /** What a draft must be, as an argument and in drafts.json. */
 export const draftSchema = {
-  description: "the edit of a field, or of the text of a file",
+  description: "an unsaved edit of a field, or of the text of a file",
   type: "object",
   properties: { ...draftName.properties, value: {}, base: {}, text: { type: "string" } },
   required: ["repo"],
@@ -254,7 +254,7 @@ export const argumentSchemas = {
     type: "object",
     properties: {
       label: {
-        description: "a small letter, then up to 30 small letters, digits, spaces and -",
+        description: "a lowercase letter, then up to 30 lowercase letters, digits, spaces and -",
         type: "string",
         pattern: "^[a-z][a-z0-9 -]{0,30}$",
       },
@@ -265,7 +265,7 @@ export const argumentSchemas = {
     type: "object",
     properties: {
       byAddress: {
-        description: "for a browser that does not find names that end in .localhost",
+        description: "for browsers that cannot resolve names ending in .localhost",
         type: "boolean",
         nullable: true,
       },

@@ -42,7 +42,10 @@ export function comparedPattern(source: string): TextPattern {
   const texts = textsFor(source);
   const different = firstDifference(pattern, nativeAnswers(source, texts), texts);
   if (different === undefined) return pattern;
-  throw cannotUse(source, `engines differ in what it means, as for the text ${JSON.stringify(different)}`);
+  throw cannotUse(
+    source,
+    `regular expression engines disagree about it, for example for the text ${JSON.stringify(different)}`,
+  );
 }
 
 /** As far as the steps lead. */

@@ -15,7 +15,7 @@ import type { BrokenReference, Scopes } from "./scopes.ts";
 import { isForgotten, valueByAnyName } from "./store/renamed-fields.ts";
 import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore } from "./store/store.ts";
 
-/** A set or unset, with its arguments already known to be of the right types. */
+/** A set or unset; the types of its arguments have been checked. */
 export interface ConfigChangeRequest {
   readonly repos: readonly string[];
   /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
@@ -31,15 +31,15 @@ export interface ConfigChangeRequest {
   readonly flush: boolean;
   /** As the request names it. */
   readonly batch?: string | undefined;
-  /** Nothing to change is no failure. */
+  /** It is not an error if nothing changes. */
   readonly mayBeEmpty?: boolean;
 }
 
-/** A restore, with its arguments already known to be of the right types. */
+/** A restore; the types of its arguments have been checked. */
 export interface RestoreRequest
   extends Pick<ConfigChangeRequest, "revisions" | "atomic" | "dryRun" | "reason" | "flush" | "batch"> {
   readonly repo: string;
-  /** The revision whose values are wanted back. */
+  /** The revision to restore. */
   readonly to: number;
   /** Undefined: every field that the caller may write and that differs. */
   readonly fields: readonly string[] | undefined;
@@ -50,10 +50,10 @@ export interface ConfigChangeResult {
   readonly errors: readonly RepoconfError[];
 }
 
-/** What one repository makes of the request. */
+/** The outcome of the request for one repository. */
 interface Verdict {
   readonly errors: readonly RepoconfError[];
-  /** The edits that hold after the request, whether they change anything or not. */
+  /** The edits that apply after the request, whether they change anything or not. */
   readonly accepted: readonly ConfigEdit[];
   readonly changes: boolean;
 }
@@ -87,7 +87,7 @@ export class ConfigChanges {
         errors: [...errors, ...outcomes.flatMap(outcome => outcome.errors)],
       };
     }
-    // Asked first, so that the answer names every error and not only the first.
+    // Checked first, so that the answer has every error and not only the first one.
     const rehearsal = await Promise.all(writable.map(repo => this.#changeOne(caller, repo, { ...rest, dryRun: true })));
     errors.push(...rehearsal.flatMap(outcome => outcome.errors));
     if (errors.length > 0) return { result: [], errors };
@@ -102,7 +102,7 @@ export class ConfigChanges {
     const state = await this.#store.read(repo);
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
-    // Named, such a field is an error; else it is passed over, and the answer says so.
+    // If it was named, such a field is an error; otherwise it is skipped, and the answer says so.
     const isGone = (path: string) => {
       const split = splitConfigPath(path);
       return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
@@ -177,11 +177,11 @@ export class ConfigChanges {
     };
   }
 
-  /** What the request means for one repository in one state. Pure: the store may ask again. */
+  /** What the request means for one repository in one state. Pure, because the store may call it again. */
   #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
-      const message = `The repository is at revision ${state.revision}, not ${wanted}: something changed meanwhile. Read it again and decide anew.`;
+      const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
       const error = new RepoconfError(1104, message, { repo: state.id, details: { current: state.revision } });
       return { errors: [error], accepted: [], changes: false };
     }
@@ -224,7 +224,7 @@ export class ConfigChanges {
       });
     }
     const { value } = outcome;
-    // As deep as a message could bring it.
+    // The same limit as for a message.
     const deepest = limits.messageNesting - 1;
     if (nestsDeeper(value, deepest))
       return limitExceeded("levels in a value", deepest + 1, deepest, path).inRepository(repo);
@@ -248,7 +248,7 @@ export class ConfigChanges {
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
-      // Nobody looks at what a restore brings back as at what he sets: it gives no trust.
+      // Nobody checks what a restore brings back as at what he sets: it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
       return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
     }
@@ -284,7 +284,7 @@ export class ConfigChanges {
     }
   }
 
-  /** A broken reference and the edit that breaks it: what was in service before kept the rule. */
+  /** A broken reference and the edit that breaks it: what was active before kept the rule. */
   #findCulprit(
     state: RepositoryState,
     edits: readonly ConfigEdit[],
@@ -334,7 +334,7 @@ export class ConfigChanges {
     const name = split && this.#scopes.newName(split.scope, split.field);
     const renamed = split === undefined || name === undefined ? undefined : joinConfigPath(split.scope, name);
     const isReachable = renamed !== undefined && this.#exists(caller, renamed, repos);
-    return noSuchField(path, undefined, isReachable ? ` It is called "${renamed}" now.` : undefined);
+    return noSuchField(path, undefined, isReachable ? ` It is now called "${renamed}".` : undefined);
   }
 
   /** Whether the field is there for this caller: a field it may write in none of the repositories looks like one that does not exist. */
@@ -349,11 +349,11 @@ export class ConfigChanges {
 function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead: (path: string) => boolean): string {
   const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
   if (!canRead(path) || !canRead(target)) {
-    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that binds it to another field.`;
+    return `${joinConfigPath(culprit.scope, culprit.field)} would break a rule that ties it to another field.`;
   }
   return culprit.field === broken.field
-    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is none.`
-    : `${path} names "${broken.value}", which this would take from ${target}. Set ${path} in the same request.`;
+    ? `${path} must be empty or a key of ${target}, and "${broken.value}" is not a key of it.`
+    : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
 }
 
 /** Of one key's own, so that no other can add to it; undefined: it is of one repository and names none. */
@@ -366,18 +366,18 @@ function notWritable(repo: string): RepoconfError {
   return new RepoconfError(1007, `There is no repository "${repo}" that this key may write.`, { repo });
 }
 
-function noSuchField(field: string, repo?: string, hint = " scope/list names the fields there are."): RepoconfError {
+function noSuchField(field: string, repo?: string, hint = " To list all fields: scope/list."): RepoconfError {
   const message = `There is no field "${field}" that this key may write.${hint}`;
   return new RepoconfError(1007, message, { ...(repo !== undefined && { repo }), field });
 }
 
 function forgottenValue(field: string, repo: string, revision: number): RepoconfError {
-  const message = `The value that ${field} had at revision ${revision} has been made to be forgotten.`;
+  const message = `The value that ${field} had at revision ${revision} was erased from the history.`;
   return new RepoconfError(1110, message, { repo, field });
 }
 
 function untrustedValue(field: string, repo: string): RepoconfError {
-  const message = `The value of then of ${field} runs as a command, and nobody has trusted it in this repository. Look at it, and set it if it is good.`;
+  const message = `The value of ${field} at that revision runs as a command that nobody has trusted in this repository. Review it, and set it if you trust it.`;
   return new RepoconfError(1114, message, { repo, field });
 }
 

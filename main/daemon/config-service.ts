@@ -39,7 +39,7 @@ export interface ListRequest {
 /** As the caller is told of it. */
 type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
-/** What a caller may see of repositories and their configuration. Knows the store's port and no transport. */
+/** What a caller may see of repositories and their configuration. Knows the store's interface but no transport. */
 export class ConfigService {
   readonly #store: RepositoryStore;
   readonly #scopes: Scopes;
@@ -84,7 +84,7 @@ export class ConfigService {
     return name !== undefined && isThere(readable, { scope, field: name }) ? joinConfigPath(scope, name) : undefined;
   }
 
-  /** The values of then, by the schemas and defaults of now; those that were made to be forgotten are left out. */
+  /** The values at that revision, with the current schemas and defaults; erased values are omitted. */
   async #listPast(caller: Caller, repo: string, revision: number, stored: boolean): Promise<Config> {
     const past = await this.#store.configAt(repo, revision, this.#yielding.begin(caller.keyId));
     const named = withNewNames(past.config, this.#scopes).config;
@@ -106,7 +106,7 @@ export class ConfigService {
     const { scope, field } = split;
     const stored = configValue(state.stored ?? {}, scope, field);
     const refused = !this.#store.isFromFile(repo, scope, field);
-    // Where the home is, is the owner's business.
+    // Only the owner may know where the home is.
     const source = caller.owner ? await this.#store.source(repo, scope, field) : undefined;
     const change = (await this.lastChanges(caller, repo))(path);
     return {
@@ -134,7 +134,7 @@ export class ConfigService {
         const change = allows(caller.grants, "read", repo, path) ? lastChange(path) : undefined;
         return change && { ...change, actor: actorName(caller, change.actor) };
       } catch (error) {
-        // A damaged journal has been told of, and the rest of the answer stands.
+        // A damaged journal has been reported; the rest of the answer is still correct.
         if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
       }
       return undefined;
@@ -143,7 +143,7 @@ export class ConfigService {
 
   /**
    * The repositories in which the caller may read something, by id: those after `after`, or `repo` alone. Counts of what a limited
-   * key may read need the values, so no more of them is looked at than is asked for.
+   * key may read need the values, so no more of them is checked than is asked for.
    */
   async *repositories(
     caller: Caller,
@@ -171,7 +171,7 @@ export class ConfigService {
     return false;
   }
 
-  /** A state as the caller may see it; undefined if it may see nothing of it. */
+  /** The state that the caller may see; undefined if there is none. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
     const { id, name, path, inTree, revision } = state;
@@ -203,7 +203,7 @@ export class ConfigService {
     return this.canSee(caller, repo) ? ["config", "progress", { repo, revision, ...where }] : undefined;
   }
 
-  /** What a repository's history tells the caller, the newest first. Throws RepoconfError 1011, 1102 or 1110. */
+  /** A repository's history as the caller may see it, newest first. Throws RepoconfError 1011, 1102 or 1110. */
   async *history(caller: Caller, repo: string, from: number, path?: string): AsyncGenerator<HistoryEntry> {
     await this.#assertReadable(caller, repo, path);
     for await (const record of this.#store.history(repo, from, this.#yielding.begin(caller.keyId))) {
@@ -238,7 +238,7 @@ export class ConfigService {
 export function unknownRepository(repo: string): RepoconfError {
   return new RepoconfError(
     1102,
-    `There is no repository "${repo}" that this key may read. repo/list names those there are.`,
+    `There is no repository "${repo}" that this key may read. To list all repositories: repo/list.`,
     { repo },
   );
 }
@@ -246,21 +246,21 @@ export function unknownRepository(repo: string): RepoconfError {
 function unknownField({ scope, field, text }: RequestedPath, newName?: string): RepoconfError {
   const name = text ?? (field === undefined ? (scope ?? "") : joinConfigPath(scope ?? "", field));
   const what = text === undefined ? (field === undefined ? "scope" : "field") : "field";
-  const renamed = newName === undefined ? "" : ` It is called "${newName}" now.`;
-  const hint = text === undefined ? renamed : " A field is written <scope>.<field>.";
+  const renamed = newName === undefined ? "" : ` It is now called "${newName}".`;
+  const hint = text === undefined ? renamed : " Fields are written <scope>.<field>.";
   return new RepoconfError(1011, `There is no ${what} "${name}" that this key may read.${hint}`, { field: name });
 }
 
 function brokenFile({ id, broken }: RepositoryState): RepoconfError {
-  const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
-  const message = `The file of this repository cannot be used, and no good values of it are known. Mend it: ${what}`;
+  const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+  const message = `The repository's file is invalid, and no valid values of it are known. Fix it and retry: ${what}`;
   return new RepoconfError(1106, message, { repo: id });
 }
 
 interface RequestedPath {
   readonly scope?: string;
   readonly field?: string;
-  /** A `field` that could not be split. */
+  /** A `field` without a dot. */
   readonly text?: string;
 }
 
@@ -286,7 +286,7 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
     // What is wrong with a file as a whole can name anything in it.
     if (field === undefined && code !== 1106) return problem;
     if (field === undefined)
-      return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+      return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
     // A problem of a whole unknown scope bears the scope's name alone.
     return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
   });
@@ -296,5 +296,5 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
 export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
   if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
     return error;
-  return new RepoconfError(1106, "The repository's file is broken. Its owner has to mend it.", { repo: error.repo });
+  return new RepoconfError(1106, "The repository's file is invalid. Its owner must fix it.", { repo: error.repo });
 }

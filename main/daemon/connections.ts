@@ -47,34 +47,34 @@ export interface ConnectionsOptions {
   readonly clock: Clock;
   /** Throws RepoconfError 1100. */
   authenticate(key: string): Caller;
-  /** As `authenticate`, by a proof of the key. */
+  /** Like `authenticate`, with a proof of the key. */
   authenticateProof(proof: ClientProof, handshake: Handshake): Proven;
-  /** What is signed of the connection that the request began. */
+  /** The text about this connection that both sides sign. */
   connectionOf(request: IncomingMessage): Omit<Handshake, "nonce">;
   channelOf(request: IncomingMessage): Channel;
   /** By the secret in daemon.json: HMAC-SHA256 of a text, hexadecimal. */
   signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
-  /** Somebody is in, or leaves. */
+  /** A client has connected or disconnected. */
   onUse(caller: Caller): void;
-  /** How many clients there are, whenever that changes. */
+  /** Called with the number of clients whenever it changes. */
   onCount(count: number): void;
 }
 
-/** Bytes that may wait for a client that is sent the past, before more of it is read. */
+/** While a client catches up: bytes that may wait for it before more history is read. */
 const drainAbove = 256 * 1024;
-/** Milliseconds between two times that it is told how far the indexing is. */
+/** Milliseconds between two events about the progress of indexing. */
 const indexingPause = 500;
-/** Milliseconds a client has, once connected, to show its key. */
+/** Milliseconds that a client has to authenticate after connecting. */
 const connectTimeout = 10_000;
 
-/** The Socket.IO side: lets clients in by their key, hands their messages on, sends them the events they watch and may see. */
+/** The Socket.IO side: authenticates clients, passes their messages on, and sends them the events that they watch and may see. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #io: Server<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
   readonly #connections = new Set<Connection>();
-  /** When it was told last how far the indexing is, by the clock's `monotonic()`. */
+  /** When the progress of indexing was last sent, by the clock's `monotonic()`. */
   #toldIndexingAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
@@ -89,7 +89,7 @@ export class Connections {
     return this.#connections.size;
   }
 
-  /** How many of them came with this key. */
+  /** The number of connections with this key. */
   countOf(keyId: string): number {
     return [...this.#connections].filter(({ caller }) => caller.keyId === keyId).length;
   }
@@ -104,7 +104,7 @@ export class Connections {
     for (const connection of [...this.#connections]) connection.socket.disconnect();
   }
 
-  /** Sends a store's event to those who watch and may see it. */
+  /** Sends a store's event to the clients that watch it and may see it. */
   publish(event: StoreEvent): void {
     if (event.kind === "changed") {
       const { service, store } = this.#options;
@@ -151,7 +151,7 @@ export class Connections {
     );
   }
 
-  /** Tells how far the reading of new files is to those whose requests may wait for it. */
+  /** Sends the progress of reading new files to clients whose requests may wait for it. */
   publishIndexing(): void {
     const now = this.#options.clock.monotonic();
     if (now < this.#toldIndexingAt + indexingPause) return;
@@ -162,7 +162,7 @@ export class Connections {
   #tellIndexing({ socket, caller }: Connection): void {
     const { indexing } = this.#options.store;
     if (indexing === undefined || !socket.isProven) return;
-    // How many repositories there are is not for every key.
+    // Not every key may know how many repositories there are.
     socket.send(["daemon", "indexing", caller.owner ? indexing : {}]);
   }
 
@@ -180,7 +180,7 @@ export class Connections {
   }
 
   /**
-   * Makes and encodes the message once for all whose rights are the same, and who see the same actor and position, and sends it to those
+   * Creates and encodes the message once for all clients with the same rights, actor and position, and sends it to those
    * that are interested and whom `isDue` does not spare.
    */
   #send(
@@ -211,12 +211,12 @@ export class Connections {
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
   }
 
-  /** Tells what a connection asked for of the past, one repository after the other. */
+  /** Sends a connection the history that it asked for, one repository after the other. */
   #catchUp(connection: Connection): void {
     const goOn = async () => {
       for (let next = connection.catchUps; next.length > 0; next = connection.catchUps) {
         for (const [repo, run] of next) await catchUp(connection, repo, run, this.#options);
-        // A watch that came meanwhile gets its reply first.
+        // A watch that arrived in the meantime gets its reply first.
         await new Promise(setImmediate);
       }
       connection.restCatchingUp();
@@ -227,26 +227,26 @@ export class Connections {
     // After the reply to the watch.
     setImmediate(() => {
       goOn().catch(error => {
-        // It comes back, asks for the same again, and is told what is wrong.
+        // The client reconnects, asks for the same again, and gets the error.
         this.#options.onRefusal(toRepoconfError(error));
         connection.socket.disconnect();
       });
     });
   }
 
-  /** A client that does not read must not fill the memory; it comes back and asks anew. */
+  /** A client that does not read must not fill the memory; it has to reconnect and ask again. */
   #dropSlow(socket: ServerSocket): void {
-    const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of events waited for it.`;
+    const message = `A client was disconnected: more than ${limits.waitingEventBytes} bytes of unread events.`;
     this.#options.onRefusal(new RepoconfError(1107, message));
     cutOff(socket.conn);
   }
 
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
-    // One that asks and does not read its answers is dropped as one that does not read its events.
+    // A client that does not read its replies is disconnected, like one that does not read its events.
     if (!connection.socket.takesMore()) return;
     await this.#options.dispatch(message, connection);
     if (!connection.socket.takesMore()) return;
-    // It expired while connected, and has just been told so.
+    // The key expired while connected, and the client has just been told.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }
 
@@ -327,13 +327,13 @@ export class Connections {
       socket.disconnect(true);
       return;
     }
-    // First of all: until then the client sends nothing and believes nothing.
+    // This must come first: until then the client sends nothing and trusts nothing.
     if (proof !== undefined) socket.emit("svc", "session", proof);
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
     this.#tellIndexing(connection);
     seat.read(readingOf(socket.conn));
-    // A packet may come without data.
+    // A packet may have no data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));
     this.#options.onUse(caller);
     this.#options.onCount(this.#connections.size);
@@ -353,7 +353,7 @@ export class Connections {
 
 const rightsTexts = new WeakMap<Grants, string>();
 
-/** The same text for callers who may see the same. */
+/** The same text for callers that may see the same. */
 function rightsOf({ grants, owner }: Caller): string {
   let text = rightsTexts.get(grants);
   if (text === undefined) {
@@ -363,7 +363,7 @@ function rightsOf({ grants, owner }: Caller): string {
   return `${text} ${owner}`;
 }
 
-/** What a client sent to prove its key; undefined if it showed the key itself, or nothing. */
+/** What a client sent to prove its key; undefined if it sent the key itself, or nothing. */
 function proofOf({ handshake: { auth } }: ServerSocket): ClientProof | undefined {
   if (!isJsonObject(auth)) return undefined;
   const { keyId, nonce, proof } = auth;
@@ -371,7 +371,7 @@ function proofOf({ handshake: { auth } }: ServerSocket): ClientProof | undefined
   return nonceForm.test(nonce) ? { keyId, nonce, proof } : undefined;
 }
 
-/** The key a client showed: `auth.apiKey`, else the header `Authorization: Bearer KEY`; "" for none. */
+/** The key that a client sent: `auth.apiKey`, else the header `Authorization: Bearer KEY`; "" for none. */
 function keyOf(socket: ServerSocket): string {
   const auth: unknown = socket.handshake.auth;
   if (typeof auth === "object" && auth !== null && "apiKey" in auth && typeof auth.apiKey === "string")

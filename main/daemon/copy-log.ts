@@ -96,7 +96,7 @@ async function holdHome(home: Home): Promise<Held> {
   await makeHomeFolder(home);
   const lock = takeLock(home.lockFile);
   if (lock === undefined)
-    throw new HomeError(`A daemon has the home ${home.folder}. Stop it (repoconf stop), then copy again.`);
+    throw new HomeError(`A daemon is running on the home ${home.folder}. Stop it (repoconf stop) and retry.`);
   const release = async () => lock.release();
   try {
     await completeRestore(home);
@@ -150,7 +150,7 @@ async function appendAll(
   const inTree = summaries.flatMap(state => (state?.inTree ? [state.id] : []));
   if (inTree.length > 0)
     throw new HomeError(
-      `The values of ${inTree.join(", ")} stand in work trees, where git shares them, and cannot be in a log that several machines share. Nothing was copied.`,
+      `The values of ${inTree.join(", ")} are in work trees, which git already shares, so they cannot be in a shared log. Nothing was copied.`,
     );
   const { machine = hostname() } = settings.log ?? {};
   const digests = new Map<string, string>();
@@ -265,7 +265,7 @@ async function readShared(
 }
 
 function anotherRepository(id: string, { folder }: Home, address: string): HomeError {
-  const message = `${id} is not the same in the shared log ${address} as in ${folder}: it was there before, or somebody changes it. The home is as it was. Choose another name for the log.`;
+  const message = `${id} differs between the shared log ${address} and ${folder}: the log already had it, or somebody is changing it. The home is unchanged. Choose another name for the log.`;
   return new HomeError(message);
 }
 

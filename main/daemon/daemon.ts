@@ -62,55 +62,55 @@ export interface DaemonOptions {
   /** The home's folder, absolute. */
   readonly home: string;
   readonly version: string;
-  /** The port to insist on, 0 for any free one. Left out: the settings', else 7420, else a free one. */
+  /** The port to use or fail; 0 uses any free one. If omitted: the port in the settings, else 7420, else a free one. */
   readonly port?: number;
   readonly logger: Logger;
-  /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
+  /** The address of a shared log. If omitted: the address in the settings, else the home has its own log. */
   readonly log?: string;
   /**
-   * Called when `daemon/stop` asks for the end, nobody came for `idleTimeout`, or the home is no longer the daemon's;
-   * whoever made the daemon closes it.
+   * Called when `daemon/stop` is requested, no client was connected for `idleTimeout`, or the home was lost;
+   * the code that created the daemon closes it.
    */
   onStop?(): void;
-  /** Milliseconds without any client after which the daemon is no longer needed; left out: it stays. */
+  /** Milliseconds without clients after which the daemon stops; if omitted, it keeps running. */
   readonly idleTimeout?: number;
-  /** Where the built screen is; left out: there is none. */
+  /** The folder of the built screen; if omitted, there is no screen. */
   readonly screenFolder?: string;
-  /** The calls under durable writes; tests hand in ones that fail. */
+  /** The file system calls of durable writes; tests pass failing ones. */
   readonly fileSystem?: FileSystem;
-  /** Left out: the system's. */
+  /** Defaults to the system's. */
   readonly clock?: Clock;
-  /** Milliseconds between two comparisons of the home with what is known. */
+  /** Milliseconds between two full comparisons of the home with the known state. */
   readonly sweepInterval?: number;
-  /** How many repositories are held open at most. */
+  /** The maximum number of open repositories. */
   readonly mostOpen?: number;
 }
 
 export interface Daemon {
   readonly url: string;
   readonly home: Home;
-  /** The preferred port was taken, and this is another. */
+  /** The preferred port was in use, so this is another one. */
   readonly otherPort: boolean;
-  /** A link to the screen that makes a session, good once and for so many milliseconds. */
+  /** A link to the screen that creates a session; it works once, for the given number of milliseconds. */
   createLink(lifetime: number): string;
   /** How many clients are connected with this key. */
   countClients(keyId: string): number;
-  /** Finishes what is being written, then lets go of port and home. */
+  /** Finishes pending writes, then releases the port and the home. */
   close(): Promise<void>;
 }
 
-/** Another daemon has this home. */
+/** Another daemon is running on this home. */
 export class HomeInUseError extends HomeError {}
 
 /**
- * Starts a daemon on a home: takes the lock, reads what a start needs, opens the port, tells where it is. Runs the same
+ * Starts a daemon on a home: acquires the lock, reads its state, opens the port, writes daemon.json. Runs the same
  * under plain Node and under Electron. Throws HomeError, HomeInUseError or PortTakenError.
  */
 export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   const home = homeAt(options.home);
   await assertKnownFormat(home);
   await makeHomeFolder(home);
-  // Let go of in the opposite order: at the end, or at once if the start fails halfway.
+  // Released in reverse order: at the end, or immediately if the start fails halfway.
   await using resources = new AsyncDisposableStack();
   const lock = await lockHome(home);
   resources.defer(() => lock.release());
@@ -124,7 +124,7 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   return { ...told, home, close };
 }
 
-/** Takes what a running daemon holds onto `resources`. `finish` takes no more requests and waits for those that run. */
+/** Adds the resources of a running daemon to `resources`. `finish` refuses new requests and waits for running ones. */
 async function startDaemon(
   options: DaemonOptions,
   home: Home,
@@ -141,7 +141,7 @@ async function startDaemon(
   const fileSystem = held.guard(options.fileSystem ?? realFileSystem);
   const sweepInterval = options.sweepInterval ?? defaultSweepInterval;
   const before = await completeRestore(home);
-  if (before !== undefined) problem("a restore that was interrupted has been completed", { before });
+  if (before !== undefined) problem("completed an interrupted restore", { before });
   await prepareHome(home);
 
   const scopes = new Scopes();
@@ -174,7 +174,7 @@ async function startDaemon(
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();
-    // In a home that was replaced it is another daemon's.
+    // If the home was replaced, the file belongs to another daemon.
     if (endpointWritten && held.look()) await removeEndpoint(home);
   });
   const drafts = await Drafts.open({
@@ -188,7 +188,7 @@ async function startDaemon(
   const yielding = new Yielding(clock);
   const service = new ConfigService(store, scopes, yielding);
   const changes = new ConfigChanges(store, scopes);
-  // Whoever ends his own key gets his answer before he is found to have none.
+  // A client that revokes its own key gets its reply before its connection is closed.
   const publishKeys = () => setImmediate(() => connections.publishKeys());
   const sessions = new Sessions(clock, publishKeys, (event, id) => audit?.key(event, id));
   const budget = new KeyBudget();
@@ -196,7 +196,7 @@ async function startDaemon(
   const refusals = new Map<string, number>();
   const countRefusal = (cause: string, keyId?: string) => {
     refusals.set(cause, (refusals.get(cause) ?? 0) + 1);
-    // One tab that is left open would fill the audit file.
+    // A single tab that stays open would fill the audit file.
     if (cause !== "page") audit?.connectionRefused(cause, keyId);
   };
   const metrics = new Metrics({
@@ -208,7 +208,7 @@ async function startDaemon(
     yields: () => yielding.yields,
   });
   const onSocketFailure = (error: unknown) => {
-    problem("there is no Unix socket; tools connect by the port", { error: String(error) });
+    problem("no Unix socket; tools connect through the port", { error: String(error) });
     return undefined;
   };
   const door = await openDoor({
@@ -239,7 +239,7 @@ async function startDaemon(
   });
   resources.defer(() => door.close());
   const linkOf = (code: string, origin = door.screenOrigin) => `${origin}/#code=${code}`;
-  /** The caller's key or session still counts. */
+  /** Whether the caller's key or session is still valid. */
   const isValid = (caller: Caller) => (caller.kind === "session" ? sessions.isValid(caller) : keys.isValid(caller));
   const endpoint = newEndpoint(
     { url: `http://127.0.0.1:${door.port}`, ...(door.socket !== undefined && { socket: door.socket }) },
@@ -282,8 +282,7 @@ async function startDaemon(
       },
       onError: (error, operation) => {
         metrics.countError(error.code);
-        if (error.code === 1500)
-          logger.error({ operation, err: error.cause }, "an operation failed in a way it should not");
+        if (error.code === 1500) logger.error({ operation, err: error.cause }, "internal error in an operation");
         else
           logger.debug({ operation, code: error.code, repo: error.repo, field: error.field }, errorNames[error.code]);
       },
@@ -322,7 +321,7 @@ async function startDaemon(
     if (event.kind === "removed") drafts.dropRepository(event.state.id);
   });
 
-  // The home's own files. Its repositories are the store's.
+  // Watches the home's own files; the store watches the repositories.
   const watcher = new FolderWatcher(error => problem("a folder cannot be watched", { error: String(error) }));
   resources.defer(() => watcher.close());
   const reloadSettings = inTurn(
@@ -351,14 +350,14 @@ async function startDaemon(
     mend: async () => {
       for (const id of sessions.endLapsed()) connections.disconnectKey(id);
       const following = keys.followOwnerKey(ended => {
-        logger.warn("owner.key was removed or replaced: the old key and all sessions have ended");
-        // Whoever takes the owner's key away means all that had its rights.
+        logger.warn("owner.key was removed or replaced: the old key and all sessions were revoked");
+        // Removing the owner's key revokes everything that had its rights.
         for (const id of [ended, ...sessions.endAll()]) connections.disconnectKey(id);
       });
-      // Each also where the other fails.
+      // Each must run even if the other fails.
       const [followed, kept] = await Promise.allSettled([following, keepEndpoint(home, endpoint, clock, fileSystem)]);
       if (kept.status === "rejected") throw kept.reason;
-      if (kept.value) problem("daemon.json was gone or changed, and is written again");
+      if (kept.value) problem("daemon.json was missing or changed, and was written again");
       if (followed.status === "rejected") throw followed.reason;
     },
     onProblem: problem,
@@ -378,16 +377,17 @@ async function startDaemon(
     callOffIdleEnd?.();
     if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
     callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
-      // A window that lost its connection, as of a machine that sleeps, comes back, and would find its session gone.
+      // A window that lost its connection, for example while the machine sleeps, reconnects and needs its session.
       if (sessions.list().length > 0) return watchIdleness(connections.count);
-      logger.info("nobody has been connected for a while");
+      logger.info("stopping: no client was connected for a while");
       options.onStop?.();
     });
   }
 
   function assertRunning(): void {
     held.assertNotLost();
-    if (state === "stopping") throw new RepoconfError(1113, "The daemon is stopping. Connect again once it runs.");
+    if (state === "stopping")
+      throw new RepoconfError(1113, "The daemon is stopping. Reconnect when it is running again.");
   }
 
   /** Whether the text is the owner's key. */
@@ -422,12 +422,12 @@ async function startDaemon(
   async function finish(): Promise<void> {
     state = "stopping";
     callOffIdleEnd?.();
-    logger.info("stopping: finishing what is being written");
+    logger.info("stopping: finishing pending writes");
     while (running.size > 0) await Promise.allSettled(running);
     connections.disconnectAll();
   }
 
-  // All that answers is there.
+  // Everything that answers requests is ready.
   door.open();
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
@@ -442,7 +442,7 @@ async function startDaemon(
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }
 
-/** Undefined where it cannot be written, which is told: the daemon is of use without it. */
+/** Undefined if it cannot be written, which is logged: the daemon works without it. */
 function openAudit(
   home: Home,
   clock: Clock,
@@ -451,7 +451,7 @@ function openAudit(
   try {
     return new AuditLog(new RotatingLog(home.auditFile, auditFileBytes), clock);
   } catch (error) {
-    onProblem("audit.log cannot be written, so nothing is audited", { error: String(error) });
+    onProblem("cannot write audit.log; events are not being audited", { error: String(error) });
     return undefined;
   }
 }
@@ -462,14 +462,14 @@ async function lockHome(home: Home): Promise<Lock> {
   const other = await readEndpoint(home);
   const who =
     other === undefined
-      ? "another daemon, which is just starting or stopping"
+      ? "another daemon that is starting or stopping"
       : `the daemon with pid ${other.pid} at ${other.url}`;
   throw new HomeInUseError(
-    `The home ${home.folder} is in use by ${who}. Use that one, stop it, or choose another home with --home.`,
+    `The home ${home.folder} is in use by ${who}. Use that daemon, stop it, or choose another home with --home.`,
   );
 }
 
-/** Keeps account of what runs, so that a stop can wait for it. */
+/** Tracks running requests, so that a stop can wait for them. */
 function track(running: Set<Promise<void>>, dispatch: Dispatch): Dispatch {
   return (message, connection) => {
     const run = dispatch(message, connection).finally(() => running.delete(run));

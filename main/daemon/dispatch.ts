@@ -27,13 +27,13 @@ export interface RequestContext {
   readonly bytes: number;
 }
 
-/** What an operation answers: the reply's members, its errors still as they were found. */
+/** The outcome of an operation: the members of the reply, with the original error objects. */
 export interface Outcome<Result> {
   readonly result: Result;
   readonly errors?: readonly RepoconfError[];
   readonly revision?: number;
   readonly next?: string;
-  /** The result is the same object whenever it is the same, and never changes: its text is kept. */
+  /** Equal results are the same immutable object, so that its JSON text can be cached. */
   readonly isShared?: boolean;
 }
 
@@ -49,18 +49,18 @@ export interface DispatchOptions {
   readonly budget: KeyBudget;
   readonly gate: Gate;
   readonly yielding: Yielding;
-  /** Throws RepoconfError 1100 when the caller's key has ended, 1113 when the daemon is stopping. */
+  /** Throws RepoconfError 1100 if the caller's key is not valid any more, 1113 if the daemon is stopping. */
   authorize(caller: Caller): void;
-  /** Every error that goes out, and what it was if it was a surprise. */
+  /** Called with every error that is sent, and with its cause if it was unexpected. */
   onError(error: RepoconfError, operation: string): void;
-  /** Each request that a right was missing for, once; `operation` is one that there is, or "unknown". */
+  /** Called once for each request without the necessary rights; `operation` is an existing one, or "unknown". */
   onRefused(caller: Caller, operation: string, error: RepoconfError): void;
 }
 
 export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
 
 /**
- * From a message to its reply, always in the same steps: which operation, who asks, what with, run, reply. The one place
+ * From a message to its reply, always in the same steps: find the operation, authorize, validate, run, reply. The only place
  * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
@@ -76,7 +76,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
         `There is no operation "${name}". Emit "svc", resource, operation, args, callback.`,
       );
     const args = message[3] ?? {};
-    // What stands behind the arguments is ignored, but not unmeasured.
+    // Extra arguments are ignored, but count for the size.
     const bytes = measureArguments(args, ...message.slice(4));
     checkArguments(name, args);
     const operation = operations[name] as (args: unknown, context: RequestContext) => Promise<Outcome<unknown>>;
@@ -85,9 +85,9 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const waitForTurn = async () => {
       const leave = await gate.enter(caller);
       try {
-        // Or those that waited would follow one another without anybody else in between.
+        // Otherwise the waiting requests would run one after the other without letting others in between.
         await yielding.begin(caller.keyId).pass();
-        // The key may have ended while this waited, or whoever asked have gone.
+        // The key may have ended while this waited, or the client may have disconnected.
         authorize(caller);
         if (connection.hasEnded && name !== "history/restore") return { result: emptyResult(name) };
         return await goOn();
@@ -106,7 +106,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   function tell(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
     for (const error of errors) onError(error, name);
     const refusal = errors.find(error => isRefusal(error, caller));
-    // The name of an operation that is not there is whatever the client sent.
+    // The name of an unknown operation is text from the client.
     if (refusal !== undefined) onRefused(caller, isOperationName(name) ? name : "unknown", refusal);
   }
 
@@ -130,7 +130,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
   };
 }
 
-/** Whether it reads a history, or looks through all repositories. */
+/** Whether it reads a history or many repositories. */
 function readsMuch(name: OperationName, args: object): boolean {
   const has = (member: string) => (args as JsonObject)[member] != null;
   switch (name) {
@@ -185,6 +185,6 @@ function createArgumentCheck(): (name: OperationName, args: unknown) => void {
     }
     if (validate(args)) return;
     const problems = (validate.errors ?? []).map(one => `args${one.instancePath} ${describeSchemaError(one, args)}`);
-    throw new RepoconfError(1101, `The arguments of ${name} are not of the right form: ${problems.join(", ")}.`);
+    throw new RepoconfError(1101, `The arguments of ${name} are invalid: ${problems.join(", ")}.`);
   };
 }

@@ -105,7 +105,9 @@ export class Drafts {
       const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
       if (names.length > 0) await this.change([], names);
     };
-    drop().catch(error => this.#tell("the drafts of a repository that was removed stay until the next start", error));
+    drop().catch(error =>
+      this.#tell("could not remove the drafts of a removed repository; they are removed at the next start", error),
+    );
   }
 
   /** The scopes changed: other fields may be masked now. */
@@ -115,7 +117,7 @@ export class Drafts {
       this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
       await this.#write(this.#entries);
     };
-    this.#inTurn(again).catch(error => this.#tell("drafts.json cannot be written", error));
+    this.#inTurn(again).catch(error => this.#tell("cannot write drafts.json", error));
   }
 
   /** Resolves when what is being written is. */
@@ -129,14 +131,14 @@ export class Drafts {
       this.#written = (await this.#file.read())?.drafts ?? [];
       await file.makePrivate();
     } catch (error) {
-      this.#tell("drafts.json cannot be used and is put aside as drafts.json.broken", error);
+      this.#tell("drafts.json is invalid and was renamed to drafts.json.broken", error);
       await rename(file.path, `${file.path}.broken`).catch(() => {});
       this.#written = undefined;
       return;
     }
     this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
     // Without those that are masked by now, or whose repository is gone.
-    await this.#write(this.#entries).catch(error => this.#tell("drafts.json cannot be written", error));
+    await this.#write(this.#entries).catch(error => this.#tell("cannot write drafts.json", error));
   }
 
   async #write(entries: Entries): Promise<void> {
@@ -148,7 +150,7 @@ export class Drafts {
       await this.#file.write({ drafts });
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);
-      throw new RepoconfError(1108, `The drafts could not be written to the disk (${cause}); nothing was changed.`);
+      throw new RepoconfError(1108, `The drafts could not be written to disk (${cause}); nothing was changed.`);
     }
     this.#written = drafts;
   }

@@ -20,7 +20,7 @@ interface WatchedFolder {
 }
 
 /**
- * Hints that something in a folder changed, by the name of the entry (undefined: unknown which). Only hints: whoever
+ * Hints that something in a folder changed, by the name of the entry (undefined: unknown which). Only hints: the one who
  * hears one reads for itself. Folders are watched, never files: a rename-save ends the watch on a file, and one watch
  * serves a folder of any size. The files themselves are hidden from chokidar, as it would read the whole folder again at
  * every new name; its `raw` event still tells.

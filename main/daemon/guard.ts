@@ -17,7 +17,7 @@ export interface GuardOptions {
 }
 
 /**
- * The door: every HTTP request and every upgrade passes here before any route is looked at. A web page can make the
+ * The door: every HTTP request and every upgrade passes here before any route is checked. A web page can make the
  * browser send requests to this port; it cannot make it lie about Origin, nor, once its name is rebound to 127.0.0.1,
  * about Host. So Host must be exactly one of ours, and an Origin, where there is one, the screen's or one that the settings
  * name.
@@ -36,14 +36,14 @@ export function createGuard({
       if (isOfEarlierScreen(host))
         return {
           cause: "page",
-          message: "Refused: this page is of a daemon that has ended. To open the screen: repoconf ui",
+          message: "Refused: this page belongs to a daemon that has stopped. To open the screen: repoconf ui",
         };
       return { cause: "host", message: "Refused: Host must be 127.0.0.1 or localhost, with the port." };
     }
     const originHeaders = request.headersDistinct["origin"] ?? [];
     const refused = originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin));
     if (refused === undefined && originHeaders.length === 0 && isForeignLoad(request, screenHosts.includes(host))) {
-      return { cause: "origin", message: "Refused: a page of another site may not load this." };
+      return { cause: "origin", message: "Refused: pages of other sites may not load this." };
     }
     if (refused === undefined) return undefined;
     return {
@@ -61,7 +61,7 @@ function isOfEarlierScreen(host: string | undefined): boolean {
 /** The guard of the Unix socket: no name leads there, and no page of a browser. */
 export function guardLocally(request: IncomingMessage): Refusal | undefined {
   if (request.headersDistinct["origin"] === undefined) return undefined;
-  return { cause: "origin", message: "Refused: no web page is served over the Unix socket." };
+  return { cause: "origin", message: "Refused: web pages may not use the Unix socket." };
 }
 
 /**

@@ -23,7 +23,7 @@ export class HeldHome {
   /** Whether it is still this daemon's. Asks the system, which takes some microseconds. */
   look(): boolean {
     if (this.#lost === undefined && !this.#lock.isInPlace()) {
-      const message = `The home ${this.#home.folder} was removed or replaced while its daemon ran, so the daemon writes nothing more and stops. Connect again: the next daemon serves what is there now.`;
+      const message = `The home ${this.#home.folder} was removed or replaced while the daemon was running, so the daemon stops and writes nothing more. Reconnect: the next daemon uses the home as it is now.`;
       this.#lost = new RepoconfError(1113, message);
       this.#onLost(message);
     }

@@ -21,7 +21,7 @@ export interface HistorySearchContext {
   readonly turn: Turn;
 }
 
-/** One revision of a repository that was looked at, and what was found of it; or a history that cannot be told. */
+/** One revision of a repository that was checked, and what was found of it; or a history that cannot be told. */
 export type LookedAt =
   | { readonly place: HistoryPlace; readonly entries: readonly FoundHistoryEntry[] }
   | { readonly error: RepoconfError };

@@ -10,12 +10,12 @@ export interface HomeUpkeepOptions {
   readonly clock: Clock;
   /** Milliseconds between two looks that nothing asked for. */
   readonly interval: number;
-  /** Puts back what others need to find the daemon and to get in. */
+  /** Restores the files that clients need to find the daemon and to authenticate. */
   mend(): Promise<void>;
   onProblem(message: string, context: object): void;
 }
 
-/** While the daemon runs: notices that the home is no longer its own, and that files of its own are gone from it. */
+/** While the daemon runs: notices that it lost the home, and that its own files were removed from it. */
 export class HomeUpkeep {
   readonly #options: HomeUpkeepOptions;
   readonly #names: ReadonlySet<string>;
@@ -35,10 +35,10 @@ export class HomeUpkeep {
         this.#told = "";
       },
       error => {
-        // A home that is just being removed is no problem of its files; and what lasts is told once.
+        // If the home is being removed, its files are not a problem; and a lasting problem is logged once.
         if (this.#told === String(error) || !options.held.look()) return;
         this.#told = String(error);
-        options.onProblem("a file of the home cannot be put back", { error: this.#told });
+        options.onProblem("cannot restore a file of the home", { error: this.#told });
       },
     );
   }
@@ -48,7 +48,7 @@ export class HomeUpkeep {
     void this.#lookAndSchedule();
   }
 
-  /** Something happened to an entry of the home; undefined: unknown which. */
+  /** Something happened to an entry of the home; undefined if it is unknown which. */
   hint(name: string | undefined): void {
     if (name === undefined || this.#names.has(name)) void this.#look();
   }

@@ -10,43 +10,43 @@ export const homeFormat = 3;
 /** That of a home that follows a log which several machines share: it has none of its own. The newest there is. */
 export const sharedHomeFormat = 4;
 
-/** A home that cannot be used; `message` says what to do. */
+/** The home cannot be used; `message` says what to do. */
 export class HomeError extends Error {
   override readonly name = "HomeError";
 }
 
-/** Makes the home's folder, for its owner alone. Throws HomeError if something else stands there. */
+/** Creates the home's folder, accessible to its owner only. Throws HomeError if the path is something else. */
 export async function makeHomeFolder(home: Home): Promise<void> {
   await makePrivateFolder(home.folder);
 }
 
-/** Throws HomeError for a home of a newer version, which stays untouched. */
+/** Throws HomeError for a home of a newer version, which is not changed. */
 export async function assertKnownFormat(home: Home): Promise<void> {
   const format = await readFormat(home);
   if (format === undefined || format <= sharedHomeFormat) return;
   throw new HomeError(
-    `The home ${home.folder} has format ${format}, and this version of Repoconf knows formats up to ${sharedHomeFormat}. Nothing was touched. Install the newer version again, or use another home.`,
+    `The home ${home.folder} has format ${format}, but this version of Repoconf only supports formats up to ${sharedHomeFormat}. Nothing was changed. Install the newer version again, or use another home.`,
   );
 }
 
-/** Makes what is inside, as far as it is missing; the lock is held and the format known. */
+/** Creates missing folders in the home; the lock is held and the format is known. */
 export async function prepareHome(home: Home): Promise<void> {
   const folders = [home.repositories, home.journal, home.removed, home.scopes, home.temporary];
   for (const folder of folders) await makePrivateFolder(folder);
-  // What crashes left: a restore that was interrupted is completed before, and needs nothing of it any more.
+  // Leftovers of crashes. An interrupted restore was completed before this, so it does not need them any more.
   for (const name of await readdir(home.temporary))
     await rm(join(home.temporary, name), { recursive: true, force: true }).catch(() => {});
 }
 
 /**
- * Says of which format the home is, which comes last: until then an older daemon can open it. The journals of a home of
- * format 1 begin by themselves, each when its repository is first read; log and index are made at the start.
+ * Writes the format number of the home. This comes last: until then an older daemon can open the home. The journals of a home of
+ * format 1 are created when each repository is first read; log and index are created at the start.
  */
 export async function markFormat(home: Home, format: typeof homeFormat | typeof sharedHomeFormat): Promise<void> {
   if ((await readFormat(home)) !== format) await privateFile(home, home.formatFile).write(`${format}\n`);
 }
 
-/** A file of the home, for its owner alone, written durably. */
+/** A file of the home that only its owner can read, written durably. */
 export function privateFile(
   home: Home,
   path: string,
@@ -56,10 +56,10 @@ export function privateFile(
   return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
 }
 
-/** Waits before a file that is gone or half written is believed to be: somebody may be replacing it, or removing the home. */
+/** Pauses before a missing or half-written file is accepted as such: somebody may be replacing it, or removing the home. */
 const settleDelays = [20, 80, 150];
 
-/** A file's text, null if it is gone; read for 250 ms until it is well. Throws as DurableTextFile.read. */
+/** A file's text, or null if it is missing; retried for 250 ms until it is valid. Throws as DurableTextFile.read. */
 export async function readSettled(
   file: DurableTextFile,
   clock: Pick<Clock, "delay">,
@@ -84,17 +84,17 @@ async function readFormat(home: Home): Promise<number | undefined> {
   const format = Number(text.trim());
   if (Number.isSafeInteger(format) && format > 0) return format;
   throw new HomeError(
-    `${home.formatFile} does not hold a format number. Put "${homeFormat}" there if this home is Repoconf's.`,
+    `${home.formatFile} does not contain a format number. Write "${homeFormat}" into it if this is a Repoconf home.`,
   );
 }
 
 async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stats = await lstat(folder);
-  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder of its own (links are not followed).`);
+  if (!stats.isDirectory()) throw new HomeError(`${folder} is not a folder (Repoconf does not follow links).`);
   if (process.platform === "win32") return;
   if (process.getuid !== undefined && stats.uid !== process.getuid()) {
-    throw new HomeError(`${folder} belongs to another user. Use a home of your own (--home DIR).`);
+    throw new HomeError(`${folder} belongs to another user. Use your own home (--home DIR).`);
   }
   if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);
 }

@@ -21,7 +21,7 @@ interface Waiting {
   start(): void;
 }
 
-/** How a client came. Whoever fills the port, which all users of the machine can reach, leaves the Unix socket free. */
+/** How a client came. Anyone who fills the port, which all users of the machine can reach, leaves the Unix socket free. */
 export type Channel = "port" | "socket";
 
 /** What a key has under way. */
@@ -59,7 +59,7 @@ export class KeyBudget {
     if (open.all >= limits.sockets) throw tooManySockets("connections", limits.sockets);
     const forOthers = limits.sockets - limits.socketsKeptForOwner;
     if (!caller.owner && open.others >= forOthers)
-      throw tooManySockets("connections with other keys than the owner's", forOthers);
+      throw tooManySockets("connections with keys other than the owner's", forOthers);
     const account = this.#accountOf(caller);
     if (account !== undefined && account.sockets >= limits.socketsPerKey)
       throw tooManySockets("connections with one key", limits.socketsPerKey);
@@ -231,6 +231,6 @@ function begin(account: Account, cost: RequestCost): void {
 }
 
 function tooManySockets(what: string, limit: number): RepoconfError {
-  const message = `Too many ${what}: the limit is ${limit}. Close some and try again.`;
+  const message = `Too many ${what}: the limit is ${limit}. Close some and retry.`;
   return new RepoconfError(1107, message, { details: { limit } });
 }

@@ -19,7 +19,7 @@ export async function localSocketPath(folder: string): Promise<string | undefine
   const stats = await lstat(folder);
   // Who can put a socket there is who can take the daemon's place.
   if (!stats.isDirectory() || stats.uid !== process.getuid?.())
-    throw new Error(`${folder} is not a folder of its own (links are not followed). Move it away.`);
+    throw new Error(`${folder} is not a folder (Repoconf does not follow links). Move it away.`);
   await chmod(folder, 0o700);
   for (const name of await readdir(folder)) await rm(join(folder, name), { recursive: true, force: true });
   return join(folder, randomBytes(4).toString("hex"));

@@ -17,7 +17,7 @@ export interface Lock {
 export function takeLock(path: string): Lock | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile())
-    throw new HomeError(`${path} is no regular file. Remove it and start again.`);
+    throw new HomeError(`${path} is not a regular file. Remove it and start again.`);
   // SQLite would make it readable to all. One that is there is never opened here: closing it again would end every lock
   // that this process holds on it.
   if (stats === undefined) makeLockFile(path);
@@ -42,7 +42,7 @@ export function takeLock(path: string): Lock | undefined {
       try {
         return locked !== undefined && identityOf(path) === locked;
       } catch {
-        // It cannot be looked at now, and so no daemon can take it either.
+        // It cannot be checked now, and so no daemon can take it either.
         return true;
       }
     },

@@ -14,7 +14,7 @@ export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | 
       break;
     }
     case "health":
-      if (event.state.health.length === 0) logger.info({ repo: id, file }, "the repository's file is well again");
+      if (event.state.health.length === 0) logger.info({ repo: id, file }, "the repository's file is valid again");
       for (const { message, line, column } of event.state.health)
         logger.warn({ repo: id, file, line, column }, message);
       break;

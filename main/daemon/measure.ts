@@ -2,18 +2,18 @@ import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 
 /**
- * Looks at a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
+ * Checks a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
  * transport hands on whatever fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
  */
 export function measureArguments(...given: readonly unknown[]): number {
   const waiting: { readonly value: object; readonly level: number }[] = [];
   const visit = (value: unknown, level: number) => {
     if (typeof value === "number" && !Number.isFinite(value)) {
-      throw new RepoconfError(1101, "A number is too large for JSON's usual 64 bits. Send it as text.");
+      throw new RepoconfError(1101, "A number is too large for a 64-bit float. Send it as text.");
     }
     if (typeof value !== "object" || value === null) return;
     if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-      throw new RepoconfError(1101, "Binary data cannot be part of a message. Send it as text.");
+      throw new RepoconfError(1101, "Messages cannot contain binary data. Send it as text.");
     }
     if (level > limits.messageNesting) {
       const message = `The arguments are nested deeper than ${limits.messageNesting} levels (the limit of a message).`;

@@ -96,7 +96,7 @@ const schemas: JsonObject = {
   $defs: {
     inner: { type: ["object", "boolean"], properties: { ...rules, ...notField } },
     field: { type: "object", properties: { ...rules, ...ofField } },
-    // The fields are looked at one by one.
+    // The fields are checked one by one.
     scope: { type: "object", properties: { ...rules, ...notField, $schema: { enum: dialects }, properties: true } },
   },
 };

@@ -52,15 +52,15 @@ export class Metrics {
     const counter = (name: string, help: string, value: number) => new Counter({ name, help, registers }).inc(value);
     const { version, startedAt, sockets, repositories, yields } = this.#options;
 
-    new Gauge({ name: "repoconf_info", help: "The version that runs.", labelNames: ["version"], registers }).set(
+    new Gauge({ name: "repoconf_info", help: "The running version.", labelNames: ["version"], registers }).set(
       { version },
       1,
     );
     gauge("repoconf_sockets", "Clients connected with a key.", sockets());
-    gauge("repoconf_repositories", "Repositories of the home.", repositories());
+    gauge("repoconf_repositories", "Repositories in the home.", repositories());
     const refusals = new Counter({
       name: "repoconf_refusals_total",
-      help: "Requests and connections turned away at the door, by cause.",
+      help: "Requests and connections rejected before they reached an operation, by cause.",
       labelNames: ["cause"],
       registers,
     });
@@ -68,23 +68,23 @@ export class Metrics {
     for (const cause of new Set([...causes, ...refused.keys()])) refusals.inc({ cause }, refused.get(cause) ?? 0);
     const errors = new Counter({
       name: "repoconf_errors_total",
-      help: "Errors in replies, by the protocol's code.",
+      help: "Errors in replies, by protocol error code.",
       labelNames: ["code"],
       registers,
     });
     for (const [code, count] of this.#errors) errors.inc({ code }, count);
-    counter("repoconf_sets_total", "Revisions made by set, unset or restore.", this.#changes.sets);
-    counter("repoconf_hand_edits_total", "Revisions taken from files that people edited.", this.#changes["hand edits"]);
-    counter("repoconf_merges_total", "Hand edits that met a set and were put together with it.", this.#changes.merges);
+    counter("repoconf_sets_total", "Revisions created by set, unset or restore.", this.#changes.sets);
+    counter("repoconf_hand_edits_total", "Revisions created by hand edits of files.", this.#changes["hand edits"]);
+    counter("repoconf_merges_total", "Hand edits that were merged with a concurrent set.", this.#changes.merges);
     counter(
       "repoconf_write_failures_total",
-      "Changes that could not be kept (1108): the disk, or the server of a shared log, refused.",
+      "Changes that the disk, or the server of a shared log, refused (1108); none of them was kept.",
       this.#errors.get(1108) ?? 0,
     );
-    counter("repoconf_yields_total", "Times that long work has let other requests go on.", yields());
+    counter("repoconf_yields_total", "Times that a long-running task yielded to other requests.", yields());
     const memory = process.memoryUsage();
-    gauge("process_resident_memory_bytes", "Memory that the process has.", memory.rss);
-    gauge("nodejs_heap_size_used_bytes", "Memory that JavaScript values take.", memory.heapUsed);
+    gauge("process_resident_memory_bytes", "Resident memory of the process.", memory.rss);
+    gauge("nodejs_heap_size_used_bytes", "Memory used by JavaScript values.", memory.heapUsed);
     gauge("process_start_time_seconds", "When the daemon started, in seconds since 1970.", startedAt.getTime() / 1_000);
     return { text: await registry.metrics(), type: registry.contentType };
   }

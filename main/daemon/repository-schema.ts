@@ -7,9 +7,9 @@ import type { Scope } from "./scopes.ts";
 
 /** What a file of the home has beside a work tree's one. */
 const headProperties: JsonObject = {
-  name: { type: "string", minLength: 1, description: "What people call the repository." },
-  path: { type: "string", description: "The folder of its work tree, absolute." },
-  inTree: { type: "boolean", description: "Whether the values stand in the work tree's .repoconf.json." },
+  name: { type: "string", minLength: 1, description: "The name of the repository." },
+  path: { type: "string", description: "The absolute path of its work tree." },
+  inTree: { type: "boolean", description: "Whether the values are stored in the work tree's .repoconf.json." },
 };
 
 /**
@@ -39,7 +39,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
       ...(place === "home" && headProperties),
       config: {
         type: "object",
-        description: "Scope, field, value: what is not here has its default.",
+        description: "The stored values, by scope and field; all other fields have their defaults.",
         properties,
       },
     },
@@ -88,7 +88,7 @@ function withOldNames(scope: JsonObject, renamed: ReadonlyMap<string, string>): 
   if (renamed.size === 0 || !isJsonObject(properties)) return scope;
   const old = [...renamed].map(([from, to]) => {
     const schema = isJsonObject(properties[to]) ? properties[to] : {};
-    return [from, { ...schema, description: `It is called "${to}" now.`, deprecated: true, doNotSuggest: true }];
+    return [from, { ...schema, description: `It is now called "${to}".`, deprecated: true, doNotSuggest: true }];
   });
   return { ...scope, properties: { ...properties, ...Object.fromEntries(old) } };
 }

@@ -12,7 +12,7 @@ export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] 
 /** What a restore replaces. The index is of the repositories that were there. */
 const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
 
-/** What `restore.json` says while a restore moves things: whoever has the home next completes it. */
+/** What `restore.json` says while a restore moves things: the next daemon on the home completes it. */
 interface Underway {
   /** Name of the folder in the home to which goes what was there before. */
   readonly before: string;
@@ -52,10 +52,10 @@ export async function putInPlace(home: Home, before: string, rename = renameFile
       for (const step of undo.reverse()) await step();
       await endRestore(home, before);
     } catch {
-      const message = `The restore failed (${cause}), and so did taking it back. The next start of the daemon tries to complete it. What was there before is in ${before}`;
+      const message = `The restore failed (${cause}), and so did taking it back. The next start of the daemon tries to complete it. The previous contents are in ${before}`;
       throw new HomeError(message);
     }
-    throw new HomeError(`The restore failed, and everything is as it was: ${cause}`);
+    throw new HomeError(`The restore failed, and nothing was changed: ${cause}`);
   }
   await endRestore(home, before);
 }
@@ -77,7 +77,7 @@ export async function completeRestore(home: Home): Promise<string | undefined> {
   for (const name of underway.brings) {
     const isIn = here.includes(name) && (aside.includes(name) || !underway.keeps.includes(name));
     if (coming.includes(name) || isIn) continue;
-    throw cannotComplete(home, `${join(stagingOf(home), name)} is gone`, before);
+    throw cannotComplete(home, `${join(stagingOf(home), name)} is missing`, before);
   }
   try {
     await exchange(home, underway, renameFile);
@@ -129,12 +129,16 @@ async function readUnderway(home: Home): Promise<Underway | undefined> {
   } catch {
     // Told below.
   }
-  throw cannotComplete(home, `${home.restoreFile} is not what it wrote`, join(home.folder, "before-restore-..."));
+  throw cannotComplete(
+    home,
+    `${home.restoreFile} was changed by another program`,
+    join(home.folder, "before-restore-..."),
+  );
 }
 
 function cannotComplete(home: Home, cause: string, before: string): HomeError {
   return new HomeError(
-    `A restore of the home ${home.folder} was interrupted and cannot be completed: ${cause}. What was there before is in ${before}, what was to come in ${stagingOf(home)}. Put one of them in place, remove ${home.restoreFile}, and start again.`,
+    `A restore of the home ${home.folder} was interrupted and cannot be completed: ${cause}. The previous contents are in ${before}, what was to come in ${stagingOf(home)}. Put one of them in place, remove ${home.restoreFile}, and start again.`,
   );
 }
 

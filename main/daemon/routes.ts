@@ -15,15 +15,15 @@ export interface RoutesOptions {
 }
 
 /**
- * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for whoever has the owner's key.
+ * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for anyone who has the owner's key.
  * None tells of anyone's data.
  */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const url = URL.parse(request.url ?? "/", "http://localhost");
-    if (url === null) return answer(response, 400, "This is no path.");
+    if (url === null) return answer(response, 400, "Invalid path.");
     if (request.method !== "GET" && request.method !== "HEAD")
-      return answer(response, 405, "Only GET is answered here.", { Allow: "GET, HEAD" });
+      return answer(response, 405, "Only GET and HEAD are supported.", { Allow: "GET, HEAD" });
     if (options.isForScreen(request)) {
       answerScreen(options, url.pathname, request, response);
       return;
@@ -34,7 +34,9 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
       case "/readyz":
         return options.isReady() ? answer(response, 200, "ready") : answer(response, 503, "not ready");
       case "/metrics":
-        answerMetrics(options, request, response).catch(() => answer(response, 500, "The numbers could not be told."));
+        answerMetrics(options, request, response).catch(() =>
+          answer(response, 500, "The metrics could not be collected."),
+        );
         return;
       case "/identity": {
         const proof = options.identityProof(url.searchParams.get("nonce"));
@@ -49,7 +51,7 @@ export function createRoutes(options: RoutesOptions): (request: IncomingMessage,
           `Repoconf ${options.version} is running. Tools connect here with Socket.IO and an API key; to open the screen: repoconf ui`,
         );
       default:
-        return answer(response, 404, "There is nothing here.");
+        return answer(response, 404, "Not found.");
     }
   };
 }
@@ -62,7 +64,7 @@ function answerScreen(
 ): void {
   const found = screen?.find(path, `ws://${host}`);
   if (found === undefined) {
-    answer(response, 404, screen === undefined ? "Repoconf was built without its screen." : "There is nothing here.");
+    answer(response, 404, screen === undefined ? "This build of Repoconf does not include the screen." : "Not found.");
     return;
   }
   response.writeHead(200, { "Content-Length": found.body.length, ...found.headers });
@@ -76,7 +78,7 @@ async function answerMetrics(
 ): Promise<void> {
   const told = await metrics(bearerOf(request.headers.authorization) ?? "");
   if (told !== undefined) return answer(response, 200, told.text.trimEnd(), { "Content-Type": told.type });
-  answer(response, 401, "Send the owner's key: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
+  answer(response, 401, "The owner's key is required: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
 }
 
 function answer(response: ServerResponse, status: number, text: string, headers: OutgoingHttpHeaders = {}): void {

@@ -9,7 +9,7 @@ const mostChoices = 20;
 /** Characters of a member's name that are told. */
 const mostOfName = 40;
 
-/** What a rule of a schema tells, whoever checked it. */
+/** The problem that a rule of a schema reports, no matter which code checked it. */
 type RuleError = Pick<ErrorObject, "instancePath" | "keyword" | "params" | "message" | "parentSchema" | "propertyName">;
 
 /** What is wrong with a part of a value, as the end of a sentence about it: what is wanted there, not the rule as it is written. */
@@ -17,7 +17,7 @@ export function describeSchemaError(error: RuleError, value: unknown): string {
   const { propertyName: name } = error;
   const problem = describeProblem(error, value);
   if (name === undefined) return problem;
-  return `has a member called ${quoted(name)}, and that name ${problem}`;
+  return `has a member called ${quoted(name)}, a name that ${problem}`;
 }
 
 function quoted(name: string): string {
@@ -29,16 +29,16 @@ function describeProblem(error: RuleError, value: unknown): string {
   const limit: unknown = params["limit"];
   switch (keyword) {
     case "type":
-      return `must be ${[params["type"]].flat().map(withArticle).join(" or ")}, and ${withArticle(jsonType(valueAt(value, error.instancePath)))} was given`;
+      return `must be ${[params["type"]].flat().map(withArticle).join(" or ")}, not ${withArticle(jsonType(valueAt(value, error.instancePath)))}`;
     case "additionalProperties":
-      return `may not have the member ${quoted(String(params["additionalProperty"]))}`;
+      return `must not have the member ${quoted(String(params["additionalProperty"]))}`;
     case "required":
     case "dependentRequired":
       return `lacks the member "${params["missingProperty"]}"`;
     case "uniqueItemProperties":
-      return "must not hold two items of the same name";
+      return "must not contain two items with the same name";
     case "uniqueItems":
-      return "must not hold the same item twice";
+      return "must not contain the same item twice";
     case "enum":
       return `must be ${choices(params["allowedValues"])}`;
     case "const":
@@ -72,7 +72,7 @@ function describeProblem(error: RuleError, value: unknown): string {
 function describePattern({ params, parentSchema }: RuleError): string {
   const description: unknown = parentSchema?.["description"];
   if (typeof description === "string" && description !== "")
-    return `is not of the right form: ${description.replace(/\.$/, "")}`;
+    return `does not have the right form: ${description.replace(/\.$/, "")}`;
   return `must match the pattern ${String(params["pattern"])}`;
 }
 

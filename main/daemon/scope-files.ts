@@ -14,7 +14,7 @@ import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./sco
 
 const ending = ".schema.json";
 
-/** The scopes that people add: `scopes/<scope>.schema.json` in the home, taken up while the daemon runs. */
+/** The scopes that people add: `scopes/<scope>.schema.json` in the home, applied while the daemon runs. */
 export class ScopeFiles {
   readonly #home: Home;
   readonly #scopes: Scopes;
@@ -31,7 +31,7 @@ export class ScopeFiles {
     this.#onProblem = onProblem;
   }
 
-  /** What is wrong with the files now, a sentence each. */
+  /** Problems with the files now, a sentence each. */
   get problems(): readonly string[] {
     return this.#problems;
   }
@@ -77,7 +77,7 @@ export class ScopeFiles {
     const before = await file.read().catch(() => null);
     if (before === text) return;
     await file.write(text).catch(error => {
-      this.#onProblem(`${this.#home.repositorySchemaFile}${describe(error)}; editors may complete by an older one`);
+      this.#onProblem(`${this.#home.repositorySchemaFile}${describe(error)}; editors may still use an older one`);
     });
   }
 
@@ -110,7 +110,7 @@ export class ScopeFiles {
   /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
   async #read(name: string): Promise<KnownFile | undefined> {
     const scope = name.slice(0, -ending.length);
-    if (scope === "svc") throw new ScopeSchemaError("the scope svc is built in and cannot be replaced");
+    if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
     const read = await this.#readSettled(join(this.#home.scopes, name), known?.text);
     if (read?.value === undefined) return read && known;

@@ -193,7 +193,7 @@ export function compileScope(name: string, schema: unknown, makePattern: Pattern
 
 /** As `compileScope`; yields now and then. */
 export function* compilingScope(name: string, schema: unknown, makePattern: PatternMaker): Generator<void, Scope> {
-  if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" cannot be a scope's name`);
+  if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
   // An object of JSON, as its shape has told.
   const json = schema as unknown as JsonObject;
@@ -233,7 +233,7 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
     const target = fieldSchema["x-keyOf"];
     if (target === undefined) continue;
     if (!fields.has(target)) {
-      throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is no field of the scope`);
+      throw new ScopeSchemaError(`the field "${field}" refers to "${target}", which is not a field of the scope`);
     }
     references.set(field, target);
   }
@@ -243,7 +243,7 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
   const scope = { name, schema, fields, references, renamed, names };
   const [broken] = brokenReferencesIn(scope, () => undefined);
   if (broken !== undefined) {
-    throw new ScopeSchemaError(`the default of "${broken.field}" is no key of the default of "${broken.target}"`);
+    throw new ScopeSchemaError(`the default of "${broken.field}" is not a key of the default of "${broken.target}"`);
   }
   return scope;
 }
@@ -254,10 +254,10 @@ function renamedFields(fields: ReadonlyMap<string, Field>): ReadonlyMap<string, 
   for (const [field, { schema }] of fields) {
     for (const old of [schema["x-renamedFrom"] ?? []].flat()) {
       const rule = `"x-renamedFrom" of the field "${field}"`;
-      if (!isFieldName(old)) throw new ScopeSchemaError(`${rule}: "${old}" cannot be a field's name`);
+      if (!isFieldName(old)) throw new ScopeSchemaError(`${rule}: "${old}" is not a valid field name`);
       if (fields.has(old)) throw new ScopeSchemaError(`${rule}: "${old}" is a field of the scope`);
       const other = renamed.get(old);
-      if (other !== undefined) throw new ScopeSchemaError(`${rule}: "${old}" is an old name of "${other}" already`);
+      if (other !== undefined) throw new ScopeSchemaError(`${rule}: "${old}" is already an old name of "${other}"`);
       renamed.set(old, field);
     }
   }
@@ -301,7 +301,7 @@ function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
 function assertStaysInside({ $ref, $dynamicRef }: JsonObject): void {
   for (const reference of [$ref, $dynamicRef])
     if (typeof reference === "string" && !reference.startsWith("#"))
-      throw new ScopeSchemaError(`its $ref "${reference}" leads outside of the file`);
+      throw new ScopeSchemaError(`its $ref "${reference}" points outside the file`);
 }
 
 /** Throws ScopeSchemaError if a rule has what it cannot have. */
@@ -311,7 +311,7 @@ function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: Sp
   const keyword = problem.path.split("/").at(-1);
   if (problem.rule === "false")
     throw new ScopeSchemaError(
-      `${where}${keyword} at ${problem.path} counts for nothing: it belongs right into the field's own schema`,
+      `${where}${keyword} at ${problem.path} has no effect there: put it directly into the field's own schema`,
     );
   throw new ScopeSchemaError(`${where}${keyword} ${problem.message}`);
 }
@@ -326,7 +326,7 @@ function* compilingField(
   schema: FieldSchema,
   spare: SpareSteps,
 ): Generator<void, Field> {
-  if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" cannot be a field's name`);
+  if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" is not a valid field name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
   if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
   // A slip of the pen must not open what it was to close.
@@ -347,7 +347,7 @@ function* compilingField(
   yield;
   const problem = validate(schema.default, spare);
   if (problem !== undefined)
-    throw new ScopeSchemaError(`the default of "${name}" is refused by its own schema: it ${problem.message}`);
+    throw new ScopeSchemaError(`the default of "${name}" does not match its own schema: it ${problem.message}`);
   return { schema, isCommand: runsAsCommand(schema), validate };
 }
 
@@ -371,15 +371,14 @@ function rememberingVerdicts(judge: Judge): Field["validate"] {
 function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps): ValueProblem | undefined {
   const member = findPrototypeMember(value);
   if (member !== undefined) {
-    return { message: "may not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
+    return { message: "must not have a member called __proto__", path: member, rule: "__proto__", given: "object" };
   }
   try {
     const [problem] = schema.check(value, spare).problems;
     return problem && refusalOf(value, problem);
   } catch (error) {
     if (!(error instanceof OutOfStepsError)) throw error;
-    const message =
-      "is refused, because its check by the schema takes too many steps; make the value smaller or the schema simpler";
+    const message = "takes too many steps to check; make the value smaller or the schema simpler";
     return { message, path: "", rule: "steps", given: jsonType(value) };
   }
 }

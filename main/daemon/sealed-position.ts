@@ -30,7 +30,7 @@ export function openPosition(text: string, current: Position): Position {
     if (block.readUInt32BE(0) === 0) return formatPosition(log, Number(block.readBigUInt64BE(8)));
   }
   const message =
-    "The position is none of this home's log, as after a restore of a backup. Read the values anew, and watch from the position in details.";
+    "The position does not belong to this home's log, for example because a backup was restored. Read the values again, and watch from the position in details.";
   throw new RepoconfError(1110, message, { details: { position: sealPosition(current) } });
 }
 
@@ -59,7 +59,7 @@ export function openPlace(text: string, current: Position): HistoryPlace {
   } catch {
     throw new RepoconfError(
       1101,
-      "Give as after what stood in next. Of a home that was put back since, begin anew without it.",
+      "Pass the next of the previous page as after. If a backup of the home was restored in the meantime, start again without it.",
     );
   }
 }

@@ -17,13 +17,13 @@ import type { ConfigService } from "./config-service.ts";
 import type { Scopes } from "./scopes.ts";
 import type { Turn } from "./yielding.ts";
 
-/** A repository that was looked at, and what was found there. */
+/** A repository that was checked, and what was found there. */
 export interface FoundRepository {
   readonly repo: string;
   /** It is found itself. */
   readonly isHit: boolean;
   readonly fields: readonly FoundField[];
-  /** Its history was looked at. */
+  /** Its history was checked. */
   readonly hasHistory: boolean;
 }
 
@@ -83,7 +83,7 @@ export async function* findRepositories(
   }
 }
 
-/** It was removed while this looked at it. */
+/** It was removed while this checked it. */
 function nothingIfGone(error: unknown): () => undefined {
   if (error instanceof RepoconfError && error.code === 1102) return () => undefined;
   throw error;

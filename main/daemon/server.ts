@@ -10,28 +10,28 @@ import { createGuard, guardLocally, type Refusal } from "./guard.ts";
 import type { Channel } from "./key-budget.ts";
 
 /*
- * The daemon's door. Security posture:
- * - It listens on the loopback addresses only, and never on another; beside them on a Unix socket in a folder of the
- *   owner's, which nobody else can take and no browser reaches.
- * - The guard (guard.ts) sees every request and every upgrade before any route does. Socket.IO's own `cors` option would
- *   not: it does not apply to websockets.
- * - The screen has an origin of its own, with a name that nobody can guess and new at each start: all ports of 127.0.0.1 are one
+ * The daemon's HTTP servers. Security posture:
+ * - It listens on loopback addresses only, and on a Unix socket in a folder of the
+ *   owner, which no other user can take and no browser can reach.
+ * - The guard (guard.ts) checks every request and every upgrade before any route. Socket.IO's own `cors` option would
+ *   not: it does not apply to WebSockets.
+ * - The screen has its own origin, with an unguessable name that is new at each start: all ports of 127.0.0.1 are one
  *   site for a browser, and what a page of another program left there (a service worker) would outlive it.
- * - What is answered without a key says nothing about anyone's configuration: health and the identity proof.
- * - Every other thing needs an API key, checked at the Socket.IO handshake (connections.ts).
+ * - Answers without a key (health and the identity proof) reveal nothing about the configuration.
+ * - Everything else needs an API key, checked at the Socket.IO handshake (connections.ts).
  */
 
 export interface DoorOptions {
-  /** The port to try first, and whether another will do. 0 asks for any. */
+  /** The preferred port, and whether another one may be used. 0 means any free port. */
   readonly port: number;
   readonly insist: boolean;
-  /** The path of the Unix socket; undefined: there is to be none. */
+  /** The path of the Unix socket; undefined for none. */
   readonly socketPath: string | undefined;
-  /** There is no Unix socket, although there was to be one. */
+  /** The Unix socket could not be created. */
   onSocketFailure(error: unknown): void;
   readonly clock: Clock;
   allowedOrigins(): readonly string[];
-  /** Answers what is not Socket.IO's; the guard has let it in. */
+  /** Answers requests other than Socket.IO's, after the guard has accepted them. */
   onRequest(request: IncomingMessage, response: ServerResponse): void;
   onRefusal(refusal: Refusal, request: IncomingMessage): void;
 }
@@ -40,35 +40,35 @@ export interface Door {
   readonly port: number;
   /** Whether [::1] answers too. */
   readonly ipv6: boolean;
-  /** Where the screen is, and nothing else. */
+  /** The origin of the screen, which serves nothing else. */
   readonly screenOrigin: string;
-  /** The same for browsers that do not find that name: a port of 127.0.0.1, opened when it is first asked for. */
+  /** The same for browsers that cannot resolve that name: a port of 127.0.0.1, opened at the first request for it. */
   openScreenByAddress(): Promise<string>;
   /** Whether a request is to the screen's own host. */
   isForScreen(request: IncomingMessage): boolean;
   /** The path of the Unix socket, if there is one. */
   readonly socket: string | undefined;
   readonly engine: Engine;
-  /** Answers from now on, also what has come in since the port was taken: until then nobody is there to do so. */
+  /** Starts answering, including requests that arrived since the port was opened. */
   open(): void;
-  /** By which of its addresses a request came. */
+  /** The address by which a request came. */
   channelOf(request: IncomingMessage): Channel;
   /** What client and daemon sign of the connection that this request began. */
   connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
   close(): Promise<void>;
 }
 
-/** The port that was insisted on is taken. */
+/** The required port is in use. */
 class PortTakenError extends Error {
   override readonly name = "PortTakenError";
 }
 
-/** Milliseconds in which a client may read the last that it is sent. */
+/** Milliseconds that a client has to read its last packets. */
 const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
 /**
- * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Whoever comes waits for `open`. Throws
+ * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Anyone who comes waits for `open`. Throws
  * PortTakenError.
  */
 export async function openDoor(options: DoorOptions): Promise<Door> {
@@ -109,7 +109,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
         refuse(response, refusal);
       } else if (isSocketRequest(request)) {
         if (isScriptRequest(request)) {
-          const jsonp: Refusal = { cause: "origin", message: "Refused: JSONP is not served." };
+          const jsonp: Refusal = { cause: "origin", message: "Refused: JSONP is not supported." };
           options.onRefusal(jsonp, request);
           return refuse(response, jsonp);
         }
@@ -134,7 +134,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const open = () => {
     for (const held of byPort) serve(held, guardByName);
     if (socket === undefined) return;
-    // First of all, before the guard sees it.
+    // This must come first, before the guard.
     for (const event of ["request", "upgrade"] as const) local.server.on(event, request => ofSocket.add(request));
     serve(local, guardLocally);
   };
@@ -201,7 +201,7 @@ function oneWriteForEachFlush(connection: EngineSocket): void {
 /** Without HTTP's own port, as browsers name it. */
 const originOf = (host: string) => new URL(`http://${host}`).origin;
 
-/** How often a port is looked for that is free on both addresses. */
+/** How often to try to find a port that is free on both addresses. */
 const portTries = 20;
 
 /**
@@ -231,7 +231,7 @@ async function listenOnLoopback(
       await new Promise(resolve => ipv4.server.close(resolve));
       if (!isTaken(error) || attempt === portTries) throw error;
       if (insist && port !== 0)
-        throw new PortTakenError(`Port ${port} is taken. Choose another with --port, or leave --port out.`);
+        throw new PortTakenError(`Port ${port} is in use. Choose another with --port, or omit --port.`);
     }
   }
 }
@@ -258,20 +258,20 @@ async function listenLocally(
   if (socketPath === undefined) return undefined;
   try {
     await listen(server, { path: socketPath });
-    // The folder keeps others out. Who looks at the socket alone is to see that it is private.
+    // The folder keeps others out. Who checks the socket alone is to see that it is private.
     await chmod(socketPath, 0o600);
     return socketPath;
   } catch (error) {
-    // Some file systems have none. Everything works without it.
+    // Some file systems do not support sockets. Everything works without one.
     onSocketFailure(error);
     return undefined;
   }
 }
 
-/** A server that keeps what comes in until it is released: what a server without listeners gets is never answered. */
+/** A server that holds requests until it is released: a server without listeners would never answer them. */
 interface HeldServer {
   readonly server: HttpServer;
-  /** Hands what has come in to those who listen by now. */
+  /** Passes held requests to the listeners. */
   release(): void;
 }
 
@@ -296,7 +296,7 @@ function createHeldServer(sockets: Set<Socket>): HeldServer {
   return { server, release };
 }
 
-/** Keeps account of the open sockets, also those that were upgraded, which no server counts as its own. */
+/** Tracks the open sockets, including upgraded ones, which servers do not track themselves. */
 function trackSockets(server: HttpServer, sockets: Set<Socket>): void {
   server.on("connection", socket => {
     sockets.add(socket);

@@ -15,13 +15,13 @@ export const settingsSchema = {
       type: "integer",
       minimum: 1,
       maximum: 65_535,
-      description: "The port to prefer to 7420; taken at the next start.",
+      description: "The preferred port instead of 7420; used from the next start.",
     },
     origins: {
       type: "array",
       uniqueItems: true,
       items: { type: "string", pattern: "^https?://[^/\\s]+$" },
-      description: "Web pages on these origins may connect, such as http://localhost:5173. They still need a key.",
+      description: "Origins of web pages that may connect, such as http://localhost:5173. They still need a key.",
     },
     history: {
       type: "object",
@@ -31,7 +31,7 @@ export const settingsSchema = {
       },
       additionalProperties: false,
       description:
-        "How much history of a repository is kept, whichever is reached first: revisions (10000) or bytes (67108864, 64 MiB).",
+        "How much history to keep for each repository, whichever limit is reached first: revisions (10000) or bytes (67108864, 64 MiB).",
     },
     log: {
       type: "object",
@@ -48,7 +48,7 @@ export const settingsSchema = {
       required: ["address"],
       additionalProperties: false,
       description:
-        "A log that several machines share: its address (nats://HOST:PORT/NAME), what this machine is called there (its host name), on how many servers each message is kept where the log is made (1), from how many bytes on it is shortened to what the histories keep (67108864, 64 MiB), and the paths of a credentials file and of files for TLS (ca, certificate, key). Taken at the next start.",
+        "A log shared by several machines: its address (nats://HOST:PORT/NAME), the name of this machine in it (the host name), the number of servers that keep each message, used when the log is created (1), the number of bytes from which on it is shortened to what the histories keep (67108864, 64 MiB), and the paths of a credentials file and of files for TLS (ca, certificate, key). Used from the next start.",
     },
     secrets: {
       type: "object",
@@ -62,7 +62,8 @@ export const settingsSchema = {
         required: ["command"],
         additionalProperties: false,
       },
-      description: "What repoconf run and env start for the values cmd://NAME and cmd://NAME/ARGUMENT, by NAME.",
+      description:
+        "The commands that repoconf run and env start for values cmd://NAME and cmd://NAME/ARGUMENT, by NAME.",
     },
   },
   additionalProperties: false,
@@ -97,7 +98,7 @@ export class Settings {
     return this.#values;
   }
 
-  /** What is wrong with the file now; undefined if nothing is. */
+  /** Problems with the file now; undefined if nothing is. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -116,7 +117,7 @@ export class Settings {
       const known =
         error instanceof JsonTextError || error instanceof UnreadableFileError || error instanceof SettingsError;
       if (!known) throw error;
-      const problem = `${settingsFile}${place}: ${error.message}; the last good settings stay in use`;
+      const problem = `${settingsFile}${place}: ${error.message}; the last valid settings stay active`;
       if (problem !== this.#problem) this.#onProblem(problem);
       this.#problem = problem;
     }

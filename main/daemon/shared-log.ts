@@ -24,22 +24,22 @@ export async function sharedLog(
   if (text === undefined) {
     if (!isBound) return undefined;
     throw new HomeError(
-      `The home ${home.folder} follows a log that several machines share. Start with --log ADDRESS, or put "log": {"address": ADDRESS} into ${home.settingsFile}.`,
+      `The home ${home.folder} uses a shared log. Start with --log ADDRESS, or put "log": {"address": ADDRESS} into ${home.settingsFile}.`,
     );
   }
   if (!isBound && (await hasRepositories(home)))
     throw new HomeError(
-      `The home ${home.folder} has repositories in a log of its own. Start a shared log with an empty home: --home DIR.`,
+      `The home ${home.folder} already has repositories in its own log. To use a shared log, start with an empty home (--home DIR), or copy them: repoconf log copy.`,
     );
   const address = addressOf(text, files);
-  // Whoever has a log of files does not load this.
+  // Anyone who has a log of files does not load this.
   const { StreamLog } = await import("./store/log/stream-log.ts");
   return async options => {
     try {
       return await StreamLog.open({ ...options, address, machine, temporaryFolder: home.temporary });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new HomeError(`The shared log ${text} cannot be begun with: ${why}`, { cause: error });
+      throw new HomeError(`The shared log ${text} cannot be used: ${why}`, { cause: error });
     }
   };
 }

@@ -69,8 +69,8 @@ export class AppWindow {
       window.show();
       const choice = dialog.showMessageBoxSync(window, {
         type: "question",
-        message: "There are edits that are not saved.",
-        detail: "They are lost when you leave.",
+        message: "You have unsaved edits.",
+        detail: "They will be lost if you leave.",
         buttons: ["Leave without saving", "Stay"],
         defaultId: 1,
         cancelId: 1,

@@ -11,7 +11,7 @@ export function createMenu(window: AppWindow): void {
       label: "File",
       submenu: [
         { label: "Add a repository…", accelerator: "CmdOrCtrl+N", click: () => window.send("add") },
-        { label: "Save the edits", accelerator: "CmdOrCtrl+S", click: () => window.send("save") },
+        { label: "Save edits", accelerator: "CmdOrCtrl+S", click: () => window.send("save") },
         { type: "separator" },
         { role: "close" },
         ...(process.platform === "darwin" ? [] : [{ role: "quit" } as const]),

@@ -14,7 +14,7 @@ interface NativeCallsOptions {
 export function serveNativeCalls({ session, firstLink, readyToLeave, owns }: NativeCallsOptions): void {
   const serve = (name: string, run: () => unknown) => {
     ipcMain.handle(name, event => {
-      if (!owns(event.senderFrame)) throw new Error("This page may not call that.");
+      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");
       return run();
     });
   };

@@ -15,7 +15,7 @@ export function notifyOfBrokenFiles(client: RepoconfClient, window: AppWindow): 
       if (problem === undefined || broken.has(id)) continue;
       broken.add(id);
       const notification = new Notification({
-        title: `${name}: its file cannot be used`,
+        title: `${name}: its file is invalid`,
         body: describeProblem(problem),
       });
       notification.on("click", () => window.show({ repo: id }));

@@ -12,8 +12,8 @@ export async function openDaemon(options: AppDaemonOptions): Promise<AppDaemon |
   const { response } = await dialog.showMessageBox({
     type: "question",
     message: `An older Repoconf (${running.version}) is running on this home.`,
-    detail: `Restart it as ${version}? Tools that are connected reconnect by themselves.`,
-    buttons: ["Restart it", "Use it as it is", "Quit"],
+    detail: `Restart it as ${version}? Connected tools reconnect automatically.`,
+    buttons: ["Restart", "Use the older version", "Quit"],
     defaultId: 0,
     cancelId: 2,
   });

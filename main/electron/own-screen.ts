@@ -21,7 +21,7 @@ export async function openScreenPartition(folder: string): Promise<Session> {
   const screen = await Screen.open(folder);
   partition.protocol.handle(desktopScheme, ({ url, method }) => {
     const found = url.startsWith(screenUrl) ? screen?.find(new URL(url).pathname, daemonSource) : undefined;
-    if (found === undefined || method !== "GET") return new Response("There is nothing here.", { status: 404 });
+    if (found === undefined || method !== "GET") return new Response("Not found.", { status: 404 });
     return new Response(new Uint8Array(found.body), { headers: { ...found.headers } });
   });
   return partition;

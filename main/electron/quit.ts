@@ -43,7 +43,7 @@ async function agreesToDisconnect(daemon: AppDaemon): Promise<boolean> {
   const { response } = await dialog.showMessageBox({
     type: "question",
     message: tools === 1 ? "A tool is connected." : `${tools} tools are connected.`,
-    detail: "When Repoconf quits they lose their connection until it runs again.",
+    detail: "If Repoconf quits, they lose their connection until it runs again.",
     buttons: ["Quit", "Keep running"],
     defaultId: 1,
     cancelId: 1,

@@ -126,7 +126,7 @@ export class DurableTextFile implements Adapter<string> {
           return null;
         case "ELOOP":
         case "EMLINK":
-          throw new UnreadableFileError("it is a symbolic link, and links are not followed");
+          throw new UnreadableFileError("it is a symbolic link, which Repoconf does not follow");
         case "EISDIR":
           throw new UnreadableFileError("it is a folder, not a file");
         case "EMFILE":
@@ -293,7 +293,7 @@ export class DurableTextFile implements Adapter<string> {
         await retryBlocked(this.#clock, async () => {
           await before.keep?.();
           const { lastLook = () => {} } = before;
-          // Only of a version that was looked at can be told whether it has changed.
+          // Only of a version that was checked can be told whether it has changed.
           const path = before.lastLook === undefined ? undefined : this.#asidePath;
           this.#hasAside ||= path !== undefined;
           await this.#fileSystem.replace(this.#temporaryPath, this.path, lastLook, path);
@@ -338,7 +338,7 @@ export class DurableTextFile implements Adapter<string> {
       await this.#writeTemporary(before);
       await this.#fileSystem.rename(this.#temporaryPath, this.path);
     } catch {
-      // The disk refuses this too. Whoever reads next finds the new text, and it becomes a change like an edit by hand.
+      // The disk refuses this too. Anyone who reads next finds the new text, and it becomes a change like an edit by hand.
       await this.#removeTemporary().catch(() => {});
     }
   }
@@ -474,7 +474,7 @@ export async function keepFile(
     }
     await fileSystem.unlink(to);
   }
-  throw new Error(`${from} is being changed again and again; nothing was replaced`);
+  throw new Error(`${from} keeps being changed; nothing was replaced`);
 }
 
 async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Promise<void> {
@@ -514,7 +514,7 @@ async function readBytes(path: string, fileSystem: FileSystem): Promise<Buffer> 
 
 interface FolderSync {
   running: Promise<void>;
-  /** Begins when `running` has ended; whoever asks meanwhile shares it. */
+  /** Begins when `running` has ended; anyone who asks meanwhile shares it. */
   next?: Promise<void> | undefined;
 }
 const folderSyncs = new WeakMap<FileSystem, Map<string, FolderSync>>();

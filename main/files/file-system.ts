@@ -61,7 +61,7 @@ function linkIfPossible(path: string, aside: string): void {
 export async function writeAll(handle: promises.FileHandle, bytes: Buffer, position: number): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, position + at);
-    if (bytesWritten === 0) throw new Error("the disk takes no more bytes");
+    if (bytesWritten === 0) throw new Error("the disk is full");
     at += bytesWritten;
   }
 }

@@ -18,13 +18,13 @@ import {
 } from "./json-text.ts";
 import type { MovedNames } from "./json-text-edits.ts";
 
-/** What the file was when last looked at or written. */
+/** What the file was when last checked or written. */
 export type DocumentStatus =
   | { readonly kind: "good"; readonly json: JsonText }
   | { readonly kind: "gone" }
   | { readonly kind: "broken"; readonly message: string; readonly line?: number; readonly column?: number };
 
-/** Thrown by `write` when someone else changed the file since it was last looked at: nothing was written; look and decide again. */
+/** Thrown by `write` when someone else changed the file since it was last checked: nothing was written; look and decide again. */
 export class ForeignEditError extends Error {
   override readonly name = "ForeignEditError";
 }
@@ -63,7 +63,7 @@ export interface JsonDocumentOptions extends DurableTextFileOptions {
 
 /**
  * A JSON file that people edit too: lowdb over text with comments over a durable file. It keeps the text last seen, so
- * that a write changes only what differs and never replaces an edit that nobody looked at.
+ * that a write changes only what differs and never replaces an edit that nobody checked.
  */
 export class JsonDocument {
   readonly #file: DurableTextFile;

@@ -5,7 +5,7 @@ import { shortened } from "../../shared/shortened.ts";
 
 /** Levels of objects and arrays in a text, the root being the first. */
 export const deepestNesting = 64;
-const endsTooEarly = "this text ends too early";
+const endsTooEarly = "unexpected end of the text";
 
 /** What is wrong, and at which offset of the text. */
 export interface Problem {
@@ -21,7 +21,7 @@ export function* firstProblem(body: string): Generator<void, Problem> {
   const syntax = findSyntaxProblem(body.slice(0, nesting?.offset));
   yield;
   const nul = body.indexOf("\0");
-  const problems = [nul < 0 ? undefined : { offset: nul, message: "a NUL character stands here" }, nesting, syntax];
+  const problems = [nul < 0 ? undefined : { offset: nul, message: "unexpected NUL character" }, nesting, syntax];
   const [first] = problems.filter(problem => problem !== undefined).sort((left, right) => left.offset - right.offset);
   return first ?? findMemberProblem(body) ?? { offset: body.length, message: endsTooEarly };
 }
@@ -39,9 +39,9 @@ function findMemberProblem(body: string): Problem | undefined {
       onObjectBegin: () => void names.push(new Set()),
       onObjectEnd: () => void names.pop(),
       onObjectProperty: (name, offset) => {
-        if (name === "__proto__") tell(offset, "no member may be called __proto__");
+        if (name === "__proto__") tell(offset, "a member must not be called __proto__");
         if (names.at(-1)?.has(name))
-          tell(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} stands here a second time`);
+          tell(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} is a duplicate`);
         names.at(-1)?.add(name);
       },
       onLiteralValue: (value, offset) => {
@@ -86,7 +86,7 @@ function findNestingProblem(body: string): Problem | undefined {
       closers.push(character === "{" ? "}" : "]");
     } else if (character === "}" || character === "]") {
       const closer = closers.pop();
-      if (closer === undefined) return { offset, message: `nothing is open that this ${character} could close` };
+      if (closer === undefined) return { offset, message: `unexpected ${character}: there is nothing to close` };
       if (closer !== character) return { offset, message: `a ${closer} is missing before this ${character}` };
     }
   }
@@ -107,17 +107,17 @@ function findSyntaxProblem(body: string): Problem | undefined {
 }
 
 const syntaxMessages: Readonly<Record<string, string>> = {
-  InvalidSymbol: "this is neither a value nor a name in double quotes",
+  InvalidSymbol: "expected a value or a name in double quotes",
   PropertyNameExpected: "the name of a member is missing, in double quotes",
   ValueExpected: "a value is missing",
   ColonExpected: "a colon is missing",
   CommaExpected: "a comma is missing",
   EndOfFileExpected: "only comments may follow the end of the outermost value",
-  UnexpectedEndOfComment: "this comment has no end",
-  UnexpectedEndOfString: "this string has no closing quote on its line",
+  UnexpectedEndOfComment: "this comment is not closed",
+  UnexpectedEndOfString: "this string is not closed on its line",
   UnexpectedEndOfNumber: "this number is incomplete",
-  InvalidUnicode: "in this string, \\u is not followed by four hexadecimal digits",
-  InvalidEscapeCharacter: "in this string, a backslash is followed by a character that it cannot escape",
+  InvalidUnicode: "invalid escape in this string: \\u needs four hexadecimal digits",
+  InvalidEscapeCharacter: "invalid escape in this string",
   InvalidCharacter: "this control character must be written as an escape, such as \\t",
 };
 
@@ -126,12 +126,12 @@ function syntaxProblem(body: string, code: ParseErrorCode, start: number): Probl
   const offset = name === "InvalidCharacter" ? findControlCharacter(body, start) : start;
   const isTrailingComma =
     (name === "PropertyNameExpected" && body[start] === "}") || (name === "ValueExpected" && body[start] === "]");
-  if (start === body.length) return { offset, message: body.trim() === "" ? "this text is empty" : endsTooEarly };
-  if (isTrailingComma) return { offset, message: `no comma may stand before this ${body[start]}` };
+  if (start === body.length) return { offset, message: body.trim() === "" ? "the text is empty" : endsTooEarly };
+  if (isTrailingComma) return { offset, message: `unexpected comma before this ${body[start]}` };
   if (/^(<{7}|={7}|>{7}|\|{7})/.test(body.slice(start, start + 7))) {
-    return { offset, message: "a merge conflict is not resolved here" };
+    return { offset, message: "unresolved merge conflict" };
   }
-  return { offset, message: syntaxMessages[name] ?? "this is not JSON" };
+  return { offset, message: syntaxMessages[name] ?? "this is not valid JSON" };
 }
 
 /** The scanner reports the start of the string in which the character stands. */

@@ -1,5 +1,5 @@
 /**
- * Walks a JSON text with comments by its characters: each is looked at once, and nothing is made of what nobody asks for. A text of
+ * Walks a JSON text with comments by its characters: each is checked once, and nothing is made of what nobody asks for. A text of
  * 1 MB is read in a few hundredths of a second, whatever is in it. Knows offsets, no errors.
  */
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";

@@ -193,7 +193,7 @@ function* readText(text: string): Generator<void, ReadText> {
   if (!isJsonObject(value))
     throw errorAt(body, {
       offset: TextNode.root(scanned).start,
-      message: "the outermost value is no object",
+      message: "the outermost value must be an object",
     });
   return { text, value, scanned };
 }

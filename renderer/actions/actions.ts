@@ -32,7 +32,7 @@ export interface Action {
 export const actions: readonly Action[] = [
   {
     id: "review",
-    title: "Review the edits",
+    title: "Review edits",
     group: "Edits",
     keys: ["Mod+Enter"],
     inText: true,
@@ -41,7 +41,7 @@ export const actions: readonly Action[] = [
   },
   {
     id: "save",
-    title: "Save the edits",
+    title: "Save edits",
     group: "Edits",
     keys: ["Mod+S"],
     inText: true,
@@ -52,7 +52,7 @@ export const actions: readonly Action[] = [
   { id: "undo", title: "Undo the last save", group: "Edits", keys: ["Mod+Z"], run: () => void undo() },
   {
     id: "redo",
-    title: "Redo what was undone",
+    title: "Redo the last undo",
     group: "Edits",
     keys: ["Mod+Shift+Z", "Mod+Y"],
     run: () => void redo(),
@@ -74,7 +74,7 @@ export const actions: readonly Action[] = [
   },
   {
     id: "filter",
-    title: "Filter the fields",
+    title: "Filter fields",
     group: "Find",
     applies: ({ place }) => place.page === "repo",
     run: filterFields,
@@ -117,7 +117,13 @@ export const actions: readonly Action[] = [
     inText: true,
     run: () => goRound(-1),
   },
-  { id: "shortcuts", title: "Show the keys", group: "This window", keys: ["?"], run: () => openDialog("shortcuts") },
+  {
+    id: "shortcuts",
+    title: "Show keyboard shortcuts",
+    group: "This window",
+    keys: ["?"],
+    run: () => openDialog("shortcuts"),
+  },
   {
     id: "sign-out",
     title: "Sign out",
@@ -131,8 +137,8 @@ export const actions: readonly Action[] = [
 /** Keys that the tree, lists and dialogs have by themselves. */
 export const ownKeys: readonly { readonly keys: string; readonly title: string }[] = [
   { keys: "↑ ↓ Home End", title: "Move in the tree and in lists" },
-  { keys: "← →", title: "Close and open what the tree stands on" },
-  { keys: "Enter", title: "Show what the tree stands on; go on into a field" },
+  { keys: "← →", title: "Collapse or expand the selected tree item" },
+  { keys: "Enter", title: "Open the selected tree item; on a field, go to its control" },
   { keys: "Escape", title: "Close a dialog" },
 ];
 

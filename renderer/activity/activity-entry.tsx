@@ -34,7 +34,7 @@ export function ActivityEntry({ group, onRevert }: ActivityEntryProps) {
             <button type="button" className="button button-quiet" onClick={onRevert}>
               Revert…
               <span className="visually-hidden">
-                {isBatch ? ` what changed in ${where}` : ` revision ${first.revision} of ${name}`}
+                {isBatch ? ` the changes in ${where}` : ` revision ${first.revision} of ${name}`}
               </span>
             </button>
           )}

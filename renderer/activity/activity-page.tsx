@@ -52,7 +52,7 @@ export function ActivityPage({ query }: { readonly query: string }) {
           )}
         </p>
         <search className="activity-filter">
-          <QueryBox label="Filter the changes" query={query} error={refusal} onQuery={change} />
+          <QueryBox label="Filter changes" query={query} error={refusal} onQuery={change} />
           <span className="activity-chips">
             {chips.map(([condition, title]) => (
               <button
@@ -78,7 +78,7 @@ export function ActivityPage({ query }: { readonly query: string }) {
       )}
       {entries === undefined && <p className="waiting">Reading…</p>}
       {entries?.length === 0 && refusal === undefined && (
-        <p className="waiting">{next === undefined ? nothing(query) : "Nothing is found among the newest changes."}</p>
+        <p className="waiting">{next === undefined ? nothing(query) : "No match among the newest changes."}</p>
       )}
       {groups.length > 0 && (
         <ol className="timeline" ref={list} aria-label="Changes">
@@ -123,7 +123,7 @@ function isBeingRead(list: HTMLOListElement | null): boolean {
 }
 
 function nothing(query: string): string {
-  return query.trim() === "" ? "Nothing has changed yet." : "No change is found.";
+  return query.trim() === "" ? "Nothing has changed yet." : "No changes found.";
 }
 
 function conditionsOf(query: string): readonly string[] {

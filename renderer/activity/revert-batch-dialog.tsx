@@ -60,8 +60,8 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   return (
     <Modal title="Revert this change in all its repositories" onClose={onClose}>
       <form className="review" onSubmit={event => void revert(event)}>
-        {preview === undefined && problem === undefined && <p className="hint">Looking what it would change…</p>}
-        {preview !== undefined && count === 0 && <p>There is nothing left to take back.</p>}
+        {preview === undefined && problem === undefined && <p className="hint">Checking what it would change…</p>}
+        {preview !== undefined && count === 0 && <p>Nothing left to revert.</p>}
         <FirstOnes most={mostShown} what="different changes">
           {(preview?.parts ?? []).map(({ repositories: some, changes }) => (
             <section key={some[0]}>
@@ -74,8 +74,8 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
         </FirstOnes>
         {preview !== undefined && preview.left.length > 0 && (
           <section aria-labelledby="batch-left">
-            <h3 id="batch-left">Left as it is</h3>
-            <FirstOnes most={mostShown} what="that stay">
+            <h3 id="batch-left">Not changed</h3>
+            <FirstOnes most={mostShown} what="fields that are not changed">
               {preview.left.map(one => (
                 <p key={`${one.repo} ${one.field ?? ""}`}>{describeLeft(one, { repositories })}</p>
               ))}
@@ -112,6 +112,6 @@ function tell({ restored, left }: UndoneBatch, begun: string): void {
   const done = `Reverted in ${count === 1 ? "1 repository" : `${count} repositories`}.`;
   const reasons = left.slice(0, mostReasons).map(one => describeLeft(one, state));
   const more = left.length > reasons.length ? ` And ${left.length - reasons.length} more.` : "";
-  const kept = left.length === 0 ? "" : ` Left as it is: ${reasons.join(" ")}${more}`;
+  const kept = left.length === 0 ? "" : ` Not changed: ${reasons.join(" ")}${more}`;
   notify(left.length === 0 ? "done" : "problem", `${done}${kept}`, "revert");
 }

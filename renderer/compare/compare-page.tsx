@@ -106,7 +106,7 @@ function Comparison({ left, right, found }: ComparisonProps) {
       <div className="compare-tools">
         <p role="status">
           {differing.length === 0
-            ? "They have the same values."
+            ? "Both sides have the same values."
             : `${differing.length} of ${fields.length} fields ${differing.length === 1 ? "differs" : "differ"}.`}
         </p>
         <label className="check">
@@ -135,9 +135,9 @@ function Comparison({ left, right, found }: ComparisonProps) {
       </div>
       {untrusted !== undefined && untrusted.kind !== "defaults" && (
         <p className="hint">
-          What runs as a command is not copied out of a file.{" "}
+          Values that run as commands are not copied from a file.{" "}
           <a className="link" href={addressOf({ page: "repo", view: "fields", repo: untrusted.repo })}>
-            See it whole before you trust it
+            Review them in full before you trust them
           </a>
         </p>
       )}

@@ -31,7 +31,7 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
   ];
   const current =
     options.find(({ id }) => id === chosen) ??
-    (chosen === undefined ? undefined : { id: chosen, name: `${chosen} (not there)` });
+    (chosen === undefined ? undefined : { id: chosen, name: `${chosen} (not found)` });
   /** What was typed since the list is open. */
   const [typed, setTyped] = useState("");
   const input = useRef<HTMLInputElement>(null);
@@ -59,14 +59,17 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
     >
       <Label>Repository</Label>
       <span className="compare-input">
-        <Input ref={input} className="input" spellCheck={false} autoComplete="off" placeholder="Type to find one" />
+        <Input ref={input} className="input" spellCheck={false} autoComplete="off" placeholder="Type to search" />
         <Button className="compare-open">
           <span aria-hidden="true" className="select-arrow" />
         </Button>
       </span>
       <Popover className="popover">
         <section aria-label="Repositories to choose from">
-          <ListBox<Option> className="options" renderEmptyState={() => <p className="option hint">None is found.</p>}>
+          <ListBox<Option>
+            className="options"
+            renderEmptyState={() => <p className="option hint">No repository found.</p>}
+          >
             {option => (
               <ListBoxItem id={option.id} className="option compare-option" textValue={option.name}>
                 <Text slot="label">{option.name}</Text>

@@ -64,8 +64,8 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   const entry = useScreen(state => findRepository(state, repo));
   const revisions = useRevisions(repo, entry?.revision);
   const file = textOfSide({ kind: "file", repo });
-  const options = new Map([[repo, "What it has now"]]);
-  if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "What its file says");
+  const options = new Map([[repo, "Its current values"]]);
+  if (chosen === file || (entry !== undefined && entry.health.length > 0)) options.set(file, "The values in its file");
   for (const { revision, time, actor } of revisions) {
     const text = `Revision ${revision}, ${ago(time)} by ${actor === "file" ? "hand" : actor}`;
     options.set(textOfSide({ kind: "revision", repo, revision }), text);

@@ -73,7 +73,7 @@ async function readSide(
   if (text !== null) return configIn(text, file);
   // Where nothing is stored there need be none.
   if (entry.health.length === 0) return {};
-  throw new Error(`There is no file ${file}, or none that can be read as text.`);
+  throw new Error(`${file} does not exist or is not a text file.`);
 }
 
 /** The values that the text of a repository's file says, whether or not they can be used. */
@@ -81,7 +81,9 @@ function configIn(text: string, file: string): Config {
   const errors: ParseError[] = [];
   const root: unknown = parse(text, errors, { disallowComments: false, allowTrailingComma: false });
   if (errors.length > 0 || !isJsonObject(root))
-    throw new Error(`${file} is no JSON, so its values cannot be compared. The repository's JSON view shows where.`);
+    throw new Error(
+      `${file} is not valid JSON, so its values cannot be compared. The repository's JSON view shows where.`,
+    );
   const config = root["config"] ?? {};
   const isScope = (entry: [string, JsonValue]): entry is [string, Config[string]] => isJsonObject(entry[1]);
   return isJsonObject(config) ? Object.fromEntries(Object.entries(config).filter(isScope)) : {};

@@ -71,7 +71,9 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       <form className="review" onSubmit={add}>
         <label className="labelled">
           Folder{" "}
-          <span className="hint">its path on this machine; a folder with several repositories can be scanned</span>
+          <span className="hint">
+            its path on this machine; to find several repositories, scan the folder above them
+          </span>
           <input
             className="input input-path"
             placeholder="/home/ada/src/shop"
@@ -81,16 +83,16 @@ export function AddRepository({ onClose }: { onClose(): void }) {
           />
         </label>
         <label className="labelled">
-          Name <span className="hint">{lastPart === "" ? "what it is called here" : `left empty: ${lastPart}`}</span>
+          Name <span className="hint">{lastPart === "" ? "how Repoconf shows it" : `left empty: ${lastPart}`}</span>
           <input className="input" spellCheck={false} value={name} onChange={event => setName(event.target.value)} />
         </label>
         <label className="check">
           <input type="checkbox" checked={inTree} onChange={event => setInTree(event.target.checked)} />
-          Keep its values in <code>.repoconf.json</code> in the folder, to be committed with it
+          Keep its values in <code>.repoconf.json</code> in the folder, so that they are committed with the code
         </label>
         {found !== undefined && (
           <fieldset className="found">
-            <legend>{found.length === 0 ? "No repository was found there." : `${found.length} found`}</legend>
+            <legend>{found.length === 0 ? "No repositories found there." : `${found.length} found`}</legend>
             {found.map(({ path, repo }) => (
               <label className="check" key={path}>
                 <input
@@ -106,7 +108,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
                   }
                 />
                 <code>{path}</code>
-                {repo !== undefined && <span className="hint">is there already</span>}
+                {repo !== undefined && <span className="hint">already added</span>}
               </label>
             ))}
           </fieldset>

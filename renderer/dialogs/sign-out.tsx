@@ -26,13 +26,13 @@ async function end(): Promise<void> {
 export function SignOutDialog({ onClose }: { onClose(): void }) {
   return (
     <Modal title="Sign out?" onClose={onClose}>
-      <p>The daemon does not keep all that is edited here, and the rest goes with the session.</p>
+      <p>Some edits in this window are not stored in the daemon and will be lost.</p>
       <p className="dialog-tools">
         <button type="button" className="button button-quiet" onClick={onClose}>
           Cancel
         </button>
         <button type="button" className="button" onClick={() => void end()}>
-          Sign out and drop the edits
+          Sign out and discard them
         </button>
       </p>
     </Modal>

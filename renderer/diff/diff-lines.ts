@@ -146,7 +146,7 @@ function lineOf(field: FieldChange, { steps, kind, before, after, places }: Leaf
     key: `${kind} ${path}`,
     path: kind === "moved" && !isNamed ? field.path + steps.slice(0, -1).map(stepText).join("") : path,
     schema: steps.reduce(schemaWithin, field.schema),
-    before: side("before", before, "not there", places?.[0]),
+    before: side("before", before, "not set", places?.[0]),
     after: side("after", after, "removed", places?.[1]),
   };
 }

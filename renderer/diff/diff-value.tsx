@@ -29,7 +29,7 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
     <>
       {"words" in one ? (
         <span className="hint">
-          {sides !== undefined && one.words === "removed" ? "not there" : one.words}
+          {sides !== undefined && one.words === "removed" ? "not set" : one.words}
           {one.isDefault && ","}
         </span>
       ) : isMasked && !isEmpty(one.value) ? (

@@ -10,9 +10,9 @@ export function CopyEdits() {
   };
   return (
     <CopyButton
-      label="Copy the edits"
+      label="Copy edits"
       text={commands}
-      done="The edits are copied as commands: paste them into a terminal."
+      done="Copied the edits as commands. Paste them into a terminal."
       what="The edits as commands"
     />
   );
@@ -31,7 +31,7 @@ export function CopyButton({ label, text, done, what }: CopyButtonProps) {
     const copied = text();
     await navigator.clipboard.writeText(copied).then(
       () => notify("done", done),
-      () => notify("problem", `The browser does not let this page copy. ${what}:\n${copied}`),
+      () => notify("problem", `The browser does not allow copying. ${what}:\n${copied}`),
     );
   };
   return (

@@ -26,7 +26,7 @@ function commandOf({ repo, scope, field, value }: Edit, schemaOf: SchemaOf): str
   const path = joinConfigPath(scope, field);
   if (value === undefined) return `repoconf unset --repo ${quote(repo)} ${quote(path)}`;
   const schema = schemaOf(scope, field);
-  // One whose schema is gone is masked, as everywhere. A comment would be an error in an interactive zsh.
+  // One whose schema is missing is masked, as everywhere. A comment would be an error in an interactive zsh.
   if (schema === undefined || masksAnything(schema))
     return `: ${quote(`${path} of ${repo} is masked and was not copied`)}`;
   const command = `repoconf set --repo ${quote(repo)}`;

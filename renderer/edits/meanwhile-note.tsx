@@ -11,7 +11,7 @@ export function MeanwhileNote({ edit, schema }: { readonly edit: PendingEdit; re
   if (edit.mergedWith === undefined) return undefined;
   return (
     <p className="hint" role="status">
-      Changed meanwhile by {edit.mergedWith} in another place. Your edit has both changes.
+      Changed in the meantime by {edit.mergedWith} in another place. Your edit has both changes.
     </p>
   );
 }
@@ -36,7 +36,7 @@ function Conflict({ edit, schema, conflict }: ConflictProps) {
   const key = editKey(repo, scope, field);
   return (
     <div className="conflict" role="alert">
-      <p>Changed meanwhile by {actor}, where you changed it too.</p>
+      <p>Changed in the meantime by {actor}, where you changed it too.</p>
       <DiffTable changes={changes} />
       <button type="button" className="button" onClick={() => keepMine(key)}>
         Keep mine

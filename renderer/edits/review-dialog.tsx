@@ -22,7 +22,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
     setProblem(screenStore.getState().notices.findLast(({ kind }) => kind === "problem")?.text);
   };
   return (
-    <Modal title="Review the edits" onClose={onClose}>
+    <Modal title="Review edits" onClose={onClose}>
       <form
         className="review"
         onSubmit={event => void save(event)}
@@ -35,7 +35,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
         }}
       >
         <EditsDiff />
-        {pending.size === 0 && <p>There is nothing to save.</p>}
+        {pending.size === 0 && <p>Nothing to save.</p>}
         <ChangeFoot
           reason={reason}
           onReason={setReason}

@@ -19,7 +19,7 @@ export function SaveBar() {
       <p role="status">
         {count} {count === 1 ? "edit" : "edits"}
         {repositories > 1 && ` in ${repositories} repositories`}, not saved
-        {lost && "; they stay in this window"}
+        {lost && "; kept in this window"}
       </p>
       <EditedTexts />
       <button type="button" className="button button-quiet" onClick={discardAllEdits}>
@@ -52,7 +52,7 @@ function EditedTexts() {
   if (hidden.length === 0) return undefined;
   return (
     <p className="edited-texts">
-      Edited as text and not saved:{" "}
+      Unsaved text edits:{" "}
       {hidden.map(repo => (
         <button key={repo} type="button" className="link" onClick={() => show(repo, "json")}>
           {nameOfRepository({ repositories }, repo)}

@@ -20,7 +20,7 @@ export function Choice({ value, schema, label, describedBy, problems, keys, onCh
   // One that is not there any more is shown as what it is, not as another.
   const all = known
     ? options
-    : [...options, { id: JSON.stringify(value), value, text: `${String(value)} (not there)` }];
+    : [...options, { id: JSON.stringify(value), value, text: `${String(value)} (does not exist)` }];
   return (
     <div className="editor-choice">
       <Select

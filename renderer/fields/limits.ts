@@ -27,14 +27,14 @@ export function limitsText(schema: ValueSchema): string | undefined {
     }
     case "string":
       return typeof schema["maxLength"] === "number"
-        ? `A text of at most ${schema["maxLength"].toLocaleString("en")} characters`
+        ? `Text of at most ${schema["maxLength"].toLocaleString("en")} characters`
         : "A text";
     case "boolean":
       return "On or off";
     case "array":
       return `A list${mostText(schema["maxItems"])}`;
     case "object":
-      return isJsonObject(schema["properties"]) ? undefined : `Names with values${mostText(schema["maxProperties"])}`;
+      return isJsonObject(schema["properties"]) ? undefined : `Named entries${mostText(schema["maxProperties"])}`;
     default:
       return undefined;
   }

@@ -28,7 +28,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
           <header className="card-head">
             {renaming === name ? (
               <NameForm
-                label={`New name of ${name}`}
+                label={`New name for ${name}`}
                 initial={name}
                 taken={Object.keys(object).filter(other => other !== name)}
                 done="Rename"
@@ -78,7 +78,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
         </section>
       ))}
       <NameForm
-        label={`Name of a new entry in ${label}`}
+        label={`Name of the new entry in ${label}`}
         initial=""
         taken={Object.keys(object)}
         done="Add"
@@ -110,7 +110,7 @@ interface NameFormProps {
 
 function NameForm({ label, initial, taken, done, onName, onCancel }: NameFormProps) {
   const [name, setName] = useState(initial);
-  const problem = taken.includes(name) ? "This name is there already." : undefined;
+  const problem = taken.includes(name) ? "This name already exists." : undefined;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (name === "" || problem !== undefined) return;

@@ -19,6 +19,6 @@ export async function loadPatterns(scopes: readonly { readonly schema: object }[
 export const makePattern: PatternMaker = source => {
   if (builtIn.has(source)) return nativePattern(source);
   // What is not known cannot be told: the daemon alone checks such a field.
-  if (linear === undefined) throw new SchemaError("the engine for its patterns is not there");
+  if (linear === undefined) throw new SchemaError("the pattern engine is not loaded");
   return linear(source);
 };

@@ -27,7 +27,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeS
     return problems.map(problem => ({ path: pathOf(problem), message: describe(problem) }));
   } catch (error) {
     if (!(error instanceof OutOfStepsError)) throw error;
-    return [{ path: [], message: "Takes too long to be checked. Make it smaller." }];
+    return [{ path: [], message: "Takes too long to check. Make it smaller." }];
   }
 }
 
@@ -73,8 +73,8 @@ function describe({ keyword, message, params, parentSchema }: SchemaProblem): st
       return `Expected one of ${Array.isArray(expected) ? expected.map(one => JSON.stringify(one)).join(", ") : "the known values"}.`;
     case "pattern":
       return typeof parentSchema["description"] === "string"
-        ? `This does not have the expected form: ${parentSchema["description"]}`
-        : `Expected a text that matches the pattern ${String(expected)}.`;
+        ? `Invalid format: ${parentSchema["description"]}`
+        : `Expected text that matches the pattern ${String(expected)}.`;
     case "minItems":
     case "minProperties":
       return expected === 1 ? "This must not be empty." : `Expected at least ${String(expected)} entries.`;
@@ -108,6 +108,6 @@ function typeName(type: unknown): string {
     case "null":
       return "nothing";
     default:
-      return type === "object" ? "names with values" : "a number";
+      return type === "object" ? "named entries" : "a number";
   }
 }

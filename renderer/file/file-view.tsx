@@ -67,19 +67,19 @@ export function FileView({ repo }: { readonly repo: string }) {
       </p>
       {other !== undefined && (
         <div className="conflict" role="alert">
-          <p>The file was changed elsewhere while you edited it here.</p>
+          <p>The file was changed elsewhere while you were editing it.</p>
           <button type="button" className="button" onClick={() => load(other)}>
-            Load it, drop mine
+            Discard my changes
           </button>
           <button type="button" className="button" onClick={() => void save(other)}>
-            Save mine over it
+            Overwrite with mine
           </button>
         </div>
       )}
       {comparing ? (
         <Comparison
           left={servedText(repo)}
-          leftTitle="The values in service"
+          leftTitle="The active values"
           right={text}
           rightTitle="The file"
           revealed={revealed}
@@ -107,10 +107,10 @@ export function FileView({ repo }: { readonly repo: string }) {
           aria-pressed={comparing}
           onClick={() => setComparing(!comparing)}
         >
-          {comparing ? "Back to the text" : "Compare with the values in service"}
+          {comparing ? "Back to the text" : "Compare with the active values"}
         </button>
         <Button className="button button-quiet" unavailable={!changed} onClick={() => load(known)}>
-          Discard the changes
+          Discard changes
         </Button>
         <Button
           className="button button-main"
@@ -118,20 +118,20 @@ export function FileView({ repo }: { readonly repo: string }) {
           pending={saving && "Saving…"}
           onClick={() => void save(file)}
         >
-          Save the file
+          Save file
         </Button>
       </p>
     </section>
   );
 }
 
-/** What the daemon cannot use of it is kept in the file and not in service: that is no good news. */
+/** What the daemon cannot use of it is kept in the file and not active: that is no good news. */
 function tellSaved(repo: string, health: readonly HealthProblem[]): void {
-  // What was merged is to be looked at, though nothing is wrong with it.
+  // What was merged is to be checked, though nothing is wrong with it.
   const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
-  if (first === undefined) notify("done", "The file is saved.", aboutFile(repo));
-  else notify("problem", `The file is saved, and not all of it can be used: ${where}${first.message}`, aboutFile(repo));
+  if (first === undefined) notify("done", "Saved the file.", aboutFile(repo));
+  else notify("problem", `Saved the file, but some values are invalid: ${where}${first.message}`, aboutFile(repo));
 }
 
 function aboutFile(repo: string): string {
@@ -142,7 +142,7 @@ function isEdited({ file, text }: Draft): boolean {
   return text !== (file.text ?? "");
 }
 
-/** A look at something else must not lose what was typed. */
+/** A check something else must not lose what was typed. */
 function keepDraft(repo: string, draft: Draft): void {
   screenStore.setState(state => {
     const drafts = new Map(state.drafts);
@@ -152,7 +152,7 @@ function keepDraft(repo: string, draft: Draft): void {
   });
 }
 
-/** What is stored and in service, as a file would say it. */
+/** What is stored and active, as a file would say it. */
 function servedText(repo: string): string {
   const state = screenStore.getState();
   const { name, path, inTree } = findRepository(state, repo) ?? { name: repo, inTree: false };

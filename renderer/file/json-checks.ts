@@ -33,7 +33,7 @@ function checkScope(property: Node, scopes: readonly ScopeEntry[]): Diagnostic[]
   const scope: unknown = key?.value;
   if (key === undefined || typeof scope !== "string") return [];
   if (!scopes.some(entry => entry.scope === scope))
-    return [diagnostic(key, "warning", `There is no scope "${scope}"; its values are kept and not used.`)];
+    return [diagnostic(key, "warning", `There is no scope "${scope}"; its values are kept but not used.`)];
   return (value?.children ?? []).flatMap(field => checkField(scope, field, scopes));
 }
 
@@ -43,7 +43,7 @@ function checkField(scope: string, property: Node, scopes: readonly ScopeEntry[]
   if (key === undefined || value === undefined || typeof name !== "string") return [];
   const schema = findField(scopes, scope, name);
   if (schema === undefined)
-    return [diagnostic(key, "warning", `There is no field "${scope}.${name}"; its value is kept and not used.`)];
+    return [diagnostic(key, "warning", `There is no field "${scope}.${name}"; its value is kept but not used.`)];
   const scopeSchema = scopes.find(entry => entry.scope === scope)?.schema;
   return checkValue(valueOfNode(value), schema, scopeSchema).map(({ path, message }) => {
     const place =
@@ -118,9 +118,9 @@ function keysAt(path: Path, scopes: readonly ScopeEntry[]) {
   const names =
     path.length === 1
       ? [
-          { name: "name", info: "What the repository is called." },
-          { name: "path", info: "Its folder." },
-          { name: "config", info: "Its values." },
+          { name: "name", info: "The name of the repository." },
+          { name: "path", info: "The folder of the repository." },
+          { name: "config", info: "The values of the repository." },
         ]
       : path.length === 2 && path[0] === "config"
         ? scopes.map(({ scope, schema }) => ({ name: scope, info: schema.description ?? "" }))

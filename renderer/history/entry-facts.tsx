@@ -19,7 +19,7 @@ const sources: Readonly<Record<HistoryEntry["source"], string>> = {
   set: "",
   unset: ", back to defaults",
   file: "",
-  merge: ", merged with a set at the same time",
+  merge: ", merged with a set made at the same time",
   restore: ", restored",
   forget: "",
 };

@@ -13,7 +13,7 @@ export function OlderButton({ load }: { load(): Promise<void> }) {
         void load().finally(() => setReading(false));
       }}
     >
-      Show older ones
+      Show older entries
     </Button>
   );
 }

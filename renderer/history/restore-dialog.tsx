@@ -12,7 +12,7 @@ import { newBatch, rememberSaved, stepTime } from "../state/undo.ts";
 interface RestoreDialogProps {
   readonly repo: string;
   readonly title: string;
-  /** The revision whose values are wanted back. */
+  /** The revision to restore. */
   readonly to: number;
   /** Of these fields alone; undefined: all that differ. */
   readonly fields?: readonly string[] | undefined;
@@ -70,14 +70,14 @@ export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialo
   return (
     <Modal title={title} onClose={onClose}>
       <form className="review" onSubmit={event => void restore(event)}>
-        {changes?.length === 0 && <p>These are the values that are stored now.</p>}
+        {changes?.length === 0 && <p>These values are already stored.</p>}
         {changes !== undefined && changes.length > 0 && (
           <DiffTable
             changes={changes}
             actions={({ path }) => [
               {
                 key: "leave-out",
-                text: left.has(path) ? "Include" : "Leave out",
+                text: left.has(path) ? "Include" : "Exclude",
                 run: () =>
                   setLeft(before => {
                     const next = new Set(before);

@@ -53,8 +53,8 @@ export function BoxList({ legend, ofWhat, boxes, problem, children, onToggle }: 
         <input
           type="search"
           className="input boxes-filter"
-          aria-label={`Filter the ${ofWhat}`}
-          placeholder={`Filter the ${ofWhat}`}
+          aria-label={`Filter ${ofWhat}`}
+          placeholder={`Filter ${ofWhat}`}
           spellCheck={false}
           value={filter}
           onChange={event => setFilter(event.target.value)}

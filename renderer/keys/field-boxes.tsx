@@ -38,7 +38,7 @@ function boxesOf(patterns: Patterns, scopes: readonly ScopeEntry[]): Box[] {
     {
       id: "*",
       name: "All fields",
-      note: <span className="hint">also those that come later</span>,
+      note: <span className="hint">including future ones</span>,
       level: 0,
       checked: patterns.includes("*") || (patterns.length > 0 && "mixed"),
     },

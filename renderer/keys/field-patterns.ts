@@ -40,9 +40,8 @@ export function withoutPattern(patterns: Patterns, removed: string, scopes: read
 export function problemOfPatterns(patterns: Patterns): string | undefined {
   const form = new RegExp(fieldPatternForm);
   for (const pattern of patterns) {
-    if (!form.test(pattern)) return `“${pattern}” is no pattern: write svc.timeout, svc.proxy_*, svc.* or *.`;
-    if (isOpenScope(pattern))
-      return `“${pattern}” could mean scopes that are yet to come: write ${pattern.slice(0, -1)}.*`;
+    if (!form.test(pattern)) return `“${pattern}” is not a valid pattern: write svc.timeout, svc.proxy_*, svc.* or *.`;
+    if (isOpenScope(pattern)) return `“${pattern}” could also match other scopes: write ${pattern.slice(0, -1)}.*`;
   }
   return undefined;
 }

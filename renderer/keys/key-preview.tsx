@@ -21,9 +21,9 @@ export function KeyPreview({ grants, covered }: KeyPreviewProps) {
       <h2 id="key-preview-title">What this key would see</h2>
       <p role="status">{summary(seen, grants)}</p>
       {seen.idle.length > 0 && <p className="key-warning">No field there is now matches {seen.idle.join(", ")}.</p>}
-      {hasMasked && <p className="key-warning">Masked values are told to this key as they are.</p>}
+      {hasMasked && <p className="key-warning">This key can read masked values in clear text.</p>}
       {commands.length > 0 && (
-        <p className="key-warning">It could set what runs as a command: {commands.join(", ")}.</p>
+        <p className="key-warning">It could set values that run as commands: {commands.join(", ")}.</p>
       )}
       {seen.listed.map(({ repository, fields }, index) => (
         <details key={repository.id} open={index === 0}>

@@ -21,15 +21,18 @@ export function KeysPage() {
       <header className="page-head">
         <h1 id="page-title">Keys</h1>
         <a className="button button-main" href={addressOf({ page: "new-key" })}>
-          Create a key…
+          Create key…
         </a>
       </header>
       <p className="keys-lead">
-        A key lets a tool in, and only to what you choose for it. What a tool changes bears the name of its key.
+        A key gives a tool access to what you choose, and nothing else. The history shows the name of the key with each
+        change.
       </p>
       <Failure text={problem} />
       {keys === undefined && problem === undefined && <p className="waiting">Reading…</p>}
-      {keys?.length === 0 && <p>No key yet. You yourself need none: this window and your terminal have your rights.</p>}
+      {keys?.length === 0 && (
+        <p>No keys yet. You do not need one yourself: this window and your terminal have all your rights.</p>
+      )}
       {keys !== undefined && keys.length > 0 && (
         <div className="keys-frame">
           <table className="table keys-table">
@@ -54,15 +57,15 @@ export function KeysPage() {
       {ended !== undefined && (
         <EndDialog
           title={`Revoke the key ${ended.name}?`}
-          action="Revoke it"
+          action="Revoke key"
           pending="Revoking…"
           end={async () => {
             await daemon().run("key/revoke", { id: ended.id });
-            notify("done", `The key ${ended.name} has ended.`);
+            notify("done", `Revoked the key ${ended.name}.`);
           }}
           onClose={() => setEnding(undefined)}
         >
-          <p>Whatever uses it is cut off at once. This cannot be taken back.</p>
+          <p>Tools that use it are disconnected immediately. This cannot be undone.</p>
           <p>
             <strong>
               <UseWords entry={ended} />
@@ -127,7 +130,7 @@ function Rights({ grants }: Pick<ListedKey, "grants">) {
 function UseWords({ entry: { connections, usedAt } }: { readonly entry: ListedKey }) {
   if (connections > 0)
     return `It is in use now, by ${connections} ${connections === 1 ? "connection" : "connections"}.`;
-  if (usedAt === undefined) return "Nobody has used it yet.";
+  if (usedAt === undefined) return "It has never been used.";
   return (
     <>
       It was last used <When time={usedAt} />.

@@ -14,13 +14,13 @@ export function MadeKey({ made: { name, key } }: MadeKeyProps) {
   const copy = () =>
     navigator.clipboard.writeText(key).then(
       () => setSaid("Copied."),
-      () => setSaid("The browser does not let this page copy: mark the key, and copy it yourself."),
+      () => setSaid("The browser does not allow copying: select the key and copy it yourself."),
     );
   return (
     <article className="page keys-page" aria-labelledby="page-title">
-      <h1 id="page-title">The key {name} is made</h1>
+      <h1 id="page-title">Created the key {name}</h1>
       <p className="keys-lead">
-        <strong>Copy it now: it is shown this once.</strong> Repoconf keeps no copy. If it gets lost, revoke the key and
+        <strong>Copy it now: it is shown only once.</strong> Repoconf keeps no copy. If you lose it, revoke the key and
         create another.
       </p>
       <p className="key-text">
@@ -31,16 +31,16 @@ export function MadeKey({ made: { name, key } }: MadeKeyProps) {
       </p>
       <p role="status">{said}</p>
       <section aria-labelledby="key-use">
-        <h2 id="key-use">How a tool gets it</h2>
-        <p>Tools take it from the environment variable REPOCONF_API_KEY, set where the tool is set up:</p>
+        <h2 id="key-use">How to give it to a tool</h2>
+        <p>Tools read it from the environment variable REPOCONF_API_KEY:</p>
         <pre>
           <code>REPOCONF_API_KEY=…</code>
         </pre>
-        <p>Commands can also read it from a file that only you may read:</p>
+        <p>Commands can also read it from a file that only you can read:</p>
         <pre>
           <code>repoconf list REPOSITORY --key-file FILE</code>
         </pre>
-        <p>Do not commit it, and do not type it into a command: shells keep what is typed.</p>
+        <p>Do not commit it, and do not type it into a command: shells keep a history.</p>
       </section>
       <p className="key-form-tools">
         <a className="button" href={addressOf({ page: "keys" })}>

@@ -50,7 +50,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
   const typed = problemOfPatterns(patterns);
   const grants: Grants = [{ repos: chosen === "*" ? "*" : covered.map(({ id }) => id), fields: patterns, right }];
   const missing: Problems = {
-    ...(name.trim() === "" && { name: "Give it a name: what it changes bears it." }),
+    ...(name.trim() === "" && { name: "Enter a name: the history shows it with each change." }),
     ...(chosen !== "*" && covered.length === 0 && { repositories: "Choose a repository, or all of them." }),
     ...(patterns.length === 0 && { grants: "Choose a field, or all of them." }),
   };
@@ -82,7 +82,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
           <form className="key-form" ref={form} noValidate onSubmit={event => void submit(event)}>
             <div>
               <label className="labelled">
-                Name <span className="hint">what it is for, such as nightly build</span>
+                Name <span className="hint">what the key is for, such as nightly build</span>
                 <input
                   ref={nameInput}
                   className="input"
@@ -110,7 +110,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
               }}
             />
             <fieldset className="boxes">
-              <legend>What it may do there</legend>
+              <legend>Access</legend>
               {(["read", "write"] as const).map(one => (
                 <label className="check" key={one}>
                   <input type="radio" name="right" checked={right === one} onChange={() => setRight(one)} />
@@ -119,7 +119,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
               ))}
             </fieldset>
             <label className="labelled">
-              Expires <span className="hint">until then, or until you revoke it, it works</span>
+              Expires <span className="hint">it works until then, or until you revoke it</span>
               <select
                 className="input key-expiry"
                 value={days ?? ""}
@@ -136,7 +136,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
             <Failure text={problems.expires ?? problems.whole} />
             <p className="key-form-tools">
               <Button type="submit" className="button button-main" pending={busy && "Creating…"}>
-                Create the key
+                Create key
               </Button>
               <a className="button button-quiet" href={addressOf({ page: "keys" })}>
                 Cancel

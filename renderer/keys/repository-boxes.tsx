@@ -1,7 +1,7 @@
 import { useScreen } from "../state/store.ts";
 import { type Box, BoxList } from "./box-list.tsx";
 
-/** Ids, or every repository, also those that come later. */
+/** Ids, or every repository, including future ones. */
 export type ChosenRepositories = "*" | ReadonlySet<string>;
 
 interface RepositoryBoxesProps {
@@ -19,7 +19,7 @@ export function RepositoryBoxes({ chosen, problem, onChange }: RepositoryBoxesPr
     {
       id: "*",
       name: "All repositories",
-      note: <span className="hint">also those that come later</span>,
+      note: <span className="hint">including future ones</span>,
       level: 0,
       checked: chosen === "*" || (chosen.size > 0 && "mixed"),
     },

@@ -29,8 +29,8 @@ export function SessionsPage() {
         )}
       </header>
       <p className="keys-lead">
-        Each window with this screen has a session, with all your rights. It ends with the daemon, when you end it, and
-        after 12 hours without use.
+        Each window that shows this screen has a session with all your rights. A session ends when the daemon stops,
+        when you end it, and after 12 hours without use.
       </p>
       <Failure text={problem} />
       {list === undefined && problem === undefined && <p className="waiting">Reading…</p>}
@@ -62,15 +62,15 @@ export function SessionsPage() {
       {ended.length > 0 && (
         <EndDialog
           title={ended.length === 1 ? "End this session?" : `End ${ended.length} sessions?`}
-          action={ended.length === 1 ? "End it" : "End them"}
+          action={ended.length === 1 ? "End session" : "End sessions"}
           pending="Ending…"
           end={async () => {
             for (const { id } of ended) await daemon().run("key/revoke", { id });
-            notify("done", ended.length === 1 ? "1 session has ended." : `${ended.length} sessions have ended.`);
+            notify("done", ended.length === 1 ? "Ended 1 session." : `Ended ${ended.length} sessions.`);
           }}
           onClose={() => setEnding([])}
         >
-          <p>Its window is cut off at once. Edits that are not saved there can then only be read and copied.</p>
+          <p>Its window is disconnected immediately. Unsaved edits there can then only be read and copied.</p>
         </EndDialog>
       )}
     </article>

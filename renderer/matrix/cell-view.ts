@@ -32,7 +32,7 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
   const most = field.like === undefined ? field.value : cellOf(field.like, field.field)?.value;
   const isStored = edit === undefined ? cell?.isStored === true : edit.value !== undefined;
   const differs = !isMasked && value !== undefined && most !== undefined && !sameJson(value, most);
-  const trouble = edit?.refusal ?? (edit?.conflict && "It changed elsewhere meanwhile.");
+  const trouble = edit?.refusal ?? (edit?.conflict && "It was changed elsewhere in the meantime.");
   const text = cell === undefined && edit === undefined ? "…" : textOfValue(value, schema);
   const marks = [
     isStored && "stored",

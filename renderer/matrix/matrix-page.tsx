@@ -114,7 +114,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
 
   function emptyText(): string {
     if (matrix === undefined) return "Reading…";
-    return repositories?.length === 0 ? "No repository yet. Add one to begin." : "Nothing matches.";
+    return repositories?.length === 0 ? "No repository yet. Add one to get started." : "No results.";
   }
 }
 

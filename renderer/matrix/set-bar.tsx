@@ -78,7 +78,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
         {count === 0 &&
           "Select cells to set them: click, drag, or Shift and arrows. A header selects its column or row."}
         {one !== undefined && `Set ${cells} of ${joinConfigPath(one.scope, one.field)} to`}
-        {selected.length > 1 && `${cells} of ${selected.length} fields: select those of one field to set them.`}
+        {selected.length > 1 && `${cells} of ${selected.length} fields: select cells of a single field to set them.`}
       </p>
       {one !== undefined && schema !== undefined && (
         <div className="matrix-value">
@@ -134,8 +134,8 @@ function isOwnInput(target: EventTarget): boolean {
 function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
   let others = 0;
   const told = (count: number, most: number, what: string) =>
-    `At most ${most.toLocaleString("en")} ${what} can be saved at once; with this they would be ${count.toLocaleString("en")}. ` +
-    (others > 0 ? "Select fewer, or save what is edited first." : "Select fewer.");
+    `At most ${most.toLocaleString("en")} ${what} can be saved at once; this would make ${count.toLocaleString("en")}. ` +
+    (others > 0 ? "Select fewer, or save your edits first." : "Select fewer.");
   const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
   // Of very many the first look is enough.
   if (longest > limits.repositoriesPerSet) return told(longest, limits.repositoriesPerSet, "repositories");

@@ -25,7 +25,7 @@ interface FieldDetailsProps {
 
 /** All there is to know of a field: what it is for, its limits, where it stands, and who changed it. */
 export function FieldDetails(props: FieldDetailsProps) {
-  const what = `What there is to know of ${joinConfigPath(props.scope, props.field)}`;
+  const what = `Details of ${joinConfigPath(props.scope, props.field)}`;
   return (
     <ErrorBoundary fallback={(message, again) => <FailedPart what={what} message={message} again={again} />}>
       <Details {...props} />
@@ -68,7 +68,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
           <code>{showJson(schema.default, schema)}</code>
         </Fact>
         {explanation?.line !== undefined && (
-          <Fact name="Stands in">
+          <Fact name="Location">
             <code>
               {explanation.file}:{explanation.line}
             </code>
@@ -76,7 +76,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
         )}
       </dl>
       <h3>Last changes</h3>
-      {changes?.length === 0 && <p className="hint">It was never changed.</p>}
+      {changes?.length === 0 && <p className="hint">It has never been changed.</p>}
       <ul className="changes">
         {changes?.map(entry => {
           const change = entry.changes[scope]?.[field];

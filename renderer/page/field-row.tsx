@@ -40,7 +40,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
   const open = large && (opened ?? problems.length > 0);
   const editor = (
     <ErrorBoundary
-      fallback={(message, again) => <FailedPart what={`The control of ${path}`} message={message} again={again} />}
+      fallback={(message, again) => <FailedPart what={`The editor for ${path}`} message={message} again={again} />}
     >
       <ValueEditor
         value={value}

@@ -49,8 +49,8 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
             className="input"
             id="field-filter"
             type="search"
-            aria-label="Filter the fields"
-            placeholder="Filter the fields"
+            aria-label="Filter fields"
+            placeholder="Filter fields"
             spellCheck={false}
             value={filter}
             onChange={event => setFilter(event.target.value)}
@@ -111,7 +111,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
               />
             </>
           ) : (
-            <p className="hint">Choose a field to see what it is for, and who changed it.</p>
+            <p className="hint">Select a field to see what it is for and who changed it.</p>
           )}
         </aside>
       )}

@@ -14,8 +14,8 @@ const connectionTexts: Readonly<Record<Exclude<ScreenState["connection"], "ended
   connected: "Connected",
   lost:
     shell === undefined
-      ? "The daemon does not answer. Trying again. If it was restarted, run repoconf ui: the new tab has your edits"
-      : "The daemon does not answer. Trying again…",
+      ? "The daemon is not responding. Reconnecting… If it was restarted, run repoconf ui: the new tab has your edits"
+      : "The daemon is not responding. Reconnecting…",
 };
 
 interface Tool {

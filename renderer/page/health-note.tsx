@@ -15,16 +15,16 @@ export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
       notify(
         "done",
         movedTo === undefined
-          ? "The last valid file was restored."
-          : `The last valid file was restored. What was there is kept in ${movedTo}`,
+          ? "Restored the last valid file."
+          : `Restored the last valid file. The replaced file was moved to ${movedTo}`,
       );
     } catch (error) {
       notify("problem", messageOf(error));
     }
   };
   return (
-    <aside className="health" aria-label="What is wrong with the file" data-broken={broken}>
-      {broken && <p className="health-lead">The file cannot be used; its last good values are in service.</p>}
+    <aside className="health" aria-label="Problems with the file" data-broken={broken}>
+      {broken && <p className="health-lead">The file is invalid; its last valid values are active.</p>}
       <ul>
         {entry.health.map(problem => (
           <li key={`${problem.code} ${problem.field ?? ""} ${problem.message}`}>

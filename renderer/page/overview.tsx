@@ -19,10 +19,10 @@ export function Overview({ onAdd }: { onAdd(): void }) {
   const modified = repositories.filter(entry => entry.modified > 0).length;
   return (
     <article className="page overview" aria-labelledby="page-title">
-      <h1 id="page-title">{repositories.length === 0 ? "No repository yet" : "What needs you"}</h1>
+      <h1 id="page-title">{repositories.length === 0 ? "No repository yet" : "Needs attention"}</h1>
       {repositories.length === 0 ? (
         <p>
-          A repository is a folder whose configuration is kept here. Tools on this machine read it, and you change it
+          A repository is a folder whose configuration Repoconf keeps. Tools on this machine read it, and you change it
           here, in a terminal (<code>repoconf set</code>), or in its file.
         </p>
       ) : (

@@ -27,17 +27,21 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
     return first === undefined ? [] : [{ entry, problem: first.problem, more: more.length }];
   });
   if (problems.length + pending.size + drafts.size === 0)
-    return <p>Nothing needs you: no file has a problem, no command waits for your trust, and every edit is saved.</p>;
+    return (
+      <p>
+        Nothing needs attention: no file has problems, no command is waiting for your trust, and all edits are saved.
+      </p>
+    );
   return (
     <>
-      <Section title="Edits that need a decision">
+      <Section title="Edits to resolve">
         {undecided.map(([key, edit]) => (
           <li key={key}>
             <FieldLink repo={edit.repo} scope={edit.scope} field={edit.field} /> {describeUndecided(edit)}
           </li>
         ))}
       </Section>
-      <Section title="Commands that wait for your trust">
+      <Section title="Commands waiting for your trust">
         {untrusted.map(({ entry, field }) => (
           <li key={`${entry.id} ${field}`}>
             <RepositoryLink repo={entry.id} /> <code>{field}</code> came with the file and runs as a command.
@@ -70,11 +74,11 @@ function Unsaved() {
   return (
     <>
       <Section
-        title="Edits that are not saved"
+        title="Unsaved edits"
         action={
           pending.size > 0 && (
             <button type="button" className="button" onClick={() => setReviewing(true)}>
-              Review the edits
+              Review edits
             </button>
           )
         }
@@ -87,7 +91,7 @@ function Unsaved() {
           )),
           ...Array.from(drafts.keys(), repo => (
             <li key={`${repo} text`}>
-              <RepositoryLink repo={repo} view="json" /> its file, edited as text
+              <RepositoryLink repo={repo} view="json" /> edited as text
             </li>
           )),
         ]}
@@ -119,7 +123,7 @@ function Section({ title, action, children }: SectionProps) {
 
 function describeUndecided({ conflict, refusal }: PendingEdit): string {
   if (conflict === undefined) return `was refused: ${refusal}`;
-  return `changed meanwhile by ${conflict.actor}, where you changed it too. Choose which value is right.`;
+  return `${conflict.actor} changed it too in the meantime. Choose which value to keep.`;
 }
 
 function RepositoryLink({ repo, view = "fields" }: { readonly repo: string; readonly view?: "fields" | "json" }) {

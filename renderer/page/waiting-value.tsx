@@ -28,14 +28,14 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
   const accept = ({ hash }: UntrustedValue) =>
     during("Trusting…", async () => {
       await daemon().run("trust/accept", { repo, field, hash });
-      notify("done", `${field} is trusted and in service.`);
+      notify("done", `${field} is trusted and active.`);
     });
   return (
     <div className="waiting-value">
       {shown !== undefined && (
         <div className="waiting-values">
           <figure>
-            <figcaption>In service</figcaption>
+            <figcaption>Active</figcaption>
             <pre>{exactText(shown.serving)}</pre>
           </figure>
           <figure>

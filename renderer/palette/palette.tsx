@@ -58,7 +58,7 @@ export function Palette({ onClose }: { onClose(): void }) {
         aria-autocomplete="list"
         aria-controls={`${id}-list`}
         aria-activedescendant={`${id}-${index}`}
-        placeholder="A repository, a field, a command; or a repository and its field"
+        placeholder="Type a repository, a field or a command"
         autoComplete="off"
         spellCheck={false}
         value={query}

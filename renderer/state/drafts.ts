@@ -128,7 +128,7 @@ async function send(): Promise<void> {
   if (own === undefined || (drafts.length === 0 && removed.length === 0)) return;
   const state = screenStore.getState();
   const fitting = drafts.filter(draft => bytesOf(draft) <= partBytes);
-  const refusals = fitting.length === drafts.length ? [] : ["One of the texts is too large."];
+  const refusals = fitting.length === drafts.length ? [] : ["A text is too large."];
   // Of a repository that is gone nothing is kept.
   const wanted = fitting.filter(({ repo }) => findRepository(state, repo) !== undefined);
   const messages = [
@@ -153,7 +153,11 @@ async function send(): Promise<void> {
   const [refusal] = refusals;
   if (refusal === undefined && isTold) settled("drafts");
   if (refusal !== undefined && !isTold)
-    notify("problem", `What you edit is kept in this window only, and goes when you close it. ${refusal}`, "drafts");
+    notify(
+      "problem",
+      `Your edits are kept in this window only and will be lost when you close it. ${refusal}`,
+      "drafts",
+    );
   isTold = refusal !== undefined;
 }
 

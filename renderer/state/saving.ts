@@ -46,7 +46,7 @@ export async function saveEdits(reason: string): Promise<boolean> {
   return false;
 }
 
-const inConflict = "Some fields changed elsewhere meanwhile. Choose which value is right, then save again.";
+const inConflict = "Some fields were changed elsewhere in the meantime. Choose which values to keep, then save again.";
 
 /** Names repositories only where there are several. */
 function describeUnsaved(outcomes: readonly Outcome[]): string {
@@ -116,7 +116,7 @@ function setArguments(edits: readonly PendingEdit[]) {
 function tellMerged(edits: readonly PendingEdit[]): void {
   const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
   if (fields.length === 0) return;
-  notify("done", `${listed(fields)}: changed elsewhere meanwhile in another place; both changes are saved.`);
+  notify("done", `${listed(fields)}: changed elsewhere in the meantime; both changes were saved.`);
 }
 
 async function settle(edits: readonly PendingEdit[], revision: number): Promise<void> {

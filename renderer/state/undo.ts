@@ -51,12 +51,12 @@ function inTurn(step: () => Promise<void>): Promise<void> {
 
 /** Takes the last save of this window back, through the journal. */
 export function undo(): Promise<void> {
-  return inTurn(() => takeBack("undoable", "redoable", "undo", "There is nothing to undo."));
+  return inTurn(() => takeBack("undoable", "redoable", "undo", "Nothing to undo."));
 }
 
 /** Brings back what was undone last. */
 export function redo(): Promise<void> {
-  return inTurn(() => takeBack("redoable", "undoable", "redo", "There is nothing to do again."));
+  return inTurn(() => takeBack("redoable", "undoable", "redo", "Nothing to redo."));
 }
 
 /** Takes the last step of one list back, which is a step of the other one then. Where that fails it can be tried again. */
@@ -120,7 +120,7 @@ function tellUndone(
   { saved }: SavedStep,
   what: "undo" | "redo",
 ): void {
-  const done = what === "undo" ? "undone" : "done again";
+  const done = what === "undo" ? "undone" : "redone";
   const good = fields.length === 0 ? [] : [`${fields.length === 1 ? fields[0] : `${fields.length} fields`}: ${done}.`];
   const problems = Array.from(
     Map.groupBy(left, ({ repo, message }) => JSON.stringify([repo, message])).values(),
@@ -130,7 +130,7 @@ function tellUndone(
       const where = saved.length === 1 ? "" : ` in ${nameOfRepository(screenStore.getState(), repo)}`;
       if (message !== changedSince) return `Not ${done}${where}: ${message}`;
       const what = more.length === 0 ? `${field} has` : `${more.length + 1} fields have`;
-      return `${what} been changed${where} since, so it was left alone. The history has every value.`;
+      return `${what} been changed${where} since and ${more.length === 0 ? "was" : "were"} not touched. The history has every value.`;
     },
   );
   notify(problems.length > 0 ? "problem" : "done", [...good, ...problems].join(" "), "undo");

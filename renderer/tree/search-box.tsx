@@ -40,7 +40,7 @@ export function SearchBox() {
         })}
         {more && (
           <button type="button" className="link search-more" onClick={() => void searchOn()}>
-            Show more of what was found
+            Show more results
           </button>
         )}
       </div>

@@ -193,8 +193,8 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
 });
 
 function emptyText(query: string, isAnswered: boolean): string {
-  if (query.trim() === "") return "No repository yet. Add one to begin.";
-  return isAnswered ? "Nothing matches." : "Searching…";
+  if (query.trim() === "") return "No repository yet. Add one to get started.";
+  return isAnswered ? "No results." : "Searching…";
 }
 
 function isOpen(row: TreeRow): boolean | undefined {

@@ -76,7 +76,7 @@ export interface ChangeOptions {
   readonly reason?: string;
   /** With the same text in several changes they are one batch, which `undoBatch` takes back. */
   readonly batch?: string;
-  /** Wait until the file has it too. Without, it is safe and in service, and the file follows in a moment. */
+  /** Wait until the file has it too. Without, it is safe and active, and the file follows in a moment. */
   readonly flush?: boolean;
 }
 
@@ -166,7 +166,9 @@ export class RepoconfClient {
     const socket = await this.#connected();
     const { promise, resolve, reject } = Promise.withResolvers<Reply<OperationResults[Name]>>();
     const fail = ({ message }: Error) =>
-      reject(noReply(`The daemon did not answer ${name}: ${message}. Whether it was done is not known.`));
+      reject(
+        noReply(`The daemon did not answer ${name}: ${message}. It is not known whether the operation took effect.`),
+      );
     let timer: ReturnType<typeof setTimeout> | undefined;
     const wait = () => {
       clearTimeout(timer);
@@ -530,7 +532,7 @@ export class RepoconfClient {
     // Of a connection that is lost before the handshake begins, socket.io-client itself would say nothing. Where the daemon
     // refuses, it closes first and then tells why.
     socket.io.engine.once("close", reason =>
-      queueMicrotask(() => reject(new RepoconfError(1200, `The daemon ended the connection: ${reason}.`))),
+      queueMicrotask(() => reject(new RepoconfError(1200, `The daemon closed the connection: ${reason}.`))),
     );
     socket.once("disconnect", () => {
       if (this.#socket !== socket) return;
@@ -547,7 +549,7 @@ export class RepoconfClient {
     }
     if (this.#closed || !socket.connected) {
       socket.close();
-      throw this.#closed ? closedError() : new RepoconfError(1200, "The connection was lost at once.");
+      throw this.#closed ? closedError() : new RepoconfError(1200, "The connection was lost immediately.");
     }
     const again = this.#wasConnected;
     this.#connectedAt = Date.now();
@@ -585,7 +587,7 @@ function connectFailure(error: Error): RepoconfError {
   const code = codeOf(error);
   if (code === undefined) return new RepoconfError(1200, `The daemon cannot be reached: ${error.message}.`);
   if (code === 1100)
-    return new RepoconfError(1100, "The daemon does not know this API key: it is wrong, revoked or expired.");
+    return new RepoconfError(1100, "The daemon does not accept this API key: it is wrong, revoked or expired.");
   return new RepoconfError(code, error.message);
 }
 
@@ -598,7 +600,7 @@ function codeOf(error: Error): ErrorCode | undefined {
 }
 
 function stranger(url: string): RepoconfError {
-  const message = `What answers at ${url} is not the daemon: it does not know this key, or is another program. Nothing was sent to it.`;
+  const message = `The program at ${url} is not your daemon, or does not know this key. Nothing was sent to it.`;
   return new RepoconfError(1200, message);
 }
 

@@ -28,7 +28,7 @@ export interface UndoBatchOptions {
 const mostTries = 3;
 
 /** Why a field was left that has another value now. */
-export const changedSince = "It has been changed since.";
+export const changedSince = "It has changed since.";
 
 /**
  * Takes a batch back: fields that still have the value that it gave them get back what they had before it, in one batch; the rest is
@@ -81,13 +81,13 @@ async function undoEntry(
           left.push({
             repo,
             field: path,
-            message: forgotten ? "Its value of then was made to be forgotten." : changedSince,
+            message: forgotten ? "Its value at that time was erased." : changedSince,
           });
       }
     if (fields.length === 0) return { restored: [], left };
     const current = now.revision === undefined ? {} : { revision: now.revision };
     const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
-    // Something came between the two; it is looked at anew.
+    // Something came between the two; it is checked anew.
     if (reply.errors.some(({ code }) => code === 1104) && tries < mostTries) continue;
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };

@@ -6,7 +6,7 @@ export type WatchMessage =
   | readonly [resource: "connection", event: "lost", payload: Record<string, never>]
   /**
    * The connection is back. What changed meanwhile follows, but for the repositories in `lost`: those came or went, or
-   * their history does not reach back so far. List these anew.
+   * their history does not reach back so far. List these again.
    */
   | readonly [resource: "connection", event: "resumed", payload: { readonly lost: readonly string[] }];
 

@@ -8,7 +8,7 @@ const utf8 = new TextEncoder();
 /** In a browser: proves a key. Throws RepoconfError 1100 for a text that is no key. */
 export async function webKeyCredentials(apiKey: string): Promise<Credentials> {
   const keyId = keyIdOf(apiKey);
-  if (keyId === undefined) throw new RepoconfError(1100, "This is no API key: one begins with repoconf_.");
+  if (keyId === undefined) throw new RepoconfError(1100, "This is not an API key: API keys begin with repoconf_.");
   const secret = await importSecret(await crypto.subtle.digest("SHA-256", utf8.encode(apiKey)));
   return { keyId, sign: text => sign(secret, text) };
 }

@@ -105,7 +105,7 @@ function readText(text: string, from: number, stop?: string): { text: string; is
       const end = at + 1;
       if (end === text.length || isBlank(text[end]) || text[end] === stop) return { text: read, isQuoted: true, end };
       const quoted = text.slice(from, end);
-      throw unreadable(text, from, end + 1, "a space has to follow the closing quote", `${quoted} `);
+      throw unreadable(text, from, end + 1, "expected a space after the closing quote", `${quoted} `);
     }
   }
   const rest = text.slice(from);
@@ -116,7 +116,7 @@ function termOf(token: Token, text: string, now: number): Term {
   const { isNot, key, name, isQuoted, value, at, end } = token;
   const filter = isQuoted ? undefined : filters.get(name.toLowerCase());
   if (key === undefined) return filter ? { kind: filter, isNot } : { kind: "word", isNot, text: name.toLowerCase() };
-  if (name === "") throw unreadable(text, at, end, `${key}: wants something behind it`, examples[key]);
+  if (name === "") throw unreadable(text, at, end, `${key}: needs a value`, examples[key]);
   switch (key) {
     case "by":
     case "repo":
@@ -124,7 +124,7 @@ function termOf(token: Token, text: string, now: number): Term {
     case "since": {
       const time = timeOf(name, now);
       if (time === undefined)
-        throw unreadable(text, at, end, "since: takes days, hours, minutes or a date in UTC", examples.since);
+        throw unreadable(text, at, end, "since: needs days, hours, minutes or a date in UTC", examples.since);
       return { kind: "since", isNot, time };
     }
     case "field": {
@@ -132,7 +132,7 @@ function termOf(token: Token, text: string, now: number): Term {
       const field = { kind: "field", isNot, name: textPattern(name, isQuoted), isWhole } as const;
       if (value === undefined) return field;
       if (value.text === "" && !value.isQuoted)
-        throw unreadable(text, at, end, "a value is missing behind =", `${text.slice(at, end)}""`);
+        throw unreadable(text, at, end, "expected a value after =", `${text.slice(at, end)}""`);
       return { ...field, value: valuePattern(value.text, value.isQuoted) };
     }
   }
@@ -181,6 +181,6 @@ function isBlank(character: string | undefined): boolean {
 
 function unreadable(text: string, at: number, end: number, what: string, instead: string): RepoconfError {
   const given = text.slice(at, Math.min(end, at + limits.toldPart));
-  const message = `The query cannot be read at character ${at + 1} (${given}): ${what}. Write ${instead}`;
+  const message = `Invalid query at character ${at + 1} (${given}): ${what}. Write ${instead}`;
   return new RepoconfError(1101, message, { details: { at, length: end - at, instead } });
 }

@@ -31,7 +31,7 @@ function makeUniqueItems(operand: JsonValue, { schema }: KeywordContext): Schema
 /** Ours, as ajv-keywords has it: no two objects in the array have the same value there; two that both lack it have the same. */
 function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
   if (!isArray(operand) || !operand.every(name => typeof name === "string"))
-    return refuse("its uniqueItemProperties is no array of names");
+    return refuse("its uniqueItemProperties is not an array of names");
   return (value, walk) => {
     if (!isArray(value)) return true;
     let good = true;
@@ -81,7 +81,7 @@ function* repeated(
 }
 
 function makePrefixItems(operand: JsonValue, { refuse, compile }: KeywordContext): SchemaCheck {
-  if (!isArray(operand)) return refuse("its prefixItems is no array of schemas");
+  if (!isArray(operand)) return refuse("its prefixItems is not an array of schemas");
   const schemas = operand.map(inner => compile(inner));
   return (value, walk, seen) => {
     if (!isArray(value)) return true;

@@ -104,7 +104,7 @@ export class SchemaCompiler {
     for (const keyword of fieldKeywords)
       if (typeof schema === "object" && schema !== null && Object.hasOwn(schema, keyword))
         throw new SchemaError(
-          `${keyword} counts for nothing where another schema leads to it: put what they share into $defs`,
+          `${keyword} has no effect where another schema refers to it: put the shared part into $defs`,
         );
     return this.#schema(schema);
   }
@@ -115,7 +115,7 @@ export class SchemaCompiler {
       compile: (inner: unknown) => this.#inner(inner),
       resolve: (reference: string) => {
         const target = this.#resources.resolve(schema, reference);
-        if (target === undefined) throw new SchemaError(`its $ref "${reference}" leads to no schema`);
+        if (target === undefined) throw new SchemaError(`its $ref "${reference}" does not point to a schema`);
         return this.#inner(target);
       },
       pattern: (source: string) => this.#pattern(source),

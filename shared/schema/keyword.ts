@@ -19,7 +19,7 @@ export type KeywordMaker = (operand: JsonValue, context: KeywordContext, keyword
 
 /** The number that a rule asks for. Throws SchemaError. */
 export function numberOf(operand: JsonValue, { refuse }: KeywordContext, keyword: string): number {
-  return typeof operand === "number" ? operand : refuse(`its ${keyword} is no number`);
+  return typeof operand === "number" ? operand : refuse(`its ${keyword} is not a number`);
 }
 
 /** A bound of how many items an array has, or members an object. */

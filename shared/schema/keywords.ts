@@ -6,7 +6,7 @@ import { objectKeywords } from "./object-keywords.ts";
 import { type CheckedSchema, type SchemaCheck, Seen } from "./schema-walk.ts";
 import { charactersOfPart, partsOf } from "./step-budget.ts";
 
-/** In the order in which the rules of a schema are checked; what looks at all that others have looked at comes last. */
+/** In the order in which the rules of a schema are checked; what checks all that others have checked comes last. */
 export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, KeywordMaker>([
   ["type", makeType],
   ["maximum", makeBound((value, limit) => value <= limit, "<=")],
@@ -44,7 +44,7 @@ function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
   const names: readonly JsonValue[] = [...new Set<JsonValue>(Array.isArray(operand) ? operand : [operand])];
   const tests = names.map(name => {
     const test = typeof name === "string" && Object.hasOwn(types, name) ? types[name] : undefined;
-    return test ?? refuse(`${JSON.stringify(name)} is no type`);
+    return test ?? refuse(`${JSON.stringify(name)} is not a type`);
   });
   return (value, walk) =>
     tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand }, `must be ${names.join(",")}`);
@@ -52,7 +52,7 @@ function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
 
 /** The schemas that a rule names. Throws SchemaError. */
 function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string): readonly CheckedSchema[] {
-  if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is no array of schemas`);
+  if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is not an array of schemas`);
   return operand.map(inner => context.compile(inner));
 }
 
@@ -68,14 +68,14 @@ function makeBound(keeps: (value: number, limit: number) => boolean, sign: strin
 
 function makeMultipleOf(operand: JsonValue, context: KeywordContext): SchemaCheck {
   const step = numberOf(operand, context, "multipleOf");
-  if (step <= 0) context.refuse("its multipleOf is not above 0");
+  if (step <= 0) context.refuse("its multipleOf is not greater than 0");
   return (value, walk) =>
     typeof value !== "number" ||
     isMultiple(value, step) ||
     walk.fail(context.schema, "multipleOf", { multipleOf: step }, `must be multiple of ${step}`);
 }
 
-/** 0.3 is three times 0.1 for whoever wrote it, though no such number is exact. */
+/** 0.3 is three times 0.1 for anyone who wrote it, though no such number is exact. */
 function isMultiple(value: number, step: number): boolean {
   if (Number.isInteger(step)) return value % step === 0;
   const times = value / step;
@@ -110,7 +110,7 @@ function charactersIn(text: string): number {
 }
 
 function makePattern(operand: JsonValue, { schema, pattern, refuse }: KeywordContext): SchemaCheck {
-  if (typeof operand !== "string") return refuse("its pattern is no text");
+  if (typeof operand !== "string") return refuse("its pattern is not a string");
   const made = pattern(operand);
   return (value, walk) =>
     typeof value !== "string" ||
@@ -119,7 +119,7 @@ function makePattern(operand: JsonValue, { schema, pattern, refuse }: KeywordCon
 }
 
 function makeReference(operand: JsonValue, { resolve, refuse }: KeywordContext, keyword: string): SchemaCheck {
-  if (typeof operand !== "string") return refuse(`its ${keyword} is no text`);
+  if (typeof operand !== "string") return refuse(`its ${keyword} is not a string`);
   const target = resolve(operand);
   return (value, walk, seen) => walk.visit(target, value, seen);
 }
@@ -138,7 +138,7 @@ function makeConst(operand: JsonValue, { schema }: KeywordContext): SchemaCheck 
 }
 
 function makeEnum(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
-  if (!Array.isArray(operand)) return refuse("its enum is no array");
+  if (!Array.isArray(operand)) return refuse("its enum is not an array");
   const allowed = new Set(operand.map(canonicalJson));
   return (value, walk) => {
     walk.budget.take(partsOf(value));

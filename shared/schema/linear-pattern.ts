@@ -8,7 +8,7 @@ import { mostInstructions, translatePattern, UntranslatableError } from "./trans
 
 /**
  * Steps for a text and for each of its characters; and where the engine has not met one in that state before, so many, and for each
- * instruction that it looks at. Measured, so that no step takes longer than another: a million of them 40 ms.
+ * instruction that it checks. Measured, so that no step takes longer than another: a million of them 40 ms.
  */
 const [stepsOfText, stepsOfCharacter, stepsOfNew, stepsOfInstruction] = [4, 1, 35, 2];
 
@@ -54,7 +54,7 @@ function countSteps(engine: RE2JS, instructions: number): { budget: StepBudget |
   };
   dfa.match = (...given: Parameters<typeof match>) => {
     const found: boolean | null = match(...given);
-    // It has no more room for what it finds out: another engine follows, which looks at all instructions for each character.
+    // It has no more room for what it finds out: another engine follows, which checks all instructions for each character.
     if (found === null)
       counted.budget?.take(given[0].endPos() * (stepsOfCharacter + instructions * stepsOfInstruction));
     return found;
@@ -67,7 +67,7 @@ function assertIsPattern(source: string): void {
     nativePattern(source);
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*: /, "") : String(error);
-    throw cannotUse(source, `it is none (${reason})`);
+    throw cannotUse(source, `it is not a valid regular expression (${reason})`);
   }
 }
 
@@ -77,7 +77,7 @@ function engineOf(source: string): RE2JS {
   } catch (error) {
     if (error instanceof UntranslatableError) throw cannotUse(source, error.message);
     const reason = error instanceof Error ? error.message : String(error);
-    throw cannotUse(source, /repeat/.test(reason) ? "it repeats something more than 1,000 times" : reason);
+    throw cannotUse(source, /repeat/.test(reason) ? "it repeats a part more than 1,000 times" : reason);
   }
 }
 
@@ -85,5 +85,5 @@ function engineOf(source: string): RE2JS {
 const mostTold = 80;
 
 export function cannotUse(source: string, reason: string): SchemaError {
-  return new SchemaError(`its pattern ${shortened(source, mostTold)} cannot be used: ${reason}`);
+  return new SchemaError(`its pattern ${shortened(source, mostTold)} is not accepted: ${reason}`);
 }

@@ -27,8 +27,8 @@ export const objectKeywords: readonly (readonly [string, KeywordMaker])[] = [
 ];
 
 function namesOf(operand: JsonValue | undefined, { refuse }: KeywordContext, keyword: string): readonly string[] {
-  if (!Array.isArray(operand)) return refuse(`its ${keyword} is no array of names`);
-  return operand.map(name => (typeof name === "string" ? name : refuse(`its ${keyword} is no array of names`)));
+  if (!Array.isArray(operand)) return refuse(`its ${keyword} is not an array of names`);
+  return operand.map(name => (typeof name === "string" ? name : refuse(`its ${keyword} is not an array of names`)));
 }
 
 function makeRequired(operand: JsonValue, context: KeywordContext): SchemaCheck {
@@ -48,7 +48,7 @@ function makeRequired(operand: JsonValue, context: KeywordContext): SchemaCheck 
 }
 
 function entriesOf(operand: JsonValue, { refuse }: KeywordContext, keyword: string): [string, JsonValue][] {
-  return isJsonObject(operand) ? Object.entries(operand) : refuse(`its ${keyword} is no object`);
+  return isJsonObject(operand) ? Object.entries(operand) : refuse(`its ${keyword} is not an object`);
 }
 
 function makeDependentRequired(operand: JsonValue, context: KeywordContext): SchemaCheck {

@@ -22,16 +22,16 @@ export interface TextPattern {
   test(text: string, budget: StepBudget): boolean;
 }
 
-/** Whether a value keeps a rule. `seen`: what the rules around it have looked at, if somebody asks for that. */
+/** Whether a value keeps a rule. `seen`: what the rules around it have checked, if somebody asks for that. */
 export type SchemaCheck = (value: JsonValue, walk: SchemaWalk, seen: Seen | undefined) => boolean;
 
 export interface CheckedSchema {
   readonly checks: readonly SchemaCheck[];
-  /** It has rules for what no other rule has looked at. */
+  /** It has rules for what no other rule has checked. */
   readonly isCollecting: boolean;
 }
 
-/** The members and items of a value that rules have looked at. */
+/** The members and items of a value that rules have checked. */
 export class Seen {
   readonly members = new Set<string>();
   readonly items = new Set<number>();

@@ -54,14 +54,14 @@ export class StepBudget {
     this.#left = 0;
     if (this.#spare.left < 0) {
       this.#spare.left = 0;
-      throw new OutOfStepsError("its check would take too long");
+      throw new OutOfStepsError("checking it would take too long");
     }
   }
 
   /** One level deeper; `leave` when it is done. Throws OutOfStepsError. */
   enter(): void {
     this.#depth += 1;
-    if (this.#depth > deepestWalk) throw new OutOfStepsError("its check leads too deep");
+    if (this.#depth > deepestWalk) throw new OutOfStepsError("checking it would nest too deeply");
   }
 
   leave(): void {

@@ -97,7 +97,7 @@ class PatternReader {
     if (bounds === undefined) return part;
     const [least, most] = bounds;
     if (least > mostRepeats || (most !== undefined && most > mostRepeats))
-      throw new UntranslatableError("it repeats something more than 1,000 times");
+      throw new UntranslatableError("it repeats a part more than 1,000 times");
     const isLazy = this.#take("?");
     const size = (most ?? Math.max(least, 1)) * (part.size + 1);
     if (size > mostInstructions) throw new UntranslatableError("it is too large");
@@ -150,8 +150,8 @@ class PatternReader {
       const kind = this.#read();
       const isNamed = kind === "<" && this.#next() !== "=" && this.#next() !== "!";
       if (kind === "=" || kind === "!" || (kind === "<" && !isNamed))
-        throw new UntranslatableError("it looks ahead or behind, which takes an engine that goes back in the text");
-      if (!isNamed) throw new UntranslatableError("it changes flags inside");
+        throw new UntranslatableError("lookahead and lookbehind are not supported");
+      if (!isNamed) throw new UntranslatableError("inline flags are not supported");
       this.#until(">");
     }
     const inner = this.alternatives(depth + 1);
@@ -166,9 +166,7 @@ class PatternReader {
       return { translated: `\\${kind}`, size: 1, sample: () => "" };
     }
     if (kind === "k" || (kind !== undefined && /[1-9]/.test(kind)))
-      throw new UntranslatableError(
-        "it refers back to what it matched, which takes an engine that goes back in the text",
-      );
+      throw new UntranslatableError("backreferences are not supported");
     const item = this.#classItem("\\");
     return typeof item === "number" ? literal(item) : item;
   }

@@ -13,7 +13,7 @@ export const svcSchema = {
   properties: {
     timeout: {
       title: "Timeout",
-      description: "Seconds a service may take to become ready; 0 waits without end.",
+      description: "Seconds to wait for a service to become ready; 0 waits forever.",
       type: "integer",
       minimum: 0,
       maximum: 86_400,
@@ -22,21 +22,21 @@ export const svcSchema = {
     },
     default: {
       title: "Default service",
-      description: "The service that answers when none is named: a key of services, or empty for none.",
+      description: "The service that is used when none is named: a key of services, or empty for none.",
       type: "string",
       "x-keyOf": "services",
       default: "",
     },
     application: {
       title: "Application service",
-      description: "The service that holds the application: a key of services, or empty for none.",
+      description: "The service that contains the application: a key of services, or empty for none.",
       type: "string",
       "x-keyOf": "services",
       default: "",
     },
     application_path: {
       title: "Application path",
-      description: "Where the application stands in the file system.",
+      description: "The path of the application in the file system.",
       type: "string",
       maxLength: 4096,
       "x-path": true,
@@ -44,14 +44,14 @@ export const svcSchema = {
     },
     services: {
       title: "Services",
-      description: "The services of the repository: for each name the command that tells it is ready, and its image.",
+      description: "The services of the repository: for each name, its readiness command and its image.",
       type: "object",
       additionalProperties: {
         type: "object",
         properties: {
           ready: {
             title: "Ready",
-            description: "The command that succeeds once the service is ready.",
+            description: "A command that succeeds once the service is ready.",
             type: "string",
           },
           image: { title: "Image", description: "The image the service runs.", type: "string" },
@@ -65,14 +65,14 @@ export const svcSchema = {
     },
     envvars: {
       title: "Environment variables",
-      description: "Variables given to the services, each name once.",
+      description: "Environment variables of the services; each name may appear once.",
       type: "array",
       items: {
         type: "object",
         properties: {
           name: {
             title: "Name",
-            description: "Letters, digits and _, the first no digit.",
+            description: "Letters, digits and _, not starting with a digit.",
             type: "string",
             pattern: "^[A-Za-z_][A-Za-z0-9_]*$",
           },
@@ -88,14 +88,14 @@ export const svcSchema = {
     },
     default_port: {
       title: "Default port",
-      description: "The port a service listens on unless it says otherwise: 1 to 65535, in digits.",
+      description: "The port that services listen on by default: 1 to 65535, in digits.",
       type: "string",
       pattern: "^([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$",
       default: "8080",
     },
     domain: {
       title: "Domain",
-      description: "The domain under which the services are found.",
+      description: "The domain of the services.",
       type: "string",
       maxLength: 253,
       default: "",
@@ -121,27 +121,27 @@ export const svcSchema = {
     },
     proxy_https_redirect: {
       title: "Redirect to HTTPS",
-      description: "Whether the proxy sends plain HTTP requests on to HTTPS.",
+      description: "Whether the proxy redirects plain HTTP requests to HTTPS.",
       type: "boolean",
       default: false,
     },
     proxy_domain: {
       title: "Proxy domain",
-      description: "The domain the proxy answers for.",
+      description: "The domain that the proxy serves.",
       type: "string",
       maxLength: 253,
       default: "",
     },
     proxy_url: {
       title: "Proxy URL",
-      description: "The address under which the proxy is reached from outside.",
+      description: "The external address of the proxy.",
       type: "string",
       maxLength: 2048,
       default: "",
     },
     proxy_aliases: {
       title: "Proxy aliases",
-      description: "Further names the proxy answers for, each once.",
+      description: "Additional names that the proxy serves; each may appear once.",
       type: "array",
       items: { type: "string", minLength: 1 },
       uniqueItems: true,

@@ -52,7 +52,7 @@ const daemon = await createDaemon({
   screenFolder,
 });
 {
-  // A daemon in service knows its home; only the first to see files without an index reads each of them.
+  // A running daemon knows its home; only the first to see files without an index reads each of them.
   using client = await connect({ home: home.path });
   for (let answered = false; !answered; )
     answered = await client.run("repo/list", { limit: 1 }).then(

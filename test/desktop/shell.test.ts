@@ -141,7 +141,7 @@ test("a native call is answered to the window's own page alone", async () => {
     secret: expect.stringMatching(/^[0-9a-f]{64}$/),
   });
   for (const senderFrame of [null, { url: own?.url }, { url: "http://localhost:1/" }])
-    expect(() => handler?.({ senderFrame })).toThrow("may not call");
+    expect(() => handler?.({ senderFrame })).toThrow("is not allowed to call");
 });
 
 test("another start that is not the first leaves at once and starts nothing", async () => {
@@ -180,7 +180,7 @@ test("a file that breaks is told once, and a click leads to it", async () => {
   const file = join(folder.path, "repos/shop.json");
   await writeFile(file, "{ broken");
   await until(() => app.notifications.length === 1, "the notification");
-  expect(app.notifications[0]?.title).toBe("shop: its file cannot be used");
+  expect(app.notifications[0]?.title).toBe("shop: its file is invalid");
   app.notifications[0]?.emit("click");
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
@@ -218,7 +218,7 @@ test.each([
 ])("%s is followed, though it comes before the daemon runs", async (_name, whileStarting) => {
   await using folder = await temporaryFolder();
   await withRepository(folder.path);
-  // Started at login there would be no window: whoever opens a link wants one.
+  // Started at login there would be no window: anyone who opens a link wants one.
   await using app = await startApp(folder.path, { whileStarting, args: ["--hidden"] });
   await (await pageOf(app)).getByRole("heading", { name: "shop", level: 1 }).waitFor();
 });
@@ -251,7 +251,7 @@ test("quitting asks about edits that would be lost: the person stays with them, 
   app.answer = () => 1;
   app.app.quit();
   await until(() => app.dialogs.length > 0, "the question");
-  expect(app.dialogs.map(({ message }) => message)).toEqual(["There are edits that are not saved."]);
+  expect(app.dialogs.map(({ message }) => message)).toEqual(["You have unsaved edits."]);
   expect(window?.visible).toBe(true);
   expect(await field.inputValue()).toBe("there");
   using client = await connect({ home: folder.path });

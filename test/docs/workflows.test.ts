@@ -7,7 +7,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /*
  * The workflows run on GitHub alone. Here GitHub's own parser reads them (keys, expressions, what a job needs), and what it
- * does not look at is held against what GitHub has announced.
+ * does not check is held against what GitHub has announced.
  */
 
 /** Images that GitHub has. macos-14 was retired on 2026-11-02. */

@@ -277,7 +277,7 @@ describe.concurrent("repoconf backup", () => {
   test("a folder that is no home, and a home of a newer version, are not saved", async () => {
     await using home = await makeCommandHome();
     const nothing = await home.run(["backup", "backup.tar.gz"]);
-    expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("no home of Repoconf") });
+    expect(nothing).toMatchObject({ code: 1, errorOutput: expect.stringContaining("is not a Repoconf home") });
     await mkdir(home.homeFolder);
     await writeFile(join(home.homeFolder, "format"), `${sharedHomeFormat + 1}\n`);
     const newer = await home.run(["backup", "backup.tar.gz"]);
@@ -374,8 +374,8 @@ describe.concurrent("repoconf backup --restore", () => {
       [archive(manifest, format, { path: "journal/../evil.0-0.jsonl" }), "is no file of Repoconf"],
       [archive(manifest, format, { path: "repos/shop.json", type: "SymbolicLink" }), "is a SymbolicLink"],
       [archive(manifest, format, { path: "repos/shop.json", type: "Link" }), "is a Link"],
-      [archive(manifest, format, format), "stands in it twice"],
-      [archive(format, { path: "repos/blog.json" }), "no backup of Repoconf"],
+      [archive(manifest, format, format), "appears twice"],
+      [archive(format, { path: "repos/blog.json" }), "is not a Repoconf backup"],
       [archive(manifest, { path: "repos/blog.json" }), "has format NaN"],
       [
         archive({ ...manifest, text: `{ "format": ${sharedHomeFormat + 1}, "createdAt": "" }` }, format),
@@ -406,7 +406,7 @@ describe.concurrent("repoconf backup --restore", () => {
     const refused = await home.run(["backup", "backup.tar.gz"]);
     expect(refused).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf restart") });
     const doctor = await home.run(["doctor"]);
-    expect(doctor.output).toContain("a restore is under way, or was interrupted");
+    expect(doctor.output).toContain("a restore is in progress or was interrupted");
     await home.succeed(["restart"]);
     await home.succeed(["backup", "backup.tar.gz"]);
   });

@@ -53,13 +53,13 @@ describe.concurrent("the daemon behind the command line", () => {
   });
 
   test.each([["get", "svc.timeout", "--no-start"], ["status"], ["stop"], ["endpoint"]])(
-    "%s starts none and leaves with 4",
+    "%s starts none and exits with code 4",
     async (...args) => {
       await using home = await makeCommandHome();
       const { code, output, errorOutput } = await home.run(args);
       expect(code).toBe(4);
       expect(output).toBe("");
-      expect(errorOutput).toContain("No daemon runs");
+      expect(errorOutput).toContain("No daemon is running");
       await expect(access(join(home.homeFolder, "daemon.json"))).rejects.toThrow("ENOENT");
     },
   );
@@ -71,10 +71,10 @@ describe.concurrent("the daemon behind the command line", () => {
     expect(await home.succeed(["status"])).toContain(`pid           ${first.pid}`);
     expect(await home.succeed(["endpoint"])).toBe(`${first.url}\n`);
     expect(await home.succeed(["endpoint", "--json"])).not.toContain("ecret");
-    expect(await home.succeed(["settings"])).toContain("settings.json (not there");
-    expect(await home.succeed(["restart"])).toContain("The daemon runs at");
+    expect(await home.succeed(["settings"])).toContain("settings.json (does not exist");
+    expect(await home.succeed(["restart"])).toContain("The daemon is running at");
     expect((await home.endpoint()).pid).not.toBe(first.pid);
-    expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
+    expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
     expect(await home.run(["stop"])).toMatchObject({ code: 4 });
   });
 
@@ -243,13 +243,13 @@ describe.concurrent("the daemon behind the command line", () => {
       return output.includes("shop (shop): has problems");
     }, "the watch to tell of the broken file");
     await writeFile(file, text);
-    await told("shop (shop): well again");
+    await told("shop (shop): no more problems");
     process.kill((await home.endpoint()).pid, "SIGKILL");
     await told("connection lost");
     await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
     await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
     await told("svc.timeout: 900 -> 8");
-    expect(output).toContain("connected again");
+    expect(output).toContain("reconnected");
     expect(output).not.toContain("other");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
     expect(await ended).toEqual([1, null]);
@@ -272,7 +272,7 @@ describe.concurrent("the daemon behind the command line", () => {
         for (const command of commands) {
           const { code, output, errorOutput } = await home.run(command);
           expect([code, output]).toEqual([4, ""]);
-          expect(errorOutput).not.toContain("No daemon runs");
+          expect(errorOutput).not.toContain("No daemon is running");
           expect(errorOutput.match(/repoconf: /g)).toHaveLength(1);
           // Without the file only Linux tells.
           if (content !== undefined || process.platform === "linux")
@@ -280,7 +280,7 @@ describe.concurrent("the daemon behind the command line", () => {
         }
       }
       daemon.process.kill("SIGCONT");
-      expect(await home.succeed(["stop"])).toBe("The daemon has stopped.\n");
+      expect(await home.succeed(["stop"])).toBe("The daemon stopped.\n");
     },
   );
 

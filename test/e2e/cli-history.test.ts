@@ -58,7 +58,7 @@ describe.concurrent("history on the command line", () => {
     for (let timeout = 1; timeout <= 21; timeout += 1) await client.set("shop", { "svc.timeout": timeout });
     const { code, output, errorOutput } = await home.run(["history", "--json"]);
     expect([code, JSON.parse(output).length]).toEqual([0, 20]);
-    expect(errorOutput).toBe("Older ones: repoconf history --after 3\n");
+    expect(errorOutput).toBe("Older entries: repoconf history --after 3\n");
     const revisions = async (...args: string[]) => (await historyOf(home, ...args)).map(({ revision }) => revision);
     expect(await revisions("--after", "3")).toEqual([2, 1]);
     expect(await revisions("--after", "20", "--limit", "2")).toEqual([19, 18]);
@@ -70,7 +70,7 @@ describe.concurrent("history on the command line", () => {
     await using home = await makeShop([variable("hush")], [variable("quiet")]);
     const [newest, line] = withoutTimes(await home.succeed(["history", "svc.envvars"]));
     expect(newest).toBe("TIME  revision 3  by owner (set)");
-    expect(line).toMatch(/TOKEN.* -> .*TOKEN.*\(what is masked differs\)$/);
+    expect(line).toMatch(/TOKEN.* -> .*TOKEN.*\(the masked value differs\)$/);
     for (const args of [["history"], ["diff", "2"], ["undo", "--dry-run"], ["restore", "2", "--dry-run"]])
       expect(await home.succeed(args)).not.toMatch(/hush|quiet/);
     expect(await home.succeed(["history", "--reveal"])).toMatch(/hush.* -> .*quiet/);
@@ -88,11 +88,11 @@ describe.concurrent("history on the command line", () => {
     });
     const folder = join(home.workFolder, "..");
     expect(await home.succeed(["history", "forget", "svc.domain", "--yes", "--repo", "shop"], { folder })).toContain(
-      "Not reached: backups",
+      "Not erased: copies in backups",
     );
     expect(withoutTimes(await home.succeed(["history", "svc.domain"]))).toEqual([
       "TIME  revision 3  by owner (forget)",
-      "  svc.domain: its older values were forgotten",
+      "  svc.domain: older values erased",
       "TIME  revision 3  by owner (set)",
       "  svc.domain: (forgotten) -> open.test",
       "TIME  revision 2  by owner (set)",
@@ -113,7 +113,7 @@ describe.concurrent("history on the command line", () => {
     await writeFile(file, (await readFile(file, "utf8")).replace(`"after":1`, `"after":9`));
     const stopped = await home.run(["doctor"]);
     expect(stopped.code).toBe(1);
-    expect(stopped.output).toContain(`problem\tjournal\t${file}:4:1: this line is not as it was written\t`);
+    expect(stopped.output).toContain(`problem\tjournal\t${file}:4:1: this line was altered\t`);
     expect(await home.succeed(["get", "svc.timeout"])).toBe("3\n");
     const { code, output, errorOutput } = await home.run(["history"]);
     expect(code).toBe(1);
@@ -127,7 +127,7 @@ describe.concurrent("history on the command line", () => {
 });
 
 describe.concurrent("diff on the command line", () => {
-  test("compares two revisions, or one with now, by the values in service", async () => {
+  test("compares two revisions, or one with now, by the active values", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.refresh_hour=4"], ["svc.timeout=60", "svc.domain=a"]);
     expect(await home.succeed(["diff", "1", "2"])).toBe("svc.timeout: 900 (default) -> 30\n");
     expect(await home.succeed(["diff", "2"])).toBe(`svc.timeout: 30 -> 60\nsvc.domain: "" (default) -> a\n`);
@@ -149,7 +149,7 @@ describe.concurrent("diff on the command line", () => {
     expect(await home.succeed(["diff", "--with", "shop", "--repo", "blog"])).toBe("svc.timeout: 900 (default) -> 30\n");
   });
 
-  test("leaves with 0 also if there are differences, and with --exit-code with 1", async () => {
+  test("exits with code 0 also if there are differences, and with --exit-code with 1", async () => {
     await using home = await makeShop(["svc.timeout=30"]);
     expect(await home.run(["diff", "1"])).toMatchObject({ code: 0 });
     expect(await home.run(["diff", "1", "--exit-code"])).toMatchObject({ code: 1, errorOutput: "" });
@@ -165,14 +165,14 @@ describe.concurrent("undo and restore on the command line", () => {
     await using home = await makeShop(["svc.timeout=30"], ["svc.timeout=60", "svc.domain=a"]);
     expect(withoutTimes(await home.succeed(["undo", "--dry-run"]))).toEqual([
       "Would undo revision 3 of TIME, by owner (set).",
-      "Would be: restored svc.timeout = 30",
-      `Would be: restored svc.domain = "" (default)`,
+      "Would restore svc.timeout = 30",
+      `Would restore svc.domain = "" (default)`,
     ]);
     expect(withoutTimes(await home.succeed(["undo"]))).toEqual([
       "Undid revision 3 of TIME, by owner (set).",
       "Restored svc.timeout = 30",
       `Restored svc.domain = "" (default)`,
-      "This is revision 4; to bring back what was undone: repoconf undo",
+      "This is revision 4; to redo: repoconf undo",
     ]);
     expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
     expect(JSON.parse(await home.succeed(["undo", "--json"]))).toMatchObject({
@@ -202,7 +202,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(await home.run(["undo"])).toMatchObject({
       code: 3,
       output: "",
-      errorOutput: "repoconf: There is nothing to undo in shop: revision 1 changed no field.\n",
+      errorOutput: "repoconf: Nothing to undo in shop: revision 1 changed no field.\n",
     });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.run(["undo", "--if-revision", "1"])).toMatchObject({ code: 3, output: "" });
@@ -219,7 +219,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(withoutTimes(await home.succeed(["undo"], { environment }))).toEqual([
       "Undid revision 2 of TIME, by owner (set).",
       "Restored svc.timeout = 900 (default)",
-      "This is revision 4; to bring back what was undone: repoconf undo",
+      "This is revision 4; to redo: repoconf undo",
     ]);
     await home.succeed(["set", "svc.domain=hidden again"]);
     await home.succeed(["undo"], { environment });
@@ -229,14 +229,14 @@ describe.concurrent("undo and restore on the command line", () => {
 
   test("restore brings back the values of a revision, all or those named", async () => {
     await using home = await makeShop(["svc.timeout=30", "svc.domain=a"], ["svc.timeout=60", "svc.domain=b"]);
-    expect(await home.succeed(["restore", "2", "svc.timeout", "--dry-run"])).toBe(
-      "Would be: restored svc.timeout = 30\n",
-    );
+    expect(await home.succeed(["restore", "2", "svc.timeout", "--dry-run"])).toBe("Would restore svc.timeout = 30\n");
     expect(await home.succeed(["restore", "2", "svc.timeout"])).toBe("Restored svc.timeout = 30\n");
     expect(await home.succeed(["restore", "1"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
     );
-    expect(await home.succeed(["restore", "1"])).toBe("Nothing to restore: every value is as it was at revision 1.\n");
+    expect(await home.succeed(["restore", "1"])).toBe(
+      "Nothing to restore: every value is already as it was at revision 1.\n",
+    );
     expect(JSON.parse(await home.succeed(["restore", "3", "--json", "--reason", "again"]))).toMatchObject({
       revision: 6,
       config: { svc: { timeout: { value: 60 } } },
@@ -265,7 +265,7 @@ describe.concurrent("undo and restore on the command line", () => {
     await using home = await makeShop(["svc.domain=a"]);
     for (const more of [[], ["--dry-run"]])
       expect(await home.succeed(["restore", "1", "svc.timeout", ...more])).toBe(
-        "Nothing to restore: svc.timeout is as it was at revision 1.\n",
+        "Nothing to restore: svc.timeout is already as it was at revision 1.\n",
       );
     expect(await home.succeed(["restore", "1", "svc.timeout", "svc.domain"])).toBe(
       `Restored svc.timeout = 900 (default)\nRestored svc.domain = "" (default)\n`,
@@ -279,14 +279,16 @@ describe.concurrent("undo and restore on the command line", () => {
   test("restore names the fields that it cannot give back, as their values of then were made to be forgotten", async () => {
     await using home = await makeShop(["svc.domain=a.secret"], ["svc.domain=open.test"]);
     await home.succeed(["history", "forget", "svc.domain", "--yes"]);
-    const forgotten = "Not restored: svc.domain, whose value at revision 1 was made to be forgotten.\n";
+    const forgotten = "Not restored: svc.domain, because its value at revision 1 was erased.\n";
     expect(await home.succeed(["restore", "1"])).toBe(
-      `${forgotten}Nothing to restore: every other value is as it was at revision 1.\n`,
+      `${forgotten}Nothing to restore: every other value is already as it was at revision 1.\n`,
     );
     expect(JSON.parse(await home.succeed(["restore", "1", "--json"]))).toMatchObject({ forgotten: ["svc.domain"] });
     await home.succeed(["set", "svc.timeout=30"]);
     expect(await home.succeed(["restore", "1"])).toBe(`${forgotten}Restored svc.timeout = 900 (default)\n`);
-    expect(await home.succeed(["restore", "3"])).toBe("Nothing to restore: every value is as it was at revision 3.\n");
+    expect(await home.succeed(["restore", "3"])).toBe(
+      "Nothing to restore: every value is already as it was at revision 3.\n",
+    );
   });
 
   test("undo takes a hand edit back after older values of another field were forgotten", async () => {
@@ -298,7 +300,7 @@ describe.concurrent("undo and restore on the command line", () => {
     expect(withoutTimes(await home.succeed(["undo"]))).toEqual([
       "Undid revision 5 of TIME, by hand.",
       "Restored svc.timeout = 30",
-      "This is revision 6; to bring back what was undone: repoconf undo",
+      "This is revision 6; to redo: repoconf undo",
     ]);
   });
 

@@ -44,7 +44,7 @@ describe("repositories on the command line", () => {
       expect(await home.run(["repo", "add", ...args])).toEqual({
         code: 1,
         output: "",
-        errorOutput: `repoconf: There is no folder ${missing}.\n`,
+        errorOutput: `repoconf: The folder ${missing} does not exist.\n`,
       });
     expect(await home.run(["repo", "add", "file"])).toMatchObject({
       code: 1,
@@ -100,7 +100,7 @@ describe("repositories on the command line", () => {
   test("rename and remove, by name or id; a name that two bear needs the id", async () => {
     await using home = await makeCommandHome();
     await home.succeed(["repo", "add", "--name", "shop", "--id", "one", home.workFolder]);
-    expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("one is called market now.\n");
+    expect(await home.succeed(["repo", "rename", "shop", "market"])).toBe("Renamed one to market.\n");
     await home.succeed([
       "repo",
       "add",
@@ -115,8 +115,8 @@ describe("repositories on the command line", () => {
     const asked = await home.run(["repo", "remove", "one"]);
     expect(asked).toMatchObject({ code: 1, errorOutput: expect.stringContaining("--yes") });
     const removed = await home.succeed(["repo", "remove", "one", "--yes"]);
-    expect(removed).toMatch(/^Removed market\. Its file is .*removed\/one\..*\.json\n$/);
-    expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tgood\t/);
+    expect(removed).toMatch(/^Removed market\. Its file was moved to .*removed\/one\..*\.json\n$/);
+    expect(await home.succeed(["repo", "list"])).toMatch(/^two\tmarket\t0\tok\t/);
   });
 
   test("keys: one made with grants may do what they say and nothing else, until it is revoked", async () => {
@@ -133,7 +133,7 @@ describe("repositories on the command line", () => {
       "--right",
       "write",
     ]);
-    expect(errorOutput).toContain("shown this once");
+    expect(errorOutput).toContain("shown only once");
     const environment = { REPOCONF_API_KEY: output.trim() };
     await home.succeed(["set", "svc.timeout=3", "--repo", "shop"], { environment });
     expect(await home.run(["set", "svc.domain=x", "--repo", "shop"], { environment })).toMatchObject({ code: 3 });
@@ -154,17 +154,21 @@ describe("repositories on the command line", () => {
     await home.succeed(["set", "svc.timeout=5"], { folder: old });
     await rename(old, moved);
     const doctor = await home.run(["doctor"]);
-    expect(doctor.output).toContain(`there is no folder ${old}, so its values are out of reach`);
+    expect(doctor.output).toContain(`the folder ${old} does not exist, so its values cannot be read`);
     expect(doctor.output).toContain("repoconf repo move site FOLDER");
     const nowhere = await home.run(["repo", "move", "site", join(home.workFolder, "nowhere")]);
-    expect(nowhere).toMatchObject({ code: 1, output: "", errorOutput: expect.stringContaining("is no folder") });
+    expect(nowhere).toMatchObject({
+      code: 1,
+      output: "",
+      errorOutput: expect.stringContaining("nowhere does not exist"),
+    });
     const outside = await home.run(["repo", "move", "site"]);
     expect(outside).toMatchObject({ code: 1, errorOutput: expect.stringContaining("repoconf repo move site FOLDER") });
-    expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is in ${moved} now.\n`);
+    expect(await home.succeed(["repo", "move", "site"], { folder: moved })).toBe(`site (site) is now in ${moved}.\n`);
     expect(await home.succeed(["get", "svc.timeout"], { folder: moved })).toBe("5\n");
     await home.succeed(["set", "svc.timeout=6"], { folder: moved });
     expect(await readFile(join(moved, ".repoconf.json"), "utf8")).toContain("6");
-    expect(await home.succeed(["doctor"])).toContain("All is well");
+    expect(await home.succeed(["doctor"])).toContain("No problems found");
 
     const blog = await makeWorkTree(join(home.workFolder, "blog"));
     await home.succeed(["repo", "add", blog, "--id", "blog"]);

@@ -28,10 +28,10 @@ describe.concurrent("repoconf search", () => {
     for (let index = 1; index < 101; index += 1) await client.run("repo/add", { name: `r${index}` });
     const cut = await home.run(["search", "timeout"]);
     expect(cut.output.trimEnd().split("\n")).toHaveLength(100);
-    expect(cut.errorOutput).toContain("There is more: repoconf search --limit 1000");
+    expect(cut.errorOutput).toContain("There are more results: repoconf search --limit 1000");
     const few = await home.run(["search", "timeout", "--limit", "2"]);
     expect([few.output.trimEnd().split("\n").length, few.errorOutput]).toEqual([2, ""]);
-    expect((await home.run(["search", "nowhere"])).errorOutput).toBe("Nothing was found.\n");
+    expect((await home.run(["search", "nowhere"])).errorOutput).toBe("Nothing found.\n");
     const wrong = await home.run(["search", "since:yesterday"]);
     expect([wrong.code, wrong.errorOutput]).toEqual([1, expect.stringContaining("Write since:7d")]);
   });

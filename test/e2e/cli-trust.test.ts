@@ -37,7 +37,7 @@ describe("commands that a work tree brings, on the command line", () => {
     expect(added).not.toMatch(/[\u202e\u0080-\u00a0\u001b\u3164]/);
     expect(added).toMatch(/2 are not used until you trust them, on a terminal: repoconf trust --repo [0-9a-f]{24}/);
     expect(await home.succeed(["get", "svc.services"], { folder })).toBe("{}\n");
-    expect(await home.succeed(["repo", "list"])).toContain("2 problems, waits for trust");
+    expect(await home.succeed(["repo", "list"])).toContain("2 problems, needs trust");
     const doctor = await home.run(["doctor"]);
     expect(doctor.code).toBe(1);
     expect(doctor.output).toMatch(/svc\.services runs as a command.*repoconf trust --repo/);
@@ -56,15 +56,15 @@ describe("commands that a work tree brings, on the command line", () => {
     const accept = ["trust", "--accept", services?.hash ?? ""];
     expect(await home.run([...accept, "--accept", "0"], { folder })).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("No value with the hash 0"),
+      errorOutput: expect.stringContaining("No untrusted value has the hash 0"),
     });
-    expect(await home.succeed(accept, { folder })).toBe("Trusted svc.services; it is in service by revision 2.\n");
+    expect(await home.succeed(accept, { folder })).toBe("Trusted svc.services; it is active as of revision 2.\n");
     expect(JSON.parse(await home.succeed(["get", "svc.services"], { folder }))).toEqual(evil);
     expect(await waitingIn(home, folder)).toEqual([envvars]);
     expect((await home.run(accept, { folder })).code).toBe(3);
-    expect((await home.run(["trust", "svc.services"], { folder })).errorOutput).toContain("Nothing waits");
+    expect((await home.run(["trust", "svc.services"], { folder })).errorOutput).toContain("Nothing to trust");
     await home.succeed(["trust", "--accept", envvars?.hash ?? ""], { folder });
-    expect(await home.succeed(["trust"], { folder })).toBe("Nothing waits to be trusted.\n");
+    expect(await home.succeed(["trust"], { folder })).toBe("Nothing to trust.\n");
     expect((await home.run(["doctor"])).output).not.toContain("runs as a command");
   });
 
@@ -115,7 +115,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     await using home = await makeCommandHome();
     const folder = await makeClone(home, "site", "One.");
     expect(await home.succeed(["repo", "add", folder, "--in-tree"])).toMatch(
-      /brings scopes .*: build\. .*repoconf trust --repo/,
+      /contains scopes .*: build\. .*repoconf trust --repo/,
     );
     expect((await home.run(["get", "build.jobs"], { folder })).code).toBe(3);
     const shown = await home.run(["trust"], { folder });
@@ -130,7 +130,7 @@ describe("scopes that a work tree brings, on the command line", () => {
     await writeFile(file, schemaOf("One."));
     await home.succeed(["trust", "--accept", offered?.hash ?? ""], { folder });
     expect(await readFile(join(home.homeFolder, "scopes/build.schema.json"), "utf8")).toBe(schemaOf("One."));
-    expect(await home.succeed(["trust"], { folder })).toBe("Nothing waits to be trusted.\n");
+    expect(await home.succeed(["trust"], { folder })).toBe("Nothing to trust.\n");
     await writeFile(file, '{ "type": "object", "properties": {} }');
     expect(await home.succeed(["describe", "build.jobs"], { folder })).toContain("One.");
   });

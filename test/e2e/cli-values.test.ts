@@ -111,11 +111,11 @@ describe("values on the command line", () => {
     const { file } = JSON.parse(await succeed(["explain", "svc.timeout", "--json"]));
     const text = await readFile(file, "utf8");
     await writeFile(file, text.replace(`"timeout": 30`, `"timeout": "soon"`));
-    await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("last good\n"), "the edit to be seen");
+    await until(async () => (await succeed(["list", "svc.timeout"])).endsWith("last valid\n"), "the edit to be seen");
     expect(await succeed(["list", "svc.refresh_day"])).toBe("svc.refresh_day\t2\tstored\n");
     await writeFile(file, "{");
     await until(
-      async () => (await succeed(["list", "svc.refresh_day"])).endsWith("last good\n"),
+      async () => (await succeed(["list", "svc.refresh_day"])).endsWith("last valid\n"),
       "the edit to be seen",
     );
     expect(await succeed(["list", "svc.domain"])).toBe(`svc.domain\t""\tdefault\n`);
@@ -177,10 +177,20 @@ describe("values on the command line", () => {
     ["a field without its scope that is to be set", ["set", "timeout=30"], 3, `Did you mean "svc.timeout"?`],
     ["a field that is called as an option", ["set", "reason=x", "svc.timeout=1"], 3, `no field "reason"`],
     ["a scope for a field", ["get", "svc"], 3, "repoconf list svc"],
-    ["a key that is not there, in the words of commands", ["key", "revoke", "nope"], 3, "repoconf key list names"],
-    ["broken JSON", ["set", `svc.services={"web":`], 2, "is no JSON"],
+    [
+      "a key that is not there, in the words of commands",
+      ["key", "revoke", "nope"],
+      3,
+      "To list all keys: repoconf key list",
+    ],
+    ["broken JSON", ["set", `svc.services={"web":`], 2, "is not valid JSON"],
     ["an option before a command that does not take it", ["--repo", "shop", "status"], 2, "unknown option '--repo'"],
-    ["a repository before the command and after it", ["--repo", "shop", "list", "--repo", "shop"], 2, "given twice"],
+    [
+      "a repository before the command and after it",
+      ["--repo", "shop", "list", "--repo", "shop"],
+      2,
+      "given both before and after",
+    ],
     ["a choice that is none, with those there are", ["set", "svc.default_port=99999"], 3, "1 to 65535, in digits"],
     ["a repository given twice", ["list", "--repo", "shop", "--repo", "shop"], 2, "given twice"],
     ["a missing argument", ["get"], 2, "field"],

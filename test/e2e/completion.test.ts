@@ -101,7 +101,7 @@ describe.concurrent("repoconf complete", () => {
     expect(await complete(other, "list", "--home", home.homeFolder, "--repo", "sh")).toEqual(["shop"]);
   });
 
-  test("without a daemon is silent, leaves with 0 and starts none", async () => {
+  test("without a daemon is silent, exits with code 0 and starts none", async () => {
     await using home = await makeCommandHome();
     expect(await home.run(["complete", "--", "list", "svc."])).toEqual({ code: 0, output: "", errorOutput: "" });
     await expect(home.endpoint()).rejects.toThrow("ENOENT");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-test("a start survives whoever asks at its port meanwhile, and answers them: a request in the wrong moment ended it", async () => {
+test("a start survives anyone who asks at its port meanwhile, and answers them: a request in the wrong moment ended it", async () => {
   await using home = await temporaryFolder();
   const first = await spawnDaemon(["--port", "0"], home.path);
   const { host, port } = new URL(first.url);

@@ -74,7 +74,7 @@ describe("repoconf daemon, as a user runs it", () => {
   });
 
   test.each(["SIGINT", "SIGTERM"] as const)(
-    "%s finishes the writes, removes daemon.json and leaves with 0",
+    "%s finishes the writes, removes daemon.json and exits with code 0",
     async signal => {
       await using daemon = await spawnDaemon();
       const client = await connectClient(daemon.url, daemon.ownerKey);
@@ -128,7 +128,7 @@ describe("repoconf daemon, as a user runs it", () => {
     }
   });
 
-  test("a second start on the same home leaves with 1 and names pid and URL of the first", async () => {
+  test("a second start on the same home exits with code 1 and names pid and URL of the first", async () => {
     await using daemon = await spawnDaemon();
     const { code, errorOutput } = await runRepoconf(["daemon", "--home", daemon.homeFolder, "--port", "0"]);
     expect(code).toBe(1);
@@ -136,7 +136,7 @@ describe("repoconf daemon, as a user runs it", () => {
     expect(errorOutput).toContain(daemon.url);
   });
 
-  test("an unknown option leaves with 2", async () => {
+  test("an unknown option exits with code 2", async () => {
     const { code, errorOutput } = await runRepoconf(["daemon", "--prot", "1"]);
     expect(code).toBe(2);
     expect(errorOutput).toContain("--port");
@@ -146,7 +146,7 @@ describe("repoconf daemon, as a user runs it", () => {
     const pretend = `data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.20.2"})`;
     const { code, errorOutput } = await runRepoconf(["daemon"], { nodeArguments: ["--import", pretend] });
     expect(code).toBe(1);
-    expect(errorOutput).toBe("repoconf needs Node 24 or newer, and this is Node 20.20.2.\n");
+    expect(errorOutput).toBe("repoconf needs Node 24 or newer, but this is Node 20.20.2.\n");
   });
 });
 

@@ -61,7 +61,7 @@ describe.concurrent("repoconf doctor", () => {
     const running = await examine(home);
     await home.succeed(["stop"]);
     const stopped = await examine(home);
-    expect(await home.succeed(["doctor"])).toMatch(/\nAll is well( \(1 note\))?\.\n$/);
+    expect(await home.succeed(["doctor"])).toMatch(/\nNo problems found( \(1 note\))?\.\n$/);
     // Another daemon on this computer may have the preferred port.
     const others = [...stopped.findings, ...running.findings].filter(({ check }) => check !== "port");
     expect(others).toEqual([]);
@@ -161,8 +161,8 @@ describe.concurrent("repoconf doctor", () => {
     const { findings } = await examine(home);
     const rights = findings.filter(({ check }) => check === "rights");
     expect(rights.map(({ result, action }) => [result, action])).toEqual([
-      ["problem", `Close it: chmod 700 ${home.homeFolder}`],
-      ["problem", `Close it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
+      ["problem", `Restrict it: chmod 700 ${home.homeFolder}`],
+      ["problem", `Restrict it: chmod 600 ${join(home.homeFolder, "owner.key")}`],
     ]);
   });
 
@@ -186,7 +186,7 @@ describe.concurrent("repoconf doctor", () => {
     ]);
   });
 
-  test("a daemon.json that a crash left is a note, as the next start mends it", async () => {
+  test("a daemon.json that a crash left is a note, as the next start fixes it", async () => {
     await using home = await makeCommandHome();
     const daemon = await spawnDaemon(["--port", "0"], home.homeFolder);
     await daemon.end("SIGKILL");
@@ -237,13 +237,13 @@ describe.concurrent("repoconf doctor", () => {
     await home.run(["repo", "list"], inLong);
     const { output } = await home.run(["doctor", "--json"], inLong);
     await home.run(["stop"], inLong);
-    const finding = { check: "socket", result: "note", message: expect.stringMatching(/would have \d+ bytes/) };
+    const finding = { check: "socket", result: "note", message: expect.stringMatching(/would be \d+ bytes long/) };
     expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining(finding));
 
     await home.succeed(["repo", "list", "--json"]);
     await rm(join(home.homeFolder, "socket"), { recursive: true });
     expect((await examine(home)).findings).toContainEqual(
-      expect.objectContaining({ check: "socket", result: "note", message: expect.stringContaining("removed it") }),
+      expect.objectContaining({ check: "socket", result: "note", message: expect.stringContaining("it was removed") }),
     );
   });
 
@@ -291,11 +291,11 @@ describe.concurrent("repoconf doctor", () => {
       .filter(({ check }) => check === "repositories")
       .map(({ result, repo, line, message }) => `${result} ${repo ?? ""}:${line ?? ""} ${message}`);
     expect(told).toEqual([
-      expect.stringContaining("note : this name cannot be a repository's"),
+      expect.stringContaining("note : this is not a valid repository file name"),
       `problem other:1 "config" must be an object`,
       expect.stringContaining(`note shop:3 "nme"`),
       expect.stringContaining("problem shop:5 svc.timeout must be an integer"),
-      expect.stringContaining(`problem shop:7 svc.default names "web"`),
+      expect.stringContaining(`problem shop:7 svc.default refers to "web"`),
       expect.stringContaining(`note shop:6 There is no field "svc.timeot"`),
       expect.stringContaining(`note shop:8 There is no scope "old"`),
       expect.stringContaining(`note : 3 are called "twin"`),
@@ -321,7 +321,11 @@ describe.concurrent("repoconf doctor", () => {
       const problems = findings.filter(({ result }) => result === "problem");
       expect(problems).toMatchObject([
         { repo: "linked", file: tree, message: expect.stringContaining("link") },
-        { repo: "moved", file: repositoryFile(home, "moved"), message: expect.stringContaining("no folder") },
+        {
+          repo: "moved",
+          file: repositoryFile(home, "moved"),
+          message: expect.stringContaining("does not exist, so its values"),
+        },
       ]);
       expect(await readFile(writing, "utf8")).toBe("{}");
     },
@@ -365,7 +369,7 @@ describe.concurrent("repoconf doctor", () => {
     await rm(repositoryFile(home));
     const { findings } = await examine(home);
     const [gone] = findings.filter(({ result }) => result === "problem");
-    expect(gone).toMatchObject({ repo: "shop", message: "the file is gone" });
+    expect(gone).toMatchObject({ repo: "shop", message: "the file is missing" });
     // Without a daemon nobody knows its values.
     expect(gone?.action).not.toContain("--rewrite");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
@@ -404,7 +408,7 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     expect(await readFile(repositoryFile(home), "utf8")).toBe("{ broken");
   });
 
-  test("without a daemon leaves with 4 and says where else to look", async () => {
+  test("without a daemon exits with code 4 and says where else to look", async () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
     const { code, errorOutput } = await home.run(["doctor", "--rewrite", "shop"]);

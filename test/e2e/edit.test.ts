@@ -34,7 +34,7 @@ const edit = async (args: readonly string[], script: string) =>
 const get = (field: string) => home.succeed(["get", "--repo", "shop", field]);
 
 describe("repoconf edit", () => {
-  test("opens the file of the repository, and what is saved is in service", async () => {
+  test("opens the file of the repository, and what is saved is active", async () => {
     expect(await edit([], `sed -i 's/"timeout": 30/"timeout": 31/' "$1"`)).toMatchObject({
       code: 0,
       output: "Saved the file of shop.\n",
@@ -64,7 +64,7 @@ describe("repoconf edit", () => {
     expect(output).toBe("");
     expect(errorOutput).toMatch(/svc\.timeout must be an integer.*\(line \d+, column \d+\)/);
     expect(code).toBe(3);
-    const kept = /Your text is in (\S+)/.exec(errorOutput)?.[1] ?? "";
+    const kept = /Your text is saved in (\S+)/.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(kept, "utf8")).toContain(`"timeout": "soon"`);
     expect(await get("svc.timeout")).toBe("31\n");
     expect(await edit([], `echo '{' > "$1"`)).toMatchObject({
@@ -73,7 +73,7 @@ describe("repoconf edit", () => {
     });
     expect(await edit(["svc.services"], `echo '{' > "$1"`)).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("no JSON"),
+      errorOutput: expect.stringContaining("not valid JSON"),
     });
     expect(await edit(["svc.timeout"], `echo 99999999 > "$1"`)).toMatchObject({
       code: 3,
@@ -87,16 +87,16 @@ describe("repoconf edit", () => {
     const [node, cli] = [process.execPath, repoconfCommand];
     const among = (script: string) => `REPOCONF_NODE='${node}' REPOCONF_CLI='${cli}'; ${script}`;
     const { code, errorOutput } = await edit([], among(`${set("40")}; sed -i 's/"timeout": 31/"timeout": 50/' "$1"`));
-    expect(errorOutput).toContain("The file was changed meanwhile");
+    expect(errorOutput).toContain("The file was changed in the meantime");
     expect(code).toBe(3);
-    const now = /Its text of now is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
+    const now = /Its current text is in (\S+)\. /.exec(errorOutput)?.[1] ?? "";
     expect(await readFile(now, "utf8")).toContain(`"timeout": 40`);
     expect(await get("svc.timeout")).toBe("40\n");
     // Another field of the repository is no conflict of one value.
     expect(await edit(["svc.domain"], among(`${set("41")}; echo d > "$1"`))).toMatchObject({ code: 0 });
     expect(await edit(["svc.timeout"], among(`${set("42")}; echo 43 > "$1"`))).toMatchObject({
       code: 3,
-      errorOutput: expect.stringContaining("svc.timeout was changed meanwhile"),
+      errorOutput: expect.stringContaining("svc.timeout was changed in the meantime"),
     });
     expect(await get("svc.timeout")).toBe("42\n");
   });
@@ -136,7 +136,7 @@ describe("repoconf edit", () => {
     expect(await edit([], "exit 7")).toMatchObject({ code: 1, errorOutput: expect.stringContaining("failed with 7") });
     expect(await folders()).toEqual(before);
     // What was typed until then is kept.
-    expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is in");
+    expect((await edit([], `echo '{}' > "$1"; exit 7`)).errorOutput).toContain("Your text is saved in");
     expect(await folders()).toHaveLength(before.length + 1);
   });
 });

@@ -49,7 +49,11 @@ describe.concurrent("repoconf env", () => {
     const pwsh = await home.succeed(["env", "--format", "pwsh"]);
     expect(pwsh).toContain(`\${env:HARD} = '${hard.replace(/['‘’]/g, "$&$&")}'`);
     const refused = await home.run(["env", "--format", "dotenv"]);
-    expect(refused).toMatchObject({ code: 3, output: "", errorOutput: expect.stringContaining("HARD has no form") });
+    expect(refused).toMatchObject({
+      code: 3,
+      output: "",
+      errorOutput: expect.stringContaining("HARD cannot be written"),
+    });
     await setVariables(home, { A: "it's", B: 'two\n"lines" $x' });
     expect(parseEnv(await home.succeed(["env", "--format", "dotenv"]))).toEqual({ A: "it's", B: 'two\n"lines" $x' });
   });
@@ -94,24 +98,29 @@ describe.concurrent("references to secrets", () => {
   test.each<[title: string, secrets: unknown, reference: string, told: RegExp]>([
     ["a name that the settings do not have", {}, "cmd://none/x", /"none" under "secrets" in \S+settings\.json/],
     ["a name that only objects have", {}, "cmd://constructor/x", /"constructor" under "secrets"/],
-    ["what is no reference", {}, "cmd://", /is no reference/],
+    ["what is not a secret reference", {}, "cmd://", /is not a secret reference/],
     ["a program that is not there", { a: { command: ["no-such-program"] } }, "cmd://a", /"a".*cannot be started/],
     [
       "a program that fails",
       { a: { command: [process.execPath, "-e", `${loud}; process.exitCode = 3`] } },
       "cmd://a",
-      /"a" in the settings ended with 3/,
+      /"a" in settings.json exited with 3/,
     ],
     [
       // What it leaves running has its output still open.
       "one that fails and leaves another running",
       { a: { command: ["sh", "-c", "sleep 30 & exit 3"] } },
       "cmd://a",
-      /"a" in the settings ended with 3/,
+      /"a" in settings.json exited with 3/,
     ],
-    ["one that answers less", { a: { command: ["true"], input: "{}" } }, "cmd://a/x", /answered 0 lines to 1/],
-    ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /for an option/],
-    ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /no ARGUMENT/],
+    [
+      "one that answers less",
+      { a: { command: ["true"], input: "{}" } },
+      "cmd://a/x",
+      /answered with 0 lines instead of 1/,
+    ],
+    ["an argument that would be an option", { a: { command: ["echo", "{}"] } }, "cmd://a/-x", /as an option/],
+    ["an argument where none is wanted", { a: { command: ["echo"] } }, "cmd://a/x", /must not have an ARGUMENT/],
     ["no argument where one is wanted", { a: { command: ["echo", "{}"] } }, "cmd://a", /needs an ARGUMENT/],
     ["a broken settings file", { a: "echo" }, "cmd://a", /settings\.json: .*secrets/],
   ])(
@@ -125,7 +134,7 @@ describe.concurrent("references to secrets", () => {
         expect(output).toBe("");
         expect(errorOutput).toMatch(told);
         if (!errorOutput.includes("settings.json:")) expect(errorOutput).toContain(`${reference} (for TOKEN)`);
-        expect(errorOutput.replace(/To see why, run it: .*/, "")).not.toContain("hush");
+        expect(errorOutput.replace(/To see why, run it yourself: .*/, "")).not.toContain("hush");
       }
     },
   );

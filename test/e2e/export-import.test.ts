@@ -184,7 +184,7 @@ describe.concurrent("repoconf import", () => {
     await home.succeed(["set", "--repo", "shop", "svc.domain=a.test"]);
     terminal.stdin.write("y\n");
     expect(await ended).toBe(3);
-    expect(shown).toContain("changed while you looked");
+    expect(shown).toContain("changed the repository in the meantime");
     expect(await listStored(home, "shop")).toEqual({ svc: { domain: "a.test" } });
   });
 });

@@ -145,7 +145,7 @@ describe.each(["bash", "zsh"] as const)("the hook for %s", name => {
       'echo "B=$B"',
     ]);
     expect(output.trim().split("\n")).toEqual(["one", "4", "B=plain"]);
-    expect(errorOutput.match(/repoconf: No daemon runs/g)).toHaveLength(1);
+    expect(errorOutput.match(/repoconf: No daemon is running/g)).toHaveLength(1);
   });
 
   there("with --start it starts a daemon where none runs", async () => {

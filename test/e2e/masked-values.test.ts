@@ -80,7 +80,7 @@ test.each<[title: string, change: (file: string) => Promise<void>]>([
       expect(output + errorOutput, args.join(" ")).not.toContain(secret);
     }
     expect((await home.run(["history"])).output).toContain("deploy.token: •");
-    // Whoever asks for it gets it.
+    // Anyone who asks for it gets it.
     expect((await home.run(["history", "--reveal"])).output).toContain(secret);
     expect((await home.run(["history", "--json", "--reveal"])).output).toContain(secret);
   },

@@ -18,7 +18,7 @@ test("the first reading of thousands of files shows on a terminal how far it is,
   await writeRepositoryFiles(home.homeFolder, repositoryNames(total));
   // It starts the daemon, which answers at once.
   await home.succeed(["restart"]);
-  expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 files that are new or may have changed$/m);
+  expect(await home.succeed(["status"])).toMatch(/^reading +\d+ of 5000 new or changed files$/m);
   const [shown, piped] = await Promise.all([
     home.run(["repo", "list"], { nodeArguments: errorsOnTerminal }),
     home.run(["repo", "list"]),
@@ -57,9 +57,9 @@ test("a daemon that is starting is waited for as long as its start comes further
   lock.release();
   const { code, errorOutput } = await status;
   expect(code).not.toBe(0);
-  expect(errorOutput).toMatch(/it has looked at \d+ of 9999 repositories/);
+  expect(errorOutput).toMatch(/\d+ of 9999 repositories checked/);
   // The daemon ended without being ready.
-  expect(errorOutput).toContain("No daemon runs");
+  expect(errorOutput).toContain("No daemon is running");
 });
 
 describeWithNats("a copy into a shared log", () => {
@@ -89,7 +89,7 @@ test("what else takes its time says on a terminal how far it is, takes that away
   const commands: readonly (readonly [shown: RegExp, command: (name: string) => readonly string[]])[] = [
     [/200 files/, name => ["backup", archive(name)]],
     [/200 of 250 repositories/, () => ["doctor"]],
-    [/\d+ folders looked at, \d+ found/, () => ["repo", "add", "--scan", "src"]],
+    [/\d+ folders scanned, \d+ found/, () => ["repo", "add", "--scan", "src"]],
     [/200 files/, name => ["backup", "--restore", archive("one"), "--yes", "--home", archive(`home-${name}`)]],
   ];
   for (const [shown, command] of commands) {

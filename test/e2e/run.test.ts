@@ -194,7 +194,7 @@ describe.concurrent("repoconf run", () => {
 describe.concurrent("repoconf run --watch", () => {
   const code = `process.on("SIGTERM", () => { console.log("end"); process.exit(5); }); setInterval(() => {}, 1e6); console.log("start " + process.env.A);`;
 
-  test("starts the command anew once for each change of its environment, and for no other", async () => {
+  test("restarts the command once for each change of its environment, and for no other", async () => {
     await using home = await makeHome();
     const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);
@@ -215,10 +215,10 @@ describe.concurrent("repoconf run --watch", () => {
     await using home = await makeHome();
     const { child, told, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
     using _child = endAtOnce(child);
-    await until(() => told.errorOutput.includes("ended with 0"), "the end");
+    await until(() => told.errorOutput.includes("exited with 0"), "the end");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
     await until(() => told.output === "one\ntwo\n", "the second start");
-    await until(() => (told.errorOutput.match(/ended with 0/g) ?? []).length === 2, "the second end");
+    await until(() => (told.errorOutput.match(/exited with 0/g) ?? []).length === 2, "the second end");
     child.kill("SIGTERM");
     expect(await ended).toBe(143);
   });

@@ -55,7 +55,7 @@ onLinux("service install writes a user unit and starts it; remove takes it away 
   // Once the package is removed, the unit is passed over.
   expect(text).toMatch(/^ConditionPathExists=.+repoconf\.js$/m);
   expect(await home.succeed(["status", "--home", place])).toContain(place);
-  expect(await home.succeed(["service", "remove"], { environment })).toContain("removed");
+  expect(await home.succeed(["service", "remove"], { environment })).toContain("Removed the service");
   // The stand-in does not wait for the end; this does.
   await home.run(["stop", "--home", place]);
   await expect(readFile(unit)).rejects.toMatchObject({ code: "ENOENT" });
@@ -70,7 +70,7 @@ onLinux("service install takes the place of a daemon that runs on the home of RE
   await home.succeed(["repo", "add", home.workFolder]);
   const { pid: before } = await home.endpoint();
   const output = await home.succeed(["service", "install"], { environment });
-  expect(output).toContain("It takes the place of the daemon that ran on this home.");
+  expect(output).toContain("It replaces the daemon that was running on this home.");
   expect(await readFile(unit, "utf8")).toContain(`"--home" "${home.homeFolder}"`);
   const { pid } = await home.endpoint();
   expect(pid).not.toBe(before);
@@ -86,7 +86,7 @@ onLinux("service install does not say that the daemon runs when the unit's does 
   const { code, output, errorOutput } = await home.run(["service", "install"], { environment });
   expect(code).toBe(4);
   expect(output).toBe("");
-  expect(errorOutput).toContain("its daemon does not run. See why: systemctl --user status repoconf.service");
+  expect(errorOutput).toContain("its daemon is not running. To see why: systemctl --user status repoconf.service");
 });
 
 test("where there is no systemd, service says so and what to do", async () => {
@@ -95,5 +95,5 @@ test("where there is no systemd, service says so and what to do", async () => {
   await mkdir(bin);
   const { code, errorOutput } = await home.run(["service", "install"], { environment: { PATH: bin } });
   expect(code).toBe(1);
-  expect(errorOutput).toContain("There is no systemd");
+  expect(errorOutput).toContain("This machine has no systemd");
 });

@@ -20,11 +20,11 @@ describeWithNats("commands on machines that share a log", () => {
     await laptop.succeed(["repo", "add", ".", "--id", "shop"]);
     await laptop.succeed(["set", "--repo", "shop", "svc.timeout=41"]);
     const busy = await laptop.run(["log", "copy", "--to", address]);
-    expect([busy.code, busy.errorOutput]).toEqual([1, expect.stringContaining("A daemon has the home")]);
+    expect([busy.code, busy.errorOutput]).toEqual([1, expect.stringContaining("A daemon is running on the home")]);
     await laptop.succeed(["stop"]);
     expect(await laptop.succeed(["log", "copy", "--to", address])).toContain("1 repository");
     const without = await laptop.run(["daemon", "--port", "0"]);
-    expect([without.code, without.errorOutput]).toEqual([1, expect.stringContaining("follows a log")]);
+    expect([without.code, without.errorOutput]).toEqual([1, expect.stringContaining("uses a shared log")]);
     await follow(laptop, address, "laptop");
     await follow(desk, address, "desk");
     expect(await desk.succeed(["get", "--repo", "shop", "svc.timeout"])).toBe("41\n");
@@ -43,7 +43,7 @@ describeWithNats("commands on machines that share a log", () => {
     const wrong = await home.run(["daemon", "--log", "http://somewhere", "--port", "0"]);
     expect([wrong.code, wrong.errorOutput]).toEqual([1, expect.stringContaining("nats://HOST:PORT/NAME")]);
     const nobody = await home.run(["daemon", "--log", "nats://127.0.0.1:1/team", "--port", "0"]);
-    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be begun with")]);
+    expect([nobody.code, nobody.errorOutput]).toEqual([1, expect.stringContaining("cannot be used")]);
     const neither = await home.run(["log", "copy"]);
     expect([neither.code, neither.errorOutput]).toEqual([2, expect.stringContaining("--to")]);
   });

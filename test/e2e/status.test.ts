@@ -5,7 +5,7 @@ import { connect } from "../../main/client/client.ts";
 import { makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
 
-test("status and doctor tell what was turned away and which files want to be mended", async () => {
+test("status and doctor report rejected requests and broken files", async () => {
   await using home = await makeCommandHome();
   for (const name of ["shop", "bakery"]) {
     await mkdir(join(home.workFolder, name));
@@ -13,9 +13,9 @@ test("status and doctor tell what was turned away and which files want to be men
   }
   const well = await home.succeed(["status"]);
   expect(well).toMatch(/^repositories {2}2$/m);
-  expect(well).toMatch(/^clients {7}1, with this command$/m);
-  expect(well).not.toMatch(/turned away|problem/);
-  expect(await home.succeed(["doctor"])).not.toContain("turned away");
+  expect(well).toMatch(/^clients {7}1, including this command$/m);
+  expect(well).not.toMatch(/rejected|problem/);
+  expect(await home.succeed(["doctor"])).not.toContain("requests rejected");
 
   const { url } = await home.endpoint();
   await (await fetch(`${url}/livez`, { headers: { Origin: "http://localhost:5173" } })).text();
@@ -26,16 +26,16 @@ test("status and doctor tell what was turned away and which files want to be men
   await until(async () => /scopes.*escape/.test(await home.succeed(["status"])), "the scope to be noticed");
   const told = await home.succeed(["status"]);
   expect(told).toMatch(
-    /^turned away {3}1 from web pages elsewhere, 1 without a good key; the daemon's log names each$/m,
+    /^rejected {6}1 from web pages of other sites, 1 without a valid key; the daemon's log lists each one$/m,
   );
-  expect(told).toMatch(/^problem {7}in the configuration of bakery; see what, and what to do: repoconf doctor$/m);
+  expect(told).toMatch(/^problem {7}in the configuration of bakery; for details and fixes: repoconf doctor$/m);
   // A file's name must not be able to clear the terminal.
   expect(told).not.toContain("\u001b");
 
   const { code, output } = await home.run(["doctor"]);
   expect(code).toBe(1);
   expect(output).toMatch(
-    /^note\trefusals\t.*1 from web pages elsewhere, 1 without a good key\t.*"origins" in settings\.json/m,
+    /^note\trefusals\t.*1 from web pages of other sites, 1 without a valid key\t.*"origins" in settings\.json/m,
   );
   expect(output).toContain("bakery.json:1:");
 });
@@ -54,10 +54,10 @@ test("after a merge, which is no problem, status tells of none, doctor notes it,
   await until(async () => (await health()).length > 0, "the merge");
   expect(await health()).toMatchObject([{ code: 1104, message: expect.stringContaining("(revision 3); undo") }]);
   expect(await home.succeed(["status"])).not.toContain("problem");
-  expect(await home.succeed(["repo", "list"])).toContain("\tgood\t");
+  expect(await home.succeed(["repo", "list"])).toContain("\tok\t");
   const examined = await home.succeed(["doctor"]);
   expect(examined).toMatch(/^note\trepositories\t.*shop\.json: .*merged \(revision 3\)/m);
-  expect(examined).toContain("All is well (");
+  expect(examined).toContain("No problems found (");
   await home.succeed(["undo"]);
   expect(await home.succeed(["list", "--stored"])).toBe("svc.timeout\t30\tstored\n");
   expect(await home.succeed(["doctor"])).not.toContain("merged");

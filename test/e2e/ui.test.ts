@@ -93,7 +93,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     await using home = await makeCommandHome();
     const opener = await makeOpener(home, "");
     const output = await home.succeed(["ui"], { environment: opener.environment });
-    expect(output).toBe("The screen opens in your browser.\n");
+    expect(output).toBe("Opening the screen in your browser.\n");
     const [call] = await opener.calls();
     expect(call?.args).toEqual([expect.stringMatching(/[\\/]tmp[\\/]open-[0-9a-f]{12}\.html$/)]);
     expect(call?.mode).toBe(0o600);
@@ -125,7 +125,9 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
       `appendFileSync(${JSON.stringify(join(home.workFolder, "pid"))}, String(process.pid)); setInterval(() => {}, 1000);`,
     );
     try {
-      expect(await home.succeed(["ui"], { environment: opener.environment })).toContain("opens in your browser");
+      expect(await home.succeed(["ui"], { environment: opener.environment })).toContain(
+        "Opening the screen in your browser",
+      );
     } finally {
       process.kill(Number(await readFile(join(home.workFolder, "pid"), "utf8")));
     }
@@ -150,7 +152,7 @@ describe.skipIf(process.platform !== "linux")("repoconf ui", () => {
     const opener = await makeOpener(home, ending ?? "");
     const environment = ending === undefined ? { ...opener.environment, ...noDisplay } : opener.environment;
     const output = await home.succeed(["ui"], { environment, nodeArguments: onTerminal });
-    expect(output).toContain("No browser could be opened");
+    expect(output).toContain("Could not open a browser");
     expect(await follow(linkIn(output))).toBeDefined();
     expect((await readdir(join(home.homeFolder, "tmp"))).filter(name => name.startsWith("open-"))).toEqual([]);
     expect(await opener.calls()).toHaveLength(ending === undefined ? 0 : 1);
@@ -183,7 +185,7 @@ describe("sessions on the command line", () => {
     expect(list.match(/owner \(browser\).*after 12 hours without use/g)).toHaveLength(2);
     const byName = await home.run(["key", "revoke", "owner (browser)"]);
     expect(byName.code).not.toBe(0);
-    expect(byName.errorOutput).toContain("2 of the name");
+    expect(byName.errorOutput).toContain("names 2 keys or sessions");
     const { url } = await home.endpoint();
     const clients = await Promise.all(sessions.map(session => connectClient(url, session)));
     const ids = await Promise.all(clients.map(async client => (await client.call("key/self")).result.id));

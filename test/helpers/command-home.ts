@@ -12,7 +12,7 @@ export interface CommandHome extends AsyncDisposable {
   readonly workFolder: string;
   /** Runs `repoconf ARGS`; a daemon that it starts is stopped at the end. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
-  /** As `run`, but fails unless it leaves with 0 and says nothing on standard error; returns the output. */
+  /** As `run`, but fails unless it exits with code 0 and says nothing on standard error; returns the output. */
   succeed(args: readonly string[], options?: RunOptions): Promise<string>;
   /** `daemon.json`, while a daemon runs. */
   endpoint(): Promise<{ readonly url: string; readonly pid: number }>;

@@ -104,7 +104,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     await using place = await makePlace();
     const { log, append, committed } = await place.open();
     const told = () => {
-      throw new Error("a bug of whoever is told");
+      throw new Error("a bug of anyone who is told");
     };
     await Promise.all([log.append({ entries: [commitOf(1)], after: 0, committed: told }), append(2)]);
     expect(committed).toEqual([[2, 2]]);

@@ -35,7 +35,7 @@ process.on("message", ({ call, when, last: folder }: Death) => {
   };
   process.send?.({ kind: "armed" } satisfies DyingDaemonMessage);
 });
-// Whoever started it is gone.
+// The process that started it has ended.
 process.on("disconnect", () => process.exit());
 
 const [, , home = ""] = process.argv;

@@ -156,7 +156,7 @@ export class AppDouble extends EventEmitter {
 
   setLoginItemSettings(): void {}
 
-  /** As Electron: whoever listens may prevent it. */
+  /** As Electron: anyone who listens may prevent it. */
   quit(): void {
     electron().calls.push("quit");
     let prevented = false;

@@ -197,7 +197,7 @@ async function newest(client: Client): Promise<number> {
   return (await client.call("config/list", { repo })).revision ?? 0;
 }
 
-/** The newest revision once the machine's daemon can change something again, and has taken up what its file says. */
+/** The newest revision once the machine's daemon can change something again, and has applied what its file says. */
 async function settled(client: Client): Promise<number> {
   await until(async () => (await client.call("daemon/status")).result.problems?.length === 0, "the log");
   await client.call("file/read", { repo });

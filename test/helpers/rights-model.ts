@@ -61,7 +61,7 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   if (changes.length === 0) return undefined;
   const count = (scopes: readonly (readonly [string, object])[]) =>
     scopes.reduce((sum, [, fields]) => sum + Object.keys(fields).length, 0);
-  // A reason is for whoever sees all that there was a reason for.
+  // A reason is for anyone who sees all that there was a reason for.
   const { reason, ...rest } = seen;
   const whole = count(changes) === count(Object.entries(entry.changes));
   return { ...(whole ? seen : rest), changes: Object.fromEntries(changes) } as Entry;
@@ -92,5 +92,5 @@ function problemSeen(grants: Grants, repo: string, problem: HealthProblem): Heal
   if (mayReadAll(grants, repo)) return problem;
   if (code === 1011 || code === 1103) return undefined;
   if (code !== 1106) return problem;
-  return { code, message: "The repository's file is broken.", ...(line !== undefined && { line }) };
+  return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
 }

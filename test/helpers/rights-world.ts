@@ -72,7 +72,7 @@ const brokenText = `{ "config": { "team": { "lead": 1, "${brokenWords}": 2, "${b
 /** Of a key that changes what it likes; none but the owner may learn it. */
 export const rivalName = "secret name";
 
-/** A text that tells its place; whoever may not read there must never see it. */
+/** A text that tells its place; anyone who may not read there must never see it. */
 export function mark(repo: string, field: string, round: number): string {
   return `mark-${repo}-${field}-${round}-end`;
 }

@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from "node:net";
 import { Server } from "socket.io";
 
-/** Whoever sits on a port that a client takes for the daemon's, and what it gets to know there. */
+/** Anyone who sits on a port that a client takes for the daemon's, and what it gets to know there. */
 export interface Squatter extends AsyncDisposable {
   readonly url: string;
   readonly port: number;

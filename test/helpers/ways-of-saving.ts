@@ -32,7 +32,7 @@ export const waysOfSaving: readonly [name: string, save: (path: string, text: st
   ],
   ["written in place", (path, text) => writeFileSync(path, text)],
   [
-    "deleted and made anew",
+    "deleted and created again",
     (path, text) => {
       unlinkSync(path);
       writeFileSync(path, text);

@@ -115,7 +115,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    takenOut: "that a window takes up what the daemon keeps",
+    takenOut: "that a window applies what the daemon keeps",
     file: "renderer/state/drafts.ts",
     find: "    takeUp(result, [], draftsIn(before));\n",
     replace: "",
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    takenOut: "that a window takes up what another one sends",
+    takenOut: "that a window applies what another one sends",
     file: "renderer/state/drafts.ts",
     find: "  takeUp(changed.filter(isSettled), gone.filter(isSettled), before);\n",
     replace: "",
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "drafts",
-    takenOut: "that what is being sent is not taken up from its own event",
+    takenOut: "that what is being sent is not applied from its own event",
     file: "renderer/state/drafts.ts",
     find: "!underway.has(keyOf(name))",
     replace: "underway.size >= 0 || keyOf(name) !== undefined",

@@ -14,7 +14,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    takenOut: "the look at the lock that a sweep takes",
+    takenOut: "the check the lock that a sweep takes",
     file: "main/daemon/home-upkeep.ts",
     find: "this.#cancel = clock.schedule(interval, () => void this.#lookAndSchedule());",
     replace: "this.#cancel = clock.schedule(interval, () => {});",
@@ -51,7 +51,7 @@ export const mutants: readonly Mutant[] = [
     find: "for (const tell of kept) tell();",
     replace: "",
     test: "test/main/daemon/door.test.ts",
-    name: "whoever comes before it is open waits",
+    name: "anyone who comes before it is open waits",
   },
   {
     promise: "home",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    takenOut: "the look at an in-tree file once its folder is watched",
+    takenOut: "the check an in-tree file once its folder is watched",
     file: "main/daemon/store/hand-edits.ts",
     find: "if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(lookInside);",
     replace: "",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "home",
-    takenOut: "that the owner's key is taken up while the daemon runs",
+    takenOut: "that the owner's key is applied while the daemon runs",
     file: "main/daemon/daemon.ts",
     find: "keys.followOwnerKey(ended => {",
     replace: "Promise.resolve((ended: string) => {",

@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    takenOut: "that the cells of a repository that changed are asked for anew",
+    takenOut: "that the cells of a repository that changed are requested again",
     file: "renderer/matrix/use-cells.ts",
     find: "row === undefined || row.revision < entry.revision || row.health !== entry.health",
     replace: "row === undefined",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...shared,
-    takenOut: "that the value which most have is asked for anew",
+    takenOut: "that the value which most have is requested again",
     file: "renderer/matrix/use-matrix.ts",
     find: "if (state.repositories !== before.repositories || state.scopes !== before.scopes) askLater();",
     replace: "if (state.scopes !== before.scopes) askLater();",

@@ -11,7 +11,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/cli/check.ts",
     find: "process.exitCode = exitCodes.refused;",
     replace: "process.exitCode = exitCodes.done;",
-    name: "leaves with 3",
+    name: "exits with code 3",
   },
   {
     ...check,

@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    takenOut: "that a repository whose work tree is gone can be pointed elsewhere",
+    takenOut: "that a repository whose work tree is missing can be pointed elsewhere",
     file: "main/daemon/store/text-operations.ts",
     find: `      if (this.#intake.isRemoved || home.status.kind !== "good") throw this.#intake.notWritable();`,
     replace: `      if (this.#intake.isRemoved || this.#served.files.content.kind === "broken") throw this.#intake.notWritable();`,
@@ -92,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "operations",
-    takenOut: "that undo looks behind what was made to be forgotten",
+    takenOut: "that undo looks past what was erased",
     file: "main/cli/undo.ts",
     find: "while (changes.length < 2 && older !== undefined && damage === undefined)",
     replace: "while (false)",

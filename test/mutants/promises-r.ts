@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the last good values of a file that is broken now",
+    takenOut: "the last valid values of a file that is broken now",
     file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the word that a file is broken",
+    takenOut: "the word that a file is invalid",
     file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "broken: content.problem }, []",
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "the last look at what came while the past was sent",
+    takenOut: "the last check what came while the past was sent",
     file: "main/daemon/catch-up.ts",
     find: "    if (complete) run.at = Math.max(run.at, newest);\n",
     replace: "    if (complete) return connection.caughtUp(repo);\n",
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R10",
-    takenOut: "that an edit by hand is looked at once: it is 300 ms later",
+    takenOut: "that an edit by hand is checked once: it is 300 ms later",
     file: "main/daemon/store/hand-edits.ts",
     find: "    if (wait <= 0) {\n      void repositories.get(id)?.look();\n",
     replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.look(), 300);\n",
@@ -349,7 +349,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the look at a work tree's file before its set is in the log",
+    takenOut: "the check a work tree's file before its set is in the log",
     file: "main/files/json-document.ts",
     find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     replace: "",

@@ -337,9 +337,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s11,
-    takenOut: "the look at who calls what is native",
+    takenOut: "the check who calls what is native",
     file: "main/electron/native-calls.ts",
-    find: `      if (!owns(event.senderFrame)) throw new Error("This page may not call that.");\n`,
+    find: `      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");\n`,
     replace: "",
   },
   {
@@ -422,7 +422,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (changes.length > 0 || begins) {",
     replace: "if (changes.length >= 0) {",
     test: "test/main/daemon/store/hand-edits.test.ts",
-    name: "an edit of comments alone is taken up and is no change",
+    name: "an edit of comments alone is applied and is no change",
   },
   {
     ...s14,
@@ -484,7 +484,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the look at whose folder the Unix socket is in",
+    takenOut: "the check whose folder the Unix socket is in",
     file: "main/daemon/local-socket.ts",
     find: "if (!stats.isDirectory() || stats.uid !== process.getuid?.())",
     replace: "if (stats.uid !== process.getuid?.())",
@@ -536,7 +536,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...sessions,
-    takenOut: "that a link's code is good once",
+    takenOut: "that a link's code works only once",
     file: "main/daemon/keys/sessions.ts",
     find: "    this.#codes.delete(keyId);\n",
     replace: "",
@@ -565,7 +565,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the look for whoever sits on the port of the other loopback address",
+    takenOut: "the look for anyone who sits on the port of the other loopback address",
     file: "main/daemon/server.ts",
     find: "if (isTaken(error)) throw error;",
     replace: "",
@@ -615,7 +615,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that what is in service has steps of its own",
+    takenOut: "that what is active has steps of its own",
     file: "main/daemon/store/interpret.ts",
     find: "const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));",
     replace: "const isOwn = false;",
@@ -714,7 +714,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that an instruction looked at costs as many steps as it takes",
+    takenOut: "that an instruction checked costs as many steps as it takes",
     file: "shared/schema/linear-pattern.ts",
     find: "looked * stepsOfInstruction);",
     replace: "looked * stepsOfCharacter);",

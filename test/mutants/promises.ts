@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the look at the file right before the rename",
+    takenOut: "the check the file right before the rename",
     file: "main/files/json-document.ts",
     find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced }",
     replace: "{ ready: recorded, replaced: onReplaced }",

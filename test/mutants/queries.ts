@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "the bound of the revisions that one page looks at",
+    takenOut: "the bound of the revisions that one page checks",
     file: "main/daemon/operations/history.ts",
     find: "looked === lookedAtOfPage || ",
     replace: "",

@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that a look at what taking a batch back would change changes nothing",
+    takenOut: "that a check what taking a batch back would change changes nothing",
     file: "renderer/activity/batch-preview.ts",
     find: "dryRun: true",
     replace: "dryRun: false",

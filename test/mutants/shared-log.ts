@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shared-log",
-    takenOut: "that values which another machine committed stay in service though the rules here differ",
+    takenOut: "that values which another machine committed stay active though the rules here differ",
     file: "main/daemon/store/file-intake.ts",
     find: "    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#tellHealth();\n",
     replace: "",
@@ -86,7 +86,7 @@ export const mutants: readonly Mutant[] = [
     find: "      newest = Math.max(newest, document.revision - 1);\n",
     replace: "",
     test: "test/main/daemon/copy-log.test.ts",
-    name: "of which the oldest history is gone",
+    name: "of which the oldest history is missing",
   },
   {
     promise: "shared-log",
@@ -98,12 +98,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log-growth",
-    takenOut: "that who was away goes on with a snapshot where what he needs is gone",
+    takenOut: "that a daemon which was away continues with a snapshot where messages that it needs are missing",
     file: "main/daemon/store/log/stream-log.ts",
     find: "    if (begins) this.#skipTo(content.first);\n",
     replace: "",
     test: growthTest,
-    name: "is taken up by a daemon that was away",
+    name: "is applied by a daemon that was away",
   },
   {
     promise: "log-growth",
@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
     find: '        return [{ number, entry: { kind: "remaining", repos: reading.repos } }];',
     replace: "        return [];",
     test: growthTest,
-    name: "is taken up by a daemon that was away",
+    name: "is applied by a daemon that was away",
   },
   {
     promise: "log-growth",
@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
     find: "    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);\n",
     replace: "",
     test: growthTest,
-    name: "is taken up by a daemon that was away",
+    name: "is applied by a daemon that was away",
   },
   {
     promise: "log-growth",
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
     find: "    void this.#endWhenSilent(messages);\n",
     replace: "",
     test: streamTest,
-    name: "says that the stream is gone",
+    name: "says that the stream is missing",
   },
   {
     promise: "shared-log",

@@ -51,11 +51,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...run,
-    takenOut: "the comparison of the environments: every change starts the command anew",
+    takenOut: "the comparison of the environments: every change restarts the command",
     file: "main/cli/run.ts",
     find: "      if (isSame(wanted, current)) return;\n",
     replace: "",
-    name: "starts the command anew once for each change",
+    name: "restarts the command once for each change",
   },
   {
     ...run,
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...hook,
-    takenOut: "the look at what a variable is declared as: an array without a first element is none",
+    takenOut: "the check what a variable is declared as: an array without a first element is none",
     file: "main/cli/hook-scripts.ts",
     find: `__repoconf_known=$(declare -p "$1" 2>/dev/null) || :`,
     replace: `__repoconf_known=`,

@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "by what desktops pass over the login entry of an app that is gone",
+    takenOut: "by what desktops pass over the login entry of an app that was removed",
     file: "main/desktop/autostart-entry.ts",
     find: "`TryExec=",
     replace: "`X-TryExec=",

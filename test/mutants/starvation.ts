@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    takenOut: "the second look at a key whose request has waited for the gate",
+    takenOut: "the second check a key whose request has waited for the gate",
     file: "main/daemon/dispatch.ts",
     find: `        authorize(caller);
         if (`,
@@ -151,12 +151,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S15",
-    takenOut: "that nothing is read for a client that is gone",
+    takenOut: "that nothing is read for a client that has left",
     file: "main/daemon/dispatch.ts",
     find: "connection.hasEnded &&",
     replace: "bytes < 0 &&",
     test: dispatch,
-    name: "what a client asked for that is gone",
+    name: "what a client asked for that has left",
   },
   {
     promise: "S15",

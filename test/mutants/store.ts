@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a write which takes fewer bytes is gone on with",
+    takenOut: "that a write which takes fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "at += bytesWritten;",
     replace: "at = bytes.length;",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a journal's end which gives fewer bytes is gone on with",
+    takenOut: "that a read of a journal's end which gives fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "if (bytesRead === 0) return bytes.subarray(0, at);",
     replace: "if (bytesRead > -1) return bytes.subarray(0, at + bytesRead);",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a repository's file which gives fewer bytes is gone on with",
+    takenOut: "that a read of a repository's file which gives fewer bytes is continued",
     file: "main/files/durable-text-file.ts",
     find: "return bytesRead === size ? buffer",
     replace: "return bytesRead <= size ? buffer",
@@ -106,7 +106,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (device === this.#device) return undefined;",
     replace: "if (device !== undefined) return undefined;",
     test: "test/regression/lost-mount.test.ts",
-    name: "keeps its values in service",
+    name: "keeps its active values",
   },
   {
     promise: "store",
@@ -270,7 +270,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that what was not in service as a whole is judged as a whole",
+    takenOut: "that what was not active as a whole is judged as a whole",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = true;",
@@ -434,7 +434,7 @@ export const mutants: readonly Mutant[] = [
     find: "const edits = [...(isKnown ? untold : []), ",
     replace: "const edits = [...(isKnown ? [] : []), ",
     test: "test/main/daemon/store/renamed-fields.test.ts",
-    name: "leaves a set in service, and the file gets the new name alone",
+    name: "leaves a set active, and the file gets the new name alone",
   },
   {
     promise: "store",

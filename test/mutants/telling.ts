@@ -5,7 +5,7 @@ const rights = "test/regression/rights-review.test.ts";
 const audit = "test/main/daemon/audit-log.test.ts";
 const masked = "test/e2e/masked-values.test.ts";
 
-/** What may be told to whom: to a terminal, to whoever looks at a screen, to a key, and to the audit file. */
+/** What may be told to whom: to a terminal, to a person at a screen, to a key, and to the audit file. */
 export const mutants: readonly Mutant[] = [
   {
     promise: "telling",
@@ -182,12 +182,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "telling",
-    takenOut: "that a reason is for whoever sees the whole change",
+    takenOut: "that a reason is for anyone who sees the whole change",
     file: "main/daemon/change-views.ts",
     find: "...(whole && reason !== undefined",
     replace: "...((whole || visible) && reason !== undefined",
     test: rights,
-    name: "a reason is told to whoever may read all",
+    name: "a reason is told to anyone who may read all",
   },
   {
     promise: "telling",
@@ -196,7 +196,7 @@ export const mutants: readonly Mutant[] = [
     find: "      whole = false;",
     replace: "      whole &&= path !== undefined;",
     test: rights,
-    name: "a reason is told to whoever may read all",
+    name: "a reason is told to anyone who may read all",
   },
   {
     promise: "telling",

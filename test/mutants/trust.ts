@@ -29,7 +29,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "the look at trust when a repository is first read",
+    takenOut: "the check trust when a repository is first read",
     file: "main/daemon/store/repository-state.ts",
     find: "!this.#isOfWorkTree || trust.hasByAnyName(",
     replace: "this.current.stored === undefined || !this.#isOfWorkTree || trust.hasByAnyName(",
@@ -37,11 +37,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was in service",
+    takenOut: "that a text with a value that waits is no whole one: the next start takes it for what was active",
     file: "main/daemon/store/mirror-follower.ts",
     find: "isServed(config, this.#served.current.stored, this.#served.rules)",
     replace: "isServed(config, this.#served.current.stored, { ...this.#served.rules, isTrusted: () => true })",
-    name: "the last good one serves",
+    name: "the last valid one serves",
   },
   {
     ...s17,
@@ -81,11 +81,11 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s17,
-    takenOut: "that what was in service before there was trust stays so",
+    takenOut: "that what was active before there was trust stays so",
     file: "main/daemon/store/file-intake.ts",
     find: "if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest === 0)",
     replace: "if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest < 0)",
-    name: "what was in service before values had to be trusted",
+    name: "what was active before values had to be trusted",
   },
   {
     ...s17,

@@ -71,7 +71,7 @@ class MortalHome implements AsyncDisposable {
       return reply?.errors.length === 0;
     });
     const acknowledged = (await Promise.all(replies)).filter(isAcknowledged => isAcknowledged).length;
-    // Whoever asks for the file's text waits for it.
+    // Anyone who asks for the file's text waits for it.
     const isWhole =
       step !== "reply" &&
       acknowledged === 2 &&

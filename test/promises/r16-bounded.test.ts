@@ -81,7 +81,7 @@ test.skipIf(process.platform !== "linux")(
       expect(await sockets()).toBe(clients - 1);
       expect((await owner.call("daemon/status")).result.refusals).toMatchObject({ limit: 1 });
       const log = await readFile(join(daemon.homeFolder, "daemon.log"), "utf8").catch(() => daemon.errorOutput());
-      expect(log).toContain("bytes of events waited for it");
+      expect(log).toContain("bytes of unread events");
       const dropped = sets;
       await owner.call("repo/remove", { repo: "flood" });
       // Soon, on a slow machine too: one that were closed in order would keep it for half a minute.

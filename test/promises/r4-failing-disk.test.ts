@@ -136,7 +136,7 @@ describe("R4 a write that takes fewer bytes than it is given, and reports no err
   ];
 
   test.each(portions)(
-    "(%s) is gone on with: the set is whole, and so is all that was recorded before",
+    "(%s) is continued: the set is whole, and so is all that was recorded before",
     async (how, portion) => {
       const fileSystem = watchFileSystem();
       await using shop = await startShop(undefined, { fileSystem });
@@ -193,7 +193,7 @@ describe("R4 a write that takes fewer bytes than it is given, and reports no err
   });
 });
 
-test("R4 a read that gives fewer bytes than are there is gone on with: no value and no revision is taken for lost", async () => {
+test("R4 a read that gives fewer bytes than are there is continued: no value and no revision is taken for lost", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   for (const timeout of [31, 32, 33]) expect((await shop.set({ "svc.timeout": timeout })).errors).toEqual([]);

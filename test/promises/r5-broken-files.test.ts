@@ -53,21 +53,21 @@ async function expectBroken(shop: Shop, place: { readonly line: number; readonly
 }
 
 async function expectMended(shop: Shop) {
-  await until(async () => (await shop.value("timeout")) === 31, "the mended value");
+  await until(async () => (await shop.value("timeout")) === 31, "the fixed value");
   expect(await shop.health()).toEqual([]);
   expect((await shop.set({ "svc.timeout": 32 })).errors).toEqual([]);
   expect(shop.sources()).toEqual(["file", "set"]);
 }
 
-const mended = shopText.replace("30", "31");
+const fixed = shopText.replace("30", "31");
 
-describe.concurrent("R5 a broken hand edit harms nobody: last good values stay in service, set gets 1106, the file stays byte for byte, and mending helps, after", () => {
+describe.concurrent("R5 a broken hand edit harms nobody: last good values stay active, set gets 1106, the file stays byte for byte, and fixing helps, after", () => {
   test.each(breakages)("%s", async (_title, content, place) => {
     await using shop = await startShop();
     await writeFile(shop.file, content);
     await expectBroken(shop, place);
     expect(Buffer.compare(await readFile(shop.file), Buffer.from(content))).toBe(0);
-    await saveByRename(shop.file, mended);
+    await saveByRename(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -76,7 +76,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay i
     await unlink(shop.file);
     await expectBroken(shop, null);
     expect(await readdir(dirname(shop.file))).toEqual([]);
-    await writeFile(shop.file, mended);
+    await writeFile(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -87,7 +87,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay i
     await expectBroken(shop, null);
     expect((await lstat(shop.file)).isDirectory()).toBe(true);
     await rm(shop.file, { recursive: true });
-    await writeFile(shop.file, mended);
+    await writeFile(shop.file, fixed);
     await expectMended(shop);
   });
 
@@ -104,7 +104,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay i
     await expectBroken(shop, null);
     expect(await readlink(shop.file)).toBe(target);
     if (exists) expect(await readFile(target, "utf8")).toBe(elsewhere);
-    await saveByRename(shop.file, mended);
+    await saveByRename(shop.file, fixed);
     await expectMended(shop);
   });
 });
@@ -116,7 +116,7 @@ test("R5 one breakage after the other: the health tells of the newest", async ()
   await writeFile(shop.file, "{\n2");
   await until(async () => (await shop.health())[0]?.line === 2, "the second");
   await unlink(shop.file);
-  await until(async () => /gone/.test((await shop.health())[0]?.message ?? ""), "the third");
+  await until(async () => /missing/.test((await shop.health())[0]?.message ?? ""), "the third");
   await mkdir(shop.file);
   await until(async () => /folder|regular/.test((await shop.health())[0]?.message ?? ""), "the fourth");
   expect(await shop.value("timeout")).toBe(30);
@@ -134,7 +134,7 @@ test("R5 an empty file in the place of a folder is told as what it is", async ()
 
 test("R5 a BOM is no breakage", async () => {
   await using shop = await startShop();
-  await writeFile(shop.file, `\uFEFF${mended}`);
+  await writeFile(shop.file, `\uFEFF${fixed}`);
   expect(await shop.t.owner.nextChange()).toMatchObject({
     source: "file",
     changes: { svc: { timeout: { value: 31 } } },

@@ -52,7 +52,7 @@ function anyBytes(random: Random): Buffer {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes = new Scopes();
 
-/** What a look at the file makes of it; "other": JSON, and no repository with values. Throws what would be a crash. */
+/** What a check the file makes of it; "other": JSON, and no repository with values. Throws what would be a crash. */
 function look(bytes: Buffer): "broken" | "other" | "read" {
   let text: string;
   try {
@@ -117,7 +117,7 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
     const bytes = anyBytes(random);
     await writeFile(shop.file, bytes);
     const note = (what: string) => wrong.push(`${JSON.stringify(bytes.toString("latin1"))}: ${what}`);
-    // This looks at the file first.
+    // This checks the file first.
     await shop.t.owner.call("file/read", { repo: "shop" });
     const seen = look(bytes);
     const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });

@@ -25,7 +25,7 @@ test.each(waysOfSaving)(
     const { file } = shop;
     const first = fileSystem.calls.length;
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);
-    // What a write does; a step that is a word alone is the watch's look at the file.
+    // What a write does; a step that is a word alone is the watch's check the file.
     const steps = stepsOf(fileSystem.calls.slice(first), file, shop.t.homeFolder).filter(step => step.includes(" "));
     const behindLook = "behind the last look";
     const missing = new Set([...steps, behindLook]);
@@ -68,10 +68,7 @@ test.each(waysOfSaving)(
         (reached === behindLook && now.includes(`hand${round}.test`) && now === withSet(now));
       try {
         await until(() => isBoth(readFileSync(file, "utf8")), `edit and set in the file (${reached})`);
-        await until(
-          async () => (await shop.value("domain")) === `hand${round}.test`,
-          `the edit in service (${reached})`,
-        );
+        await until(async () => (await shop.value("domain")) === `hand${round}.test`, `the active edit (${reached})`);
       } catch (error) {
         wrong.push(String(error));
         break;

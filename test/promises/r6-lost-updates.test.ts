@@ -21,7 +21,7 @@ function start(script: string, ...args: readonly string[]): ChildProcess {
 
 type Span = readonly [from: number, to: number];
 
-/** Notes when a write was between its last look at the file and the rename, in microseconds of `hrtime`. */
+/** Notes when a write was between its last check the file and the rename, in microseconds of `hrtime`. */
 function recordGaps(fileSystem: WatchedFileSystem): readonly Span[] {
   const gaps: Span[] = [];
   const now = () => Number(process.hrtime.bigint() / 1_000n);
@@ -109,7 +109,7 @@ test(`R6 no lost update: ${processes} processes x ${setsEach} sets of different 
   await until(async () => {
     const { result } = await t.owner.call("config/list", { repo, stored: true });
     return edits.slice(-handFields).every(([field, value]) => result["load"]?.[field] === value);
-  }, "the last edits in service");
+  }, "the last edits to be active");
   expect((await t.owner.call("config/list", { repo, stored: true })).result).toEqual({ load: wanted });
   expect(JSON.parse(await t.readRepository(repo)).config).toEqual({ load: wanted });
 

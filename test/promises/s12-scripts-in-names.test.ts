@@ -97,8 +97,8 @@ describeScreen("texts of others", () => {
     await page.getByRole("heading", { level: 1, name: first }).waitFor();
     await window.view("JSON");
     await reads(page.getByRole("textbox", { name: "Text of the file" }), "onerror");
-    await page.getByRole("button", { name: "Compare with the values in service" }).click();
-    await reads(page.getByRole("textbox", { name: "The values in service" }), "onerror");
+    await page.getByRole("button", { name: "Compare with the active values" }).click();
+    await reads(page.getByRole("textbox", { name: "The active values" }), "onerror");
     const ran = await executed();
     // Nor was any stopped by the policy alone: the page's disposal fails at each breach that the browser tells.
     const answer = await rawRequest(screen.t.url, "/", { headers: [`Host: ${screen.t.screenHost}`] });

@@ -19,7 +19,7 @@ const neverSent = "never-sent.example";
 /** Clients of each race. */
 const clientCount = 3;
 
-test("S14 whoever takes the port as the daemon stops gets no key and no value of the clients that come back, and is believed nothing", async () => {
+test("S14 anyone who takes the port as the daemon stops gets no key and no value of the clients that come back, and is believed nothing", async () => {
   const races = amount(3, 100);
   const wrong: string[] = [];
   for (let race = 0; race < races; race++) {
@@ -84,7 +84,7 @@ describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
       const received = squatter.received();
       if (received.includes(secret)) wrong.push(`${round}: the secret was sent`);
       if (received.includes("private")) wrong.push(`${round}: a value was sent`);
-      await reads(page.getByRole("banner").getByRole("status"), "does not answer");
+      await reads(page.getByRole("banner").getByRole("status"), "is not responding");
       if ((await timeout.inputValue()) !== "30") wrong.push(`${round}: a value was believed`);
     }
     reportPromise({ row: "S14", tried: rounds, failed: wrong.length, note: "tabs whose daemon's port was taken" });

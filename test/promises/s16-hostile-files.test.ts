@@ -108,7 +108,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     expect(await t.served()).toMatchObject({ a: numbers, b: numbers, c: numbers, d: longName });
   });
 
-  test("a value that took too long beside another one comes into service when it is set, and with no other set", async () => {
+  test("a value that took too long beside another one becomes active when it is set, and with no other set", async () => {
     await using t = await startCostly();
     await t.edit({ a: numbers, b: numbers });
     await until(async () => (await t.health())?.length === 1, "the edit");

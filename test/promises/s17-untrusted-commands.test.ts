@@ -25,7 +25,7 @@ interface Config {
   [scope: string]: { [field: string]: JsonValue };
 }
 
-/** What a person knows: which values of which fields may be in service, and which of them must be once the file says them. */
+/** What a person knows: which values of which fields may be active, and which of them must be once the file says them. */
 class Model {
   readonly allowed = new Map(fields.map(field => [field, new Set<string>()]));
   readonly sure = new Map(fields.map(field => [field, new Set<string>()]));
@@ -44,7 +44,7 @@ class Model {
     return this.sure.get(field)?.has(canonicalJson(value)) === true;
   }
 
-  /** trust.json is gone: only what is in service counts. */
+  /** trust.json is gone: only what is active counts. */
   forgetAllBut(served: ReadonlyMap<string, JsonValue>): void {
     for (const field of fields) {
       const text = canonicalJson(served.get(field) ?? null);
@@ -183,7 +183,7 @@ class World {
   async #dieInSet(): Promise<void> {
     const field = fields[this.#random(fields.length)] ?? "";
     const value = this.#anyValue(field);
-    // It may be in service without an answer: whoever sets it may.
+    // It may be active without an answer: anyone who sets it may.
     this.model.allow(field, value, false);
     await this.#daemon.arm({ call: 1 + this.#random(30), when: "before" });
     const reply = this.#call("config/set", { [field]: value }).catch(() => undefined);
@@ -273,7 +273,7 @@ function valueAt(config: Config | { readonly [scope: string]: unknown }, field: 
   return (config as Config)[scope]?.[name];
 }
 
-test("S17 a command that a pull brings is never in service before a person trusted that very value", {
+test("S17 a command that a pull brings is never active before a person trusted that very value", {
   timeout: amount(600_000, 3_600_000),
 }, async () => {
   await using programFolder = await temporaryFolder();

@@ -38,7 +38,7 @@ const attack = `async target => {
   const within = (promise, fallback = 0) =>
     Promise.race([promise.catch(() => fallback), new Promise(resolve => setTimeout(resolve, patience, fallback))]);
   const { host } = new URL(target);
-  const refusal = new RegExp("^Refused: (Host must be 127.0.0.1 or localhost, with the port|a page of another site may not load this" +
+  const refusal = new RegExp("^Refused: (Host must be 127.0.0.1 or localhost, with the port|pages of other sites may not load this" +
     '|the origin "' + location.origin + '" is not allowed. If it is yours, add it to "origins" in settings.json).$');
   const measure = text => (refusal.test(text.trim()) ? 0 : text.length);
   const read = async (path, options) => measure(await (await fetch(target + path, options)).text());
@@ -171,7 +171,7 @@ const pages: readonly { readonly title: string; readonly open: Opens; readonly r
       return page;
     },
   },
-  // Planted by whoever had the port before, and kept by a service worker.
+  // Planted by the one who had the port before, and kept by a service worker.
   { title: "the daemon's own address", open: rebound("127.0.0.1"), rebound: "127.0.0.1" },
   { title: "the daemon's own address by its other name", open: rebound("localhost"), rebound: "localhost" },
   { title: "a rebound name of the loopback (x.localhost)", open: rebound("x.localhost"), rebound: "x.localhost" },

@@ -62,7 +62,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
   "file/restore": { repo: "cellar" },
   "trust/list": {},
-  // In service already, which is a success.
+  // active already, which is a success.
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
   "draft/list": {},
   "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },

@@ -11,7 +11,7 @@ import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 const browser = await launchBrowser().catch(() => undefined);
 afterAll(() => browser?.close());
 
-/** Looks at the arguments of every process of this machine, over and over, until `finish`. Where there is no /proc it sees nothing. */
+/** Checks the arguments of every process of this machine, over and over, until `finish`. Where there is no /proc it sees nothing. */
 function watchArguments(): { finish(): Promise<ReadonlySet<string>> } {
   const seen = new Set<string>();
   let done = false;

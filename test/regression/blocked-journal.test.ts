@@ -14,7 +14,7 @@ test.each(["EPERM", "EBUSY"])(
     fileSystem.before = ({ operation, path }) => {
       if (operation === "datasync" && path.endsWith(".jsonl")) throw systemError(code);
     };
-    // The clock stands still: whoever waited for it would wait for good.
+    // The clock stands still: anyone who waited for it would wait for good.
     const reply = shop.set({ "svc.timeout": 31 });
     expect(await reply).toMatchObject({ result: [{ mirrored: false, mirrorProblem: code }], errors: [] });
     expect(await shop.value("timeout")).toBe(31);

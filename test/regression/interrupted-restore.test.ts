@@ -77,7 +77,7 @@ describe("a restore of a home", () => {
         ["index.json", "journal", "log", "removed", "repos", "scopes", "settings.json"].sort(),
       );
       expect(await readFile(join(before, "repos/old.json"), "utf8")).toContain(`"timeout": 1`);
-      expect(t.log.some(line => line.includes("has been completed"))).toBe(move <= moves);
+      expect(t.log.some(line => line.includes("completed an interrupted restore"))).toBe(move <= moves);
       expect(await readdir(home.folder)).not.toContain("restore.json");
       expect(await readdir(home.temporary)).toEqual([]);
     }
@@ -90,7 +90,7 @@ describe("a restore of a home", () => {
     const fail = () => Promise.reject(new Error("the disk is full"));
     for (let move = 1; move <= moves; move++) {
       await expect(putInPlace(home, before, renameUntil(move, fail))).rejects.toThrow(
-        "everything is as it was: the disk is full",
+        "nothing was changed: the disk is full",
       );
       expect(await filesOf(home)).toEqual(files);
     }

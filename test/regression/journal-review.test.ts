@@ -23,7 +23,7 @@ test("an edit saved while a rename was blocked is not overwritten by the next tr
   expect([await shop.value("refresh_day"), await shop.value("timeout")]).toEqual([5, 50]);
 });
 
-test("a scope added while no daemon ran brings its values into service with a revision of its own", async () => {
+test("a scope added while no daemon ran brings its values into use with a revision of its own", async () => {
   await using shop = await startShop(shopText.replace('"svc": {', '"deploy": { "replicas": 3 },\n    "svc": {'));
   await shop.set({ "svc.timeout": 50 });
   const before = await shop.revision();
@@ -96,7 +96,7 @@ test("a history that is read while a segment begins is whole, and nothing is tol
   expect(shop.t.log.filter(line => line.includes("damaged"))).toEqual([]);
 });
 
-test("a stale edit whose merge meets a second save of the same text is in service", async () => {
+test("a stale edit whose merge meets a second save of the same text is active", async () => {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   const edited = shopText.replace('"refresh_day": 2', '"refresh_day": 5');
@@ -111,7 +111,7 @@ test("a stale edit whose merge meets a second save of the same text is in servic
   };
   writeFileSync(shop.file, edited);
   await until(() => phase === 2, "the merge");
-  await until(async () => (await shop.value("refresh_day")) === 5, "the edit to be in service");
+  await until(async () => (await shop.value("refresh_day")) === 5, "the edit to be active");
 });
 
 test("a second watch of the same repository does not cut off the first one's past", async () => {

@@ -34,7 +34,7 @@ describe("daemon.json is written again while the daemon runs", () => {
     const text = await readFile(path, "utf8");
     await rm(path);
     await mkdir(path);
-    await until(() => t.log.some(line => line.includes("cannot be put back")), "the problem to be told");
+    await until(() => t.log.some(line => line.includes("cannot restore a file of the home")), "the problem to be told");
     await rm(path, { recursive: true });
     await until(async () => (await read(path)) === text, "daemon.json to be as it was");
   });
@@ -83,7 +83,7 @@ describe("the owner's key, while the daemon runs", () => {
     await writeFile(temporary, "");
     await rm(keyFile(t));
     await until(() => !owner.socket.connected, "the old key to end");
-    await until(() => t.log.some(line => line.includes("cannot be put back")), "the problem to be told");
+    await until(() => t.log.some(line => line.includes("cannot restore a file of the home")), "the problem to be told");
     for (const ended of [t.ownerKey, session]) await expect(t.connect(ended)).rejects.toThrow("Unauthorized");
     expect(await keyOf(t)).toBe("");
     await rm(temporary);
@@ -101,7 +101,7 @@ describe("the owner's key, while the daemon runs", () => {
     const text = await readFile(keyFile(t), "utf8");
     await rm(keyFile(t));
     await writeFile(keyFile(t), text);
-    // What comes after it in the same folder has been looked at after it.
+    // What comes after it in the same folder has been checked after it.
     await rm(join(t.homeFolder, "daemon.json"));
     await until(async () => (await read(join(t.homeFolder, "daemon.json"))) !== "", "daemon.json to be back");
     expect(await readFile(keyFile(t), "utf8")).toBe(text);
@@ -111,7 +111,7 @@ describe("the owner's key, while the daemon runs", () => {
   test("when its file holds no key, that is told, and the one known stays good", async () => {
     await using t = await startTestDaemon(noSweeps);
     await writeFile(keyFile(t), "no key\n");
-    await until(() => t.log.some(line => line.includes("does not hold a key")), "the problem to be told");
+    await until(() => t.log.some(line => line.includes("does not contain a key")), "the problem to be told");
     expect(await read(keyFile(t))).toBe("no key\n");
     await t.connect(t.ownerKey);
     await rm(keyFile(t));

@@ -17,7 +17,7 @@ interface MountedTree extends AsyncDisposable {
   mount(device: number, timeout: number | undefined): Promise<void>;
   set(timeout: number): Promise<readonly number[]>;
   newest(): Promise<number | undefined>;
-  /** When nothing has looked at the folder for a while. */
+  /** When nothing has checked the folder for a while. */
   quiet(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ async function startMountedTree(timeout: number | undefined, sweepInterval = 50)
   };
 }
 
-test("a work tree whose mount goes away keeps its values in service, takes no set, and is as before when it is mounted again", async () => {
+test("a work tree whose mount goes away keeps its active values, takes no set, and is as before when it is mounted again", async () => {
   await using tree = await startMountedTree(30);
   const before = await tree.newest();
   await tree.mount(2, undefined);

@@ -6,5 +6,5 @@ test("a refused JSONP request is counted and logged like every other refusal", a
   await using t = await startTestDaemon();
   expect((await fetch(`${t.url}${pollingHandshake}&j=0`)).status).toBe(403);
   expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ origin: 1 });
-  expect(t.log.join("")).toContain("JSONP is not served");
+  expect(t.log.join("")).toContain("JSONP is not supported");
 });

@@ -69,7 +69,7 @@ describe("a daemon whose home is no longer the one it took", () => {
         left = true;
       },
     });
-    // Behind the note that the owner's key is used: each write looks at the lock too, and none is on its way now.
+    // Behind the note that the owner's key is used: each write checks the lock too, and none is on its way now.
     await t.owner.call("key/create", { name: "tool", grants: [] });
     await rename(parent, `${parent}-moved`);
     await until(() => left, "the daemon to ask for its end");

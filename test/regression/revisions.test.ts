@@ -35,10 +35,10 @@ describe("no revision is given twice", () => {
     expect(stale.errors.map(({ code }) => code)).toEqual([1104]);
   });
 
-  test("after a kill -9 and then a start that is stopped before it has looked at every file", async () => {
+  test("after a kill -9 and then a start that is stopped before it has checked every file", async () => {
     await using t = await startTestDaemon(noSweeps);
     const notes = new RevisionNotes();
-    // More than are looked at side by side.
+    // More than are checked side by side.
     const others = Array.from({ length: 40 }, (_, i) => `a${i}`);
     for (const id of [...others, "last"]) await t.addRepository(id);
     await t.restart();
@@ -93,7 +93,7 @@ describe("a last good value that served while its file could not", () => {
     expect(await notes.note(t, "a")).toBe(before + 1);
   });
 
-  test("a broken file's last good values serve after a restart; mended it is a new revision and an event", async () => {
+  test("a broken file's last good values serve after a restart; fixed it is a new revision and an event", async () => {
     await using t = await startTestDaemon(noSweeps);
     const notes = new RevisionNotes();
     await t.addRepository("a");
@@ -113,7 +113,7 @@ describe("a last good value that served while its file could not", () => {
     expect(await notes.note(t, "a")).toBe(change.revision);
   });
 
-  test.each([halfAFile, refused])("%s mended while no daemon runs is a new revision", async text => {
+  test.each([halfAFile, refused])("%s fixed while no daemon runs is a new revision", async text => {
     await using t = await startTestDaemon(noSweeps);
     const notes = new RevisionNotes();
     await t.addRepository("a");

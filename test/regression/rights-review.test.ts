@@ -53,7 +53,7 @@ test.skipIf(process.platform === "win32")(
   },
 );
 
-test("a reason is told to whoever may read all that the change touched, and to nobody else", async () => {
+test("a reason is told to anyone who may read all that the change touched, and to nobody else", async () => {
   await using t = await startTestDaemon();
   await t.addRepository("shop");
   const some = await t.connectWith([{ repos: "*", fields: ["svc.timeout"], right: "read" }]);
@@ -79,7 +79,7 @@ test("what failed in a way it should not is in the log with its words and where 
   await using t = await startTestDaemon();
   vi.spyOn(FileStore.prototype, "summaries").mockRejectedValueOnce(new Error("a surprise"));
   expect((await t.owner.call("repo/list")).errors[0]).toMatchObject({ code: 1500 });
-  const line = JSON.parse(t.log.find(one => one.includes("in a way it should not")) ?? "{}");
+  const line = JSON.parse(t.log.find(one => one.includes("internal error in an operation")) ?? "{}");
   expect(line).toMatchObject({ operation: "repo/list", err: { message: "a surprise" } });
   expect(line.err.stack).toContain("rights-review.test.ts");
 });

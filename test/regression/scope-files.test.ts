@@ -63,7 +63,7 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
     await t.addRepository("shop");
     await t.owner.call("config/watch");
     await saveByRename(file, schema("eu"));
-    await until(() => scopeEvents().length === 1, "the scope to be taken up");
+    await until(() => scopeEvents().length === 1, "the scope to be applied");
     if (when === "while it is being read") {
       // Being waited for, as half a file is, it is listed and then gone.
       await writeFile(file, schema("eu").slice(0, 20));

@@ -102,7 +102,7 @@ test("a journal whose end could be read and whose records could not gets no revi
   fileSystem.before = ({ operation, path }) => {
     if (operation !== "close" || !path.includes("/journal/")) return;
     fileSystem.before = () => {};
-    // A folder cannot be read, whoever asks.
+    // A folder cannot be read, no matter who asks.
     journal = path;
     renameSync(journal, `${journal}.away`);
     mkdirSync(journal);

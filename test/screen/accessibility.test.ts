@@ -98,10 +98,10 @@ describeScreen("axe", () => {
     expect(await findings(window)).toEqual([]);
     await page.getByRole("searchbox", { name: /^Search/ }).fill("");
     await window.choose("broken");
-    await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
+    await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
-    await page.getByRole("button", { name: "Compare with the values in service" }).click();
-    await page.getByRole("textbox", { name: "The values in service" }).waitFor();
+    await page.getByRole("button", { name: "Compare with the active values" }).click();
+    await page.getByRole("textbox", { name: "The active values" }).waitFor();
     expect(await findings(window)).toEqual([]);
   });
 
@@ -122,21 +122,21 @@ describeScreen("axe", () => {
     await screen.set("shop", { "svc.provider": "theirs" });
     await window.field("Provider").getByRole("button", { name: "Keep mine" }).waitFor();
     await page.evaluate(`location.hash = "#/"`);
-    await page.getByRole("button", { name: "Review the edits" }).waitFor();
+    await page.getByRole("button", { name: "Review edits" }).waitFor();
     await page.getByRole("button", { name: /^Show ?: svc.services$/ }).click();
     await page.getByRole("figure", { name: "In the file" }).waitFor();
     await page.getByRole("link", { name: "3 repositories" }).waitFor();
     expect(await findings(window)).toEqual([]);
     await page.evaluate(`location.hash = "#/activity"`);
-    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).focus();
+    await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).focus();
     await screen.set("shop", { "svc.provider": "another's" });
     await page.getByRole("button", { name: "Show 1 new change" }).waitFor();
     expect(await findings(window)).toEqual([]);
-    await page.getByRole("button", { name: "Revert… what changed in 3 repositories" }).click();
-    await page.getByRole("heading", { name: "Left as it is" }).waitFor();
+    await page.getByRole("button", { name: "Revert… the changes in 3 repositories" }).click();
+    await page.getByRole("heading", { name: "Not changed" }).waitFor();
     expect(await findings(window)).toEqual([]);
     await page.keyboard.press("Escape");
-    await page.getByRole("searchbox", { name: "Filter the changes" }).fill("since:x");
+    await page.getByRole("searchbox", { name: "Filter changes" }).fill("since:x");
     await page.getByRole("alert").waitFor();
     expect(await findings(window)).toEqual([]);
   });
@@ -161,15 +161,15 @@ describeScreen("axe", () => {
     await page.getByText("this window").waitFor();
     expect(await findings(window)).toEqual([]);
     await page.evaluate(`location.hash = "#/keys/new"`);
-    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("alert").first().waitFor();
     await page.getByRole("checkbox", { name: "All repositories" }).check();
     await page.getByRole("checkbox", { name: /^svc\.envvars/ }).check();
     await page.getByRole("radio", { name: "Read and write" }).check();
-    await page.getByText("It could set what runs as a command").waitFor();
+    await page.getByText("It could set values that run as commands").waitFor();
     expect(await findings(window)).toEqual([]);
     await page.getByRole("textbox", { name: "Name" }).fill("tool");
-    await page.getByRole("button", { name: "Create the key" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("button", { name: "Copy" }).waitFor();
     expect(await findings(window)).toEqual([]);
   });
@@ -192,7 +192,7 @@ describeScreen("axe", () => {
     await page.getByRole("main").getByRole("alert").waitFor();
     expect(await findings(window)).toEqual([]);
     await page.getByRole("searchbox", { name: "Query" }).fill("nothing-like-it");
-    await page.getByText("Nothing matches.").waitFor();
+    await page.getByText("No results.").waitFor();
     expect(await findings(window)).toEqual([]);
   });
 
@@ -230,7 +230,7 @@ describeScreen("axe", () => {
     await page.getByRole("option", { name: "Friday" }).click();
     await page.getByRole("button", { name: "Review" }).click();
     await page.getByRole("row", { name: /refresh_day/ }).waitFor();
-    await look("Review the edits");
+    await look("Review edits");
     await page.getByRole("button", { name: "Discard all" }).click();
     await window.view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).click();

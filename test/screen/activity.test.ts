@@ -4,7 +4,7 @@ import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from
 
 const changes = ({ page }: ScreenPage) => page.getByRole("list", { name: "Changes" }).locator("> li");
 const titles = (window: ScreenPage) => changes(window).getByRole("heading", { level: 2 }).allInnerTexts();
-const filter = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Filter the changes" });
+const filter = ({ page }: ScreenPage) => page.getByRole("searchbox", { name: "Filter changes" });
 const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 
 /** Shows the page at this address. */
@@ -56,7 +56,7 @@ describeScreen("activity", () => {
     await using window = await screen.open();
     await openActivity(window);
     await poll(() => changes(window).count()).toBe(50);
-    const older = window.page.getByRole("button", { name: "Show older ones" });
+    const older = window.page.getByRole("button", { name: "Show older entries" });
     await older.press("Enter");
     await poll(() => changes(window).count()).toBe(61);
     await older.waitFor({ state: "detached" });
@@ -77,7 +77,7 @@ describeScreen("activity", () => {
     await filter(window).focus();
     await page.keyboard.type("field:svc.timeout since:x");
     const problem = page.getByRole("alert");
-    await reads(problem, "cannot be read at character 19 (since:x)");
+    await reads(problem, "Invalid query at character 19 (since:x)");
     await reads(problem, "Write since:7d");
     expect(await problem.locator("mark").innerText()).toBe("since:x");
     expect(await filter(window).getAttribute("aria-invalid")).toBe("true");
@@ -97,7 +97,7 @@ describeScreen("activity", () => {
     expect(await filter(window).inputValue()).toBe("field:svc.timeout since:7d");
     // What was typed on the way there are no places to go back to.
     await page.goBack();
-    await page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
   });
 
   test("chips set conditions; of who did it there is one", async () => {
@@ -107,7 +107,7 @@ describeScreen("activity", () => {
     await openActivity(window, "#/activity?q=svc.timeout");
     const chip = (name: string) => window.page.getByRole("button", { name, exact: true });
     await chip("by hand").press("Space");
-    await reads(window.page.getByRole("main"), "No change is found.");
+    await reads(window.page.getByRole("main"), "No changes found.");
     expect(await filter(window).inputValue()).toBe("svc.timeout by:file");
     await chip("by me").press("Space");
     await chip("last 24 hours").press("Space");
@@ -205,12 +205,9 @@ describeScreen("activity", () => {
     ]);
     await reads(entry.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+9 seconds\s+to\s+45 seconds/);
 
-    await page.getByRole("button", { name: "Revert… what changed in 4 repositories" }).press("Enter");
+    await page.getByRole("button", { name: "Revert… the changes in 4 repositories" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Revert this change in all its repositories" });
-    await reads(
-      dialog.getByRole("region", { name: "Left as it is" }),
-      "store, svc.timeout: It has been changed since.",
-    );
+    await reads(dialog.getByRole("region", { name: "Not changed" }), "store, svc.timeout: It has changed since.");
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }).last(), /from\s+45 seconds\s+to\s+9 seconds/);
     // A look changes nothing.
     expect(await screen.stored("web", "svc.timeout")).toBe(45);
@@ -219,7 +216,7 @@ describeScreen("activity", () => {
     await dialog.waitFor({ state: "detached" });
     await reads(
       page.getByRole("log", { name: "Messages" }),
-      "Reverted in 4 repositories. Left as it is: store, svc.timeout: It has been changed since.",
+      "Reverted in 4 repositories. Not changed: store, svc.timeout: It has changed since.",
     );
     expect(await screen.stored("shop", "svc.timeout")).toBe(9);
     expect(await screen.stored("web", "svc.timeout")).toBeUndefined();

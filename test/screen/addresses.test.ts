@@ -70,9 +70,9 @@ describeScreen("every place has an address", () => {
     await screen.t.owner.call("repo/remove", { repo: "none" });
     await reads(main, "There is no repository none");
     await page.evaluate(`location.hash = "#/somewhere/%E0%A4%A"`);
-    await reads(main, "leads nowhere");
+    await reads(main, "There is no page at");
     await main.getByRole("link", { name: "Go to the start page" }).click();
-    await page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+    await page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
   });
 
   test("a new link in an open tab keeps the place", async () => {

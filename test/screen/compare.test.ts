@@ -87,13 +87,13 @@ describeScreen("the page that compares", () => {
     const { page } = window;
     await compare(window, "shop/store");
     await button(window, "Copy all to the right").click();
-    await reads(count(window), "They have the same values.");
+    await reads(count(window), "Both sides have the same values.");
     await line(
       window,
       "svc.domain shop: empty default store: empty default edited Discard the edit on the right svc.domain",
     );
     await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     await review.getByRole("row", { name: "svc.domain from store.test to empty default Discard svc.domain" }).waitFor();
     expect(await review.getByRole("button", { name: /^Discard/ }).count()).toBe(4);
     await review.getByRole("button", { name: "Save these 4 edits" }).click();
@@ -109,12 +109,12 @@ describeScreen("the page that compares", () => {
     await using window = await screen.open();
     const { page } = window;
     await compare(window, "shop@2/:default");
-    await reads(count(window), "They have the same values.");
+    await reads(count(window), "Both sides have the same values.");
     await page.getByRole("checkbox", { name: "Show all fields" }).check();
     await line(window, "svc.timeout shop, revision 2: 900 seconds the defaults: 900 seconds default");
     expect(await page.getByRole("main").getByRole("row").count()).toBe(21);
     await page.getByRole("checkbox", { name: "Show all fields" }).uncheck();
-    await values(window, "Left").selectOption({ label: "What it has now" });
+    await values(window, "Left").selectOption({ label: "Its current values" });
     await poll(() => hash(window)).toBe("#/compare/shop/:default");
     await line(window, "svc.domain shop: shop.test the defaults: empty default Copy to the left svc.domain");
     await values(window, "Left").selectOption("shop@3");
@@ -131,23 +131,23 @@ describeScreen("the page that compares", () => {
     const { page } = window;
     await compare(window, "store/shop");
     await values(window, "Right").waitFor();
-    expect(await values(window, "Right").getByRole("option").allInnerTexts()).not.toContain("What its file says");
+    expect(await values(window, "Right").getByRole("option").allInnerTexts()).not.toContain("The values in its file");
     const config = { svc: { timeout: "soon", domain: "shop.test", services: { web: 5 } } };
     const text = (inFile: object) => JSON.stringify({ name: "shop", config: inFile });
     await screen.t.writeRepository("shop", text(config));
     await untilHealth(screen.t, "shop", health => health.length > 0);
-    await values(window, "Right").selectOption({ label: "What its file says" });
+    await values(window, "Right").selectOption({ label: "The values in its file" });
     await poll(() => hash(window)).toBe("#/compare/store/shop:file");
     await line(window, "svc.timeout store: 900 seconds default shop, its file: soon Copy to the left svc.timeout");
-    await line(window, "svc.services.web store: not there, default shop, its file: 5");
-    await reads(page.getByRole("main"), "What runs as a command is not copied out of a file.");
+    await line(window, "svc.services.web store: not set, default shop, its file: 5");
+    await reads(page.getByRole("main"), "Values that run as commands are not copied from a file.");
     await button(window, "Copy all to the left").click();
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits");
     await poll(() => page.getByRole("row", { name: /^svc\.services.*edited/ }).count()).toBe(0);
     await screen.t.writeRepository("shop", text({ svc: { domain: "other.test" } }));
     await page.getByRole("row", { name: /svc\.domain .* shop, its file: other\.test/ }).waitFor();
     await screen.t.writeRepository("shop", "{ half");
-    await reads(side(window, "Right").getByRole("alert"), "is no JSON");
+    await reads(side(window, "Right").getByRole("alert"), "is not valid JSON");
     await side(window, "Right").getByRole("link", { name: "Open its JSON view" }).click();
     await page.getByRole("textbox", { name: "Text of the file" }).waitFor();
     await page.getByRole("button", { name: "Discard all" }).click();
@@ -190,8 +190,8 @@ describeScreen("the page that compares", () => {
     await page.getByRole("columnheader", { name: "warehouse" }).waitFor();
     await poll(() => repository(window, "Right").inputValue()).toBe("warehouse");
     await compare(window, "shop@99/store");
-    await reads(side(window, "Left").getByRole("alert"), "There is no revision 99 yet; the newest is 3.");
-    await values(window, "Left").selectOption({ label: "What it has now" });
+    await reads(side(window, "Left").getByRole("alert"), "Revision 99 does not exist yet; the newest is 3.");
+    await values(window, "Left").selectOption({ label: "Its current values" });
     await reads(count(window), "differ");
     await screen.t.owner.call("repo/remove", { repo: "store" });
     await reads(side(window, "Right").getByRole("alert"), "There is no repository store");
@@ -216,7 +216,7 @@ describeScreen("the page that compares", () => {
     const options = page.getByRole("listbox").getByRole("option");
     await page.getByText("and 9 more: type to find one").waitFor();
     await page.keyboard.type("nothing at all");
-    await page.getByText("None is found.").waitFor();
+    await page.getByText("No repository found.").waitFor();
     await repository(window, "Right").fill("web 204");
     await poll(() => options.allInnerTexts()).toEqual(["web 204\nr204"]);
     await press(page, "Escape");

@@ -39,9 +39,9 @@ describeScreen("a diff", () => {
     const entry = page.getByRole("region", { name: "History" }).getByRole("listitem").first();
     await poll(() => paths(entry)).toEqual(changed);
     await line(entry, "svc.services.web.image from node:24 to node:25");
-    await line(entry, "svc.services.cache.image from not there to redis:8");
+    await line(entry, "svc.services.cache.image from not set to redis:8");
     await line(entry, "svc.proxy_aliases[0] from a.test to removed");
-    await line(entry, "svc.proxy_aliases[1] from not there to c.test");
+    await line(entry, "svc.proxy_aliases[1] from not set to c.test");
     await line(entry, "svc.refresh_day from Sunday to Friday");
 
     await page.getByRole("button", { name: "Compare revision 3" }).click();
@@ -55,14 +55,14 @@ describeScreen("a diff", () => {
     await restore.getByRole("row", { name: "svc.services.web.image from node:25 to node:24" }).waitFor();
     await line(restore, "svc.services.cache.image from redis:8 to removed");
     // One button for each field, however many lines it has.
-    await poll(() => restore.getByRole("button", { name: /^Leave out/ }).allInnerTexts()).toHaveLength(3);
+    await poll(() => restore.getByRole("button", { name: /^Exclude/ }).allInnerTexts()).toHaveLength(3);
     await press(page, "Escape");
 
     await window.view("Fields");
     await window.expand("Services");
     await page.getByRole("textbox", { name: "Services: db: Image" }).fill("postgres:18");
     await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     await poll(() => paths(review)).toEqual(["svc.services.db.image"]);
     await line(review, "svc.services.db.image from postgres:17 to postgres:18 Discard svc.services");
   });
@@ -86,7 +86,7 @@ describeScreen("a diff", () => {
     const token = dialog.getByRole("row", { name: /svc\.envvars\.TOKEN\.value/ });
     await line(
       dialog,
-      "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Leave out svc.envvars",
+      "svc.envvars.TOKEN.value from •••• Show svc.envvars.TOKEN.value before to •••• Show svc.envvars.TOKEN.value after changed Exclude svc.envvars",
     );
     await line(dialog, "svc.envvars.MORE.value from •••• Show svc.envvars.MORE.value before to removed");
     // What did not change is not in it.
@@ -182,7 +182,10 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     await own.fill("node:25");
     await screen.set("shop", { "svc.services": image("db", "postgres:18") });
     const field = window.field("Services");
-    await reads(field.getByRole("status"), "Changed meanwhile by owner in another place. Your edit has both changes.");
+    await reads(
+      field.getByRole("status"),
+      "Changed in the meantime by owner in another place. Your edit has both changes.",
+    );
     expect(await field.getByRole("alert").count()).toBe(0);
     await poll(() => page.getByRole("textbox", { name: "Services: db: Image" }).inputValue()).toBe("postgres:18");
     // Who was writing goes on.
@@ -191,7 +194,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     expect(await own.inputValue()).toBe("node:25.1");
     await reads(field.getByRole("status"), "Your edit has both changes.");
     await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     // Against what is stored now it is one's own change alone.
     await poll(() => review.getByRole("rowheader").allInnerTexts()).toEqual(["svc.services.web.image"]);
     await press(page, "Escape");
@@ -208,7 +211,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     const { page } = window;
     await window.choose("shop");
     await window.expand("Services");
-    await page.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("web");
+    await page.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("web");
     await press(page, "Enter");
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
     await screen.set("shop", { "svc.services": { db: services.db } });
@@ -240,7 +243,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     });
     await reads(
       page.getByRole("log", { name: "Messages" }),
-      "svc.services: changed elsewhere meanwhile in another place; both changes are saved.",
+      "svc.services: changed elsewhere in the meantime; both changes were saved.",
     );
   });
 
@@ -253,7 +256,7 @@ describeScreen("a change elsewhere of a field that is edited", () => {
     await page.getByRole("textbox", { name: "Services: web: Image" }).fill("node:25");
     await screen.set("shop", { "svc.services": { web: { ...services.web, image: "node:26" } } });
     const choice = window.field("Services").getByRole("alert");
-    await reads(choice, "Changed meanwhile by owner, where you changed it too.");
+    await reads(choice, "Changed in the meantime by owner, where you changed it too.");
     const theirs = choice.getByRole("rowgroup").filter({ hasText: "Theirs: changed by owner" });
     const mine = choice.getByRole("rowgroup").filter({ hasText: "Mine" });
     await line(theirs, "svc.services.web.image from node:24 to node:26");

@@ -58,7 +58,7 @@ describeScreen("edits that are not saved", () => {
     await window.choose("store");
     await window.view("JSON");
     await reads(textOf(window), "// mine");
-    await window.page.getByRole("button", { name: "Save the file" }).click();
+    await window.page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.t.readRepository("store")).toContain("// mine");
     // Nothing of it comes back.
     await kept(screen, 0);
@@ -112,7 +112,7 @@ describeScreen("edits that are not saved", () => {
     await screen.t.writeRepository("store", (await readFile(file, "utf8")).replace("30", "31"));
     await using window = await screen.open();
     await reads(editsOf(window), "2 edits, not saved");
-    // Also before anybody has looked at the repository.
+    // Also before anybody has checked the repository.
     await window.page.getByRole("button", { name: "Review", exact: true }).click();
     await reads(window.page.getByRole("dialog"), /45/);
     await press(window.page, "Escape");
@@ -122,7 +122,7 @@ describeScreen("edits that are not saved", () => {
     await window.choose("store");
     await window.view("JSON");
     await reads(textOf(window), "// mine");
-    await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you edited it here.");
+    await reads(window.page.getByRole("alert"), "The file was changed elsewhere while you were editing it.");
   });
 
   test("are the same in two tabs, and neither takes away the other's", async () => {
@@ -188,7 +188,7 @@ describeScreen("edits that are not saved", () => {
     await fillDrafts(screen.t, "store");
     await using window = await screen.open();
     const messages = window.page.getByRole("log", { name: "Messages" });
-    const notice = messages.getByText("What you edit is kept in this window only");
+    const notice = messages.getByText("Your edits are kept in this window only");
     await window.choose("shop");
     await timeoutOf(window).fill("60");
     await notice.waitFor();

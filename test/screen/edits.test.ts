@@ -17,7 +17,7 @@ describeScreen("edits", () => {
     // Nothing is written before that is asked for.
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     await bar.getByRole("button", { name: "Review" }).click();
-    const dialog = page.getByRole("dialog", { name: "Review the edits" });
+    const dialog = page.getByRole("dialog", { name: "Review edits" });
     const shop = dialog.getByRole("region", { name: "shop" });
     await reads(shop.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+60 seconds/);
     await reads(shop.getByRole("row", { name: /svc\.domain/ }), /from\s+empty default\s+to\s+shop\.test/);
@@ -141,7 +141,7 @@ describeScreen("edits", () => {
     await press(page, "Control+z");
     await poll(stored).toBe(30);
     await press(page, "Control+z");
-    await reads(page.getByRole("log", { name: "Messages" }), "There is nothing to undo.");
+    await reads(page.getByRole("log", { name: "Messages" }), "Nothing to undo.");
     await press(page, "Control+Shift+Z");
     await poll(stored).toBe(40);
     await press(page, "Control+y");
@@ -178,14 +178,14 @@ describeScreen("edits", () => {
     await domain.fill("mine.test");
     await screen.set("shop", { "svc.timeout": 50, "svc.domain": "theirs.test", "svc.provider": "elsewhere" });
     const choice = window.field("Timeout").getByRole("alert");
-    await reads(choice, /Changed meanwhile by \w+/);
+    await reads(choice, /Changed in the meantime by \w+/);
     const sides = choice.getByRole("row", { name: /svc\.timeout/ });
     await reads(sides.first(), /from\s+30 seconds\s+to\s+50 seconds/);
     await reads(sides.last(), /from\s+30 seconds\s+to\s+40 seconds/);
     expect(await timeout.inputValue()).toBe("40");
     // Until it is chosen nothing is saved.
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await reads(page.getByRole("log", { name: "Messages" }), "Choose which value is right");
+    await reads(page.getByRole("log", { name: "Messages" }), "Choose which values to keep");
     expect(await screen.stored("shop", "svc.timeout")).toBe(50);
     await choice.getByRole("button", { name: "Keep mine" }).press("Enter");
     await poll(window.focused).not.toBe("body");

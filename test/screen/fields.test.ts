@@ -33,7 +33,7 @@ describeScreen("fields of the scope svc", () => {
     await reads(timeout, /0 to 86.400/);
     await reads(timeout, "modified");
     await timeout.getByRole("spinbutton").focus();
-    await reads(inspector, "Seconds a service may take to become ready; 0 waits without end.");
+    await reads(inspector, "Seconds to wait for a service to become ready; 0 waits forever.");
     await reads(inspector, "A whole number, 0 to 86,400 seconds");
     await reads(inspector, /Default\s+900 seconds/);
     await reads(inspector, /77 seconds\s+just now by deploy tool: slow disk/);
@@ -42,14 +42,14 @@ describeScreen("fields of the scope svc", () => {
     await reads(inspector, `shop.json:${line}`);
     await window.field("Refresh day").getByRole("button").first().focus();
     await reads(inspector, /Default\s+Sunday/);
-    await reads(inspector, "It was never changed.");
+    await reads(inspector, "It has never been changed.");
     await window.field("Provider").getByRole("textbox").focus();
     await reads(inspector, /Default\s+empty/);
     expect(await window.field("Provider").innerText()).not.toContain("modified");
     const number = timeout.getByRole("spinbutton", { name: "Timeout" });
     expect(await number.getAttribute("aria-valuemax")).toBe("86400");
     await number
-      .and(window.page.getByRole("spinbutton", { name: "Timeout", description: /Seconds a service/ }))
+      .and(window.page.getByRole("spinbutton", { name: "Timeout", description: /Seconds to wait/ }))
       .waitFor();
   });
 
@@ -91,7 +91,7 @@ describeScreen("fields of the scope svc", () => {
     const { page } = window;
     const cards = window.field("Services");
     await window.expand("Services");
-    await cards.getByRole("textbox", { name: "Name of a new entry in Services" }).fill("cache");
+    await cards.getByRole("textbox", { name: "Name of the new entry in Services" }).fill("cache");
     await page.keyboard.press("Enter");
     await cards
       .getByRole("region", { name: "Services: cache" })
@@ -118,10 +118,10 @@ describeScreen("fields of the scope svc", () => {
     await window.expand("Services");
     const web = cards.getByRole("region", { name: "Services: web" });
     await web.getByRole("button", { name: "Rename web" }).click();
-    await poll(window.focused).toBe("input New name of web");
+    await poll(window.focused).toBe("input New name for web");
     await page.keyboard.press("ControlOrMeta+a");
     await page.keyboard.type("database");
-    await reads(web, "This name is there already.");
+    await reads(web, "This name already exists.");
     await page.keyboard.type("2");
     await page.keyboard.press("Enter");
     // The focus stays with the card, and is not lost with the form.
@@ -172,7 +172,7 @@ describeScreen("fields of the scope svc", () => {
     await table.getByLabel("Environment variables, entry 2: Name").fill("LEVEL");
     await table.getByLabel("Environment variables, entry 2: Value").fill("secret2");
     await page.getByRole("button", { name: "Review" }).click();
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     await reads(review, "LEVEL");
     expect(await review.innerText()).not.toMatch(/hunter2|secret2/);
     await press(page, "Escape");
@@ -206,7 +206,7 @@ describeScreen("fields of the scope svc", () => {
     await field("Timeout").getByRole("alert").waitFor({ state: "detached" });
     expect(await timeout.getAttribute("aria-invalid")).toBe("false");
     await page.getByRole("textbox", { name: "Default port" }).fill("65536");
-    await reads(field("Default port").getByRole("alert"), "This does not have the expected form");
+    await reads(field("Default port").getByRole("alert"), "Invalid format");
     const aliases = field("Proxy aliases");
     await window.expand("Proxy aliases");
     for (const _ of [1, 2]) await aliases.getByRole("button", { name: /Add an entry/ }).click();
@@ -217,7 +217,7 @@ describeScreen("fields of the scope svc", () => {
     await window.expand("Environment variables");
     await table.getByRole("button", { name: /Add an entry/ }).click();
     await table.getByLabel("Environment variables, entry 1: Name").fill("1A");
-    await reads(table.getByRole("alert"), "This does not have the expected form");
+    await reads(table.getByRole("alert"), "Invalid format");
     // Nothing of it goes to the daemon while it is wrong.
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await reads(page.getByRole("log", { name: "Messages" }), "Nothing was saved.");
@@ -291,7 +291,7 @@ describeScreen("adding repositories", () => {
     await using window = await screen.open();
     const { page } = window;
     await page.getByRole("heading", { name: "No repository yet" }).waitFor();
-    await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to begin.");
+    await reads(page.getByRole("navigation", { name: "Repositories and fields" }), "Add one to get started.");
     await page.getByRole("main").getByRole("button", { name: "Add a repository" }).click();
     const dialog = page.getByRole("dialog", { name: "Add a repository" });
     await dialog.getByRole("textbox", { name: /^Folder/ }).fill("not/absolute");
@@ -318,7 +318,7 @@ describeScreen("adding repositories", () => {
     await dialog.getByRole("textbox", { name: /^Folder/ }).fill(folder.path);
     await dialog.getByRole("button", { name: "Scan this folder" }).click();
     await reads(dialog, "3 found");
-    await reads(dialog, "is there already");
+    await reads(dialog, "already added");
     await dialog.getByRole("checkbox", { name: /three/ }).uncheck();
     await dialog.getByRole("button", { name: "Add 1 of them" }).click();
     await window.row("two").waitFor();

@@ -33,21 +33,21 @@ describeScreen("the file as text", () => {
     await reads(editor, "// half a minute");
     await editor.getByText(`"timeout"`).click();
     await press(page, "End", "Backspace");
-    await page.keyboard.type("5, // mended");
-    await page.getByRole("button", { name: "Save the file" }).click();
+    await page.keyboard.type("5, // fixed");
+    await page.getByRole("button", { name: "Save file" }).click();
     const messages = page.getByRole("log", { name: "Messages" });
-    await reads(messages, /The file is saved, and not all of it can be used: line \d+, column \d+: /);
+    await reads(messages, /Saved the file, but some values are invalid: line \d+, column \d+: /);
     // A comma too many is a broken file, and told as that.
-    await page.getByRole("complementary", { name: "What is wrong with the file" }).waitFor();
+    await page.getByRole("complementary", { name: "Problems with the file" }).waitFor();
     // What is written in a comment is nobody's name to complete.
     expect(await page.getByRole("listbox").count()).toBe(0);
-    await editor.getByText("mended").click();
+    await editor.getByText("fixed").click();
     await press(page, "End");
-    for (let count = 0; count < ", // mended".length; count += 1) await press(page, "Backspace");
+    for (let count = 0; count < ", // fixed".length; count += 1) await press(page, "Backspace");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     // What was said of it before is over.
-    await reads(messages, /^The file is saved\./);
+    await reads(messages, /^Saved the file\./);
     const { result } = await screen.t.owner.call("history/list", { repo: "shop" });
     expect(result[0]).toMatchObject({ source: "file" });
     expect(await readFile(file, "utf8")).toContain("// half a minute");
@@ -70,7 +70,7 @@ describeScreen("the file as text", () => {
     const isHidden = async () => !/hush|quiet/.test(await editor.innerText());
     expect(await isHidden()).toBe(true);
     await page.getByRole("button", { name: "Compare with" }).click();
-    for (const side of ["The values in service", "The file"]) {
+    for (const side of ["The active values", "The file"]) {
       const text = page.getByRole("textbox", { name: side });
       await reads(text, `"timeout": 30`);
       expect(await text.innerText()).not.toMatch(/hush|quiet/);
@@ -153,26 +153,26 @@ describeScreen("the file as text", () => {
     await page.keyboard.type(" // mine");
     await replaceFile(file, (await readFile(file, "utf8")).replace("30", "31 // theirs"));
     const conflict = page.getByRole("region", { name: "The file as text" }).getByRole("alert");
-    await reads(conflict, "The file was changed elsewhere while you edited it here.");
-    expect(await page.getByRole("button", { name: "Save the file" }).isDisabled()).toBe(true);
+    await reads(conflict, "The file was changed elsewhere while you were editing it.");
+    expect(await page.getByRole("button", { name: "Save file" }).isDisabled()).toBe(true);
     await reads(editor, "// mine");
     // Nor by the keys for it.
     await editor.focus();
     await press(page, "Control+s");
-    await reads(page.getByRole("log", { name: "Messages" }), /changed meanwhile/);
+    await reads(page.getByRole("log", { name: "Messages" }), /changed in the meantime/);
     expect(await readFile(file, "utf8")).toContain("// theirs");
-    await conflict.getByRole("button", { name: "Load it, drop mine" }).click();
+    await conflict.getByRole("button", { name: "Discard my changes" }).click();
     await reads(editor, "// theirs");
     await conflict.waitFor({ state: "detached" });
     await poll(window.focused).not.toBe("body");
     await toEndOfLine(window, `"timeout"`);
     await page.keyboard.type(" and mine");
     await replaceFile(file, (await readFile(file, "utf8")).replace("31", "32"));
-    await conflict.getByRole("button", { name: "Save mine over it" }).click();
+    await conflict.getByRole("button", { name: "Overwrite with mine" }).click();
     await poll(() => readFile(file, "utf8")).toContain("31 // theirs and mine");
   });
 
-  test("a text edited and not saved is not lost by a look at another view", async () => {
+  test("a text edited and not saved is not lost by a check another view", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 }, store: {} } });
     await using window = await screen.open();
     const { page } = window;

@@ -80,7 +80,7 @@ describeScreen("history", () => {
     const dialog = page.getByRole("dialog", { name: "Restore revision 2" });
     await reads(dialog.getByRole("row", { name: /svc\.timeout/ }), /from\s+30 seconds\s+to\s+10 seconds/);
     await reads(dialog.getByRole("row", { name: /svc\.domain/ }), /from\s+three\.test\s+to\s+one\.test/);
-    await dialog.getByRole("button", { name: "Leave out svc.domain" }).click();
+    await dialog.getByRole("button", { name: "Exclude svc.domain" }).click();
     await dialog.getByRole("button", { name: "Include svc.domain" }).waitFor();
     await dialog.getByRole("textbox", { name: /Reason/ }).fill("back");
     await dialog.getByRole("button", { name: "Restore 2 fields" }).click();

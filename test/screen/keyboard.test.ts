@@ -40,7 +40,7 @@ describeScreen("the keyboard alone", () => {
     await reads(window.field("Default service"), "web");
     await tabTo(/^button Services:/);
     await press(page, "Enter");
-    await tabTo(/^input Name of a new entry in Services/);
+    await tabTo(/^input Name of the new entry in Services/);
     await page.keyboard.type("cache");
     await press(page, "Enter");
     await poll(focused).toBe("input Services: cache: Ready");
@@ -53,7 +53,7 @@ describeScreen("the keyboard alone", () => {
     // Edits: review, leave one out, save with a reason.
     await tabTo(/^button Review/);
     await press(page, "Enter");
-    await page.getByRole("dialog", { name: "Review the edits" }).waitFor();
+    await page.getByRole("dialog", { name: "Review edits" }).waitFor();
     await tabTo(/^button Discard svc\.proxy_http$/);
     await press(page, "Enter");
     await page.getByRole("row", { name: /proxy_http/ }).waitFor({ state: "detached" });

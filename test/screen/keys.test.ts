@@ -30,12 +30,12 @@ async function newKey(window: ScreenPage): Promise<void> {
   await nameInput(window).waitFor();
 }
 
-const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create the key" }).click();
+const create = ({ page }: ScreenPage) => page.getByRole("button", { name: "Create key" }).click();
 
 /** Creates the key that the form describes; its text as the page shows it. */
 async function made(window: ScreenPage): Promise<string> {
   await create(window);
-  await window.page.getByRole("heading", { level: 1, name: /is made$/ }).waitFor();
+  await window.page.getByRole("heading", { level: 1, name: /^Created the key / }).waitFor();
   return window.page.getByText(keyForm).innerText();
 }
 
@@ -72,7 +72,7 @@ describeScreen("keys", () => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).click();
-    await page.getByRole("link", { name: "Create a key…" }).click();
+    await page.getByRole("link", { name: "Create key…" }).click();
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
     await box(window, "shop").click();
@@ -139,10 +139,10 @@ describeScreen("keys", () => {
     await box(window, "svc.envvars").check();
     await reads(preview(window), "Reads 1 field in 1 repository, and nothing else.");
     await reads(preview(window).getByRole("listitem"), /svc\.envvars\s+masked/);
-    await reads(preview(window), "Masked values are told to this key");
+    await reads(preview(window), "This key can read masked values");
     expect(await preview(window).innerText()).not.toContain("runs as a command");
     await window.page.getByRole("radio", { name: "Read and write" }).check();
-    await reads(preview(window), "It could set what runs as a command: svc.envvars.");
+    await reads(preview(window), "It could set values that run as commands: svc.envvars.");
     await patternInput(window).fill("svc.timeout nope.*");
     await reads(preview(window), "No field there is now matches nope.*.");
     // More than it lists.
@@ -154,7 +154,7 @@ describeScreen("keys", () => {
     await screen.t.owner.call("repo/add", { id: "late", name: "late" });
     await reads(preview(window), "in 13 repositories");
     // Boxes that are many have a filter, and it hides what it does not find.
-    await window.page.getByRole("searchbox", { name: "Filter the repositories" }).fill("web1");
+    await window.page.getByRole("searchbox", { name: "Filter repositories" }).fill("web1");
     await poll(() => window.page.getByRole("group", { name: "Repositories" }).getByRole("checkbox").count()).toBe(3);
   });
 
@@ -174,7 +174,7 @@ describeScreen("keys", () => {
     expect(await patternInput(window).inputValue()).toContain("svc.domain");
     expect(await patternInput(window).inputValue()).not.toMatch(/svc\.timeout|\*/);
     await patternInput(window).fill("svc*");
-    await reads(window.page.getByRole("alert"), "could mean scopes that are yet to come: write svc.*");
+    await reads(window.page.getByRole("alert"), "could also match other scopes: write svc.*");
   });
 
   test("what is missing or refused is told at its field, and the focus goes there", async () => {
@@ -185,7 +185,7 @@ describeScreen("keys", () => {
     await newKey(window);
     await create(window);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
-      "Give it a name: what it changes bears it.",
+      "Enter a name: the history shows it with each change.",
       "Choose a repository, or all of them.",
       "Choose a field, or all of them.",
     ]);
@@ -197,13 +197,13 @@ describeScreen("keys", () => {
     await box(window, "svc.timeout").check();
     await create(window);
     await poll(() => page.getByRole("alert").allInnerTexts()).toEqual([
-      'There is a key called "ci" already. Choose another name, or revoke that one.',
+      'A key called "ci" already exists. Choose another name, or revoke that key.',
     ]);
     await nameInput(window).and(page.locator(":focus")).waitFor();
     expect(await nameInput(window).getAttribute("aria-invalid")).toBe("true");
     await nameInput(window).fill("owner of all");
     await create(window);
-    await reads(page.getByRole("alert"), '"owner of all" is not free for a key');
+    await reads(page.getByRole("alert"), '"owner of all" cannot be the name of a key');
     await nameInput(window).fill("ci 2");
     await page.getByRole("combobox", { name: "Expires" }).selectOption({ label: "In 30 days" });
     await made(window);
@@ -243,7 +243,7 @@ describeScreen("keys", () => {
     for (const one of [window, other]) {
       await one.row("shop").waitFor();
       await pages(one).getByRole("link", { name: "Keys" }).click();
-      await one.page.getByText("No key yet.").waitFor();
+      await one.page.getByText("No keys yet.").waitFor();
     }
     const grants = [{ repos: ["shop", "store"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" as const }];
     const { result } = await screen.t.owner.call("key/create", { name: "nightly build", grants });
@@ -264,8 +264,8 @@ describeScreen("keys", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect(tool.socket.connected).toBe(true);
     await window.page.getByRole("button", { name: "Revoke… nightly build" }).click();
-    await dialog.getByRole("button", { name: "Revoke it" }).click();
-    for (const one of [window, other]) await one.page.getByText("No key yet.").waitFor();
+    await dialog.getByRole("button", { name: "Revoke key" }).click();
+    for (const one of [window, other]) await one.page.getByText("No keys yet.").waitFor();
     await poll(() => tool.socket.connected).toBe(false);
     await expect(screen.t.connect(result.key)).rejects.toThrow("Unauthorized");
   });
@@ -278,7 +278,7 @@ describeScreen("keys", () => {
     await window.row("shop").waitFor();
     await pages(window).getByRole("link", { name: "Keys" }).focus();
     await press(page, "Enter");
-    await page.getByRole("link", { name: "Create a key…" }).focus();
+    await page.getByRole("link", { name: "Create key…" }).focus();
     await press(page, "Enter");
     await nameInput(window).and(page.locator(":focus")).waitFor();
     await page.keyboard.type("ci");
@@ -304,9 +304,9 @@ describeScreen("keys", () => {
     await page.getByRole("button", { name: "Revoke… ci" }).focus();
     await press(page, "Enter");
     await page.getByRole("dialog").waitFor();
-    await page.getByRole("button", { name: "Revoke it" }).focus();
+    await page.getByRole("button", { name: "Revoke key" }).focus();
     await press(page, "Enter");
-    await page.getByText("No key yet.").waitFor();
+    await page.getByText("No keys yet.").waitFor();
     await poll(() => window.focused()).not.toBe("body");
   });
 });

@@ -29,7 +29,7 @@ describeScreen("the page of a repository", () => {
     await using window = await screen.open();
     await window.choose("shop");
     const { page } = window;
-    const filter = page.getByRole("searchbox", { name: "Filter the fields" });
+    const filter = page.getByRole("searchbox", { name: "Filter fields" });
     const titles = () => page.getByRole("main").getByRole("heading", { level: 3 }).allInnerTexts();
     await filter.fill("refresh");
     await reads(page.getByRole("main"), "3 of 20 fields");
@@ -90,7 +90,7 @@ describeScreen("the page of a repository", () => {
     const timeout = window.field("Timeout");
     await timeout.getByRole("button", { name: "Details: Timeout" }).click();
     await reads(timeout, /30 seconds\s+just now by owner/);
-    await reads(timeout, "Seconds a service may take");
+    await reads(timeout, "Seconds to wait for a service");
     expect(await window.inspector.count()).toBe(0);
     const isWithin = () => page.getByRole("main").evaluate(element => element.scrollWidth <= element.clientWidth);
     expect(await isWithin()).toBe(true);
@@ -144,7 +144,7 @@ describeScreen("the clicks and keys that it takes", () => {
       .field("Services")
       .getByRole("button", { name: /^Services:/ })
       .click();
-    await page.getByRole("textbox", { name: "Name of a new entry in Services" }).click();
+    await page.getByRole("textbox", { name: "Name of the new entry in Services" }).click();
     await page.keyboard.type("web");
     await press(page, "Enter");
     await poll(window.focused).toBe("input Services: web: Ready");

@@ -117,8 +117,8 @@ describeScreen("what changes elsewhere", () => {
     const file = screen.t.repositoryFile("shop");
     const good = await readFile(file, "utf8");
     await replaceFile(file, good.replace(`"timeout": 30`, `"timeout" 30`));
-    const note = page.getByRole("complementary", { name: "What is wrong with the file" });
-    await reads(note, "its last good values are in service");
+    const note = page.getByRole("complementary", { name: "Problems with the file" });
+    await reads(note, "its last valid values are active");
     const line = good.split("\n").findIndex(text => text.includes("timeout")) + 1;
     await reads(note, new RegExp(`line ${line}, column \\d+`));
     await reads(window.row("shop"), "has problems");
@@ -127,11 +127,11 @@ describeScreen("what changes elsewhere", () => {
     // What cannot be parsed may have masked values anywhere.
     await page.getByRole("button", { name: "Show masked values" }).click();
     await reads(page.getByRole("textbox", { name: "Text of the file" }), `"timeout" 30`);
-    await page.getByRole("button", { name: "Compare with the values in service" }).click();
-    await reads(page.getByRole("textbox", { name: "The values in service" }), `"timeout": 30`);
+    await page.getByRole("button", { name: "Compare with the active values" }).click();
+    await reads(page.getByRole("textbox", { name: "The active values" }), `"timeout": 30`);
     await note.getByRole("button", { name: "Restore last valid file" }).click();
     await note.waitFor({ state: "detached" });
-    await reads(page.getByRole("log", { name: "Messages" }), "The last valid file was restored.");
+    await reads(page.getByRole("log", { name: "Messages" }), "Restored the last valid file.");
     expect(await readFile(file, "utf8")).toContain(`"timeout": 30`);
     await poll(window.focused).not.toBe("body");
     await page.getByRole("button", { name: "Back to the text" }).click();
@@ -144,7 +144,7 @@ describeScreen("what changes elsewhere", () => {
     await window.choose("shop");
     const file = screen.t.repositoryFile("shop");
     await replaceFile(file, (await readFile(file, "utf8")).replace("30", "-30"));
-    await reads(window.page.getByRole("complementary", { name: "What is wrong with the file" }), /timeout/);
+    await reads(window.page.getByRole("complementary", { name: "Problems with the file" }), /timeout/);
     await reads(window.field("Timeout"), /0/);
   });
 });

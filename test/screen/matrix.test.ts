@@ -65,7 +65,7 @@ describeScreen("the matrix", () => {
     );
     expect(new Set(batches).size).toBe(1);
     expect(batches[0]).toBeTypeOf("string");
-    await reads(page.getByRole("main"), "Nothing matches.");
+    await reads(page.getByRole("main"), "No results.");
   });
 
   test("is worked by keys alone: cells are chosen, set, reviewed, saved, undone, and reset to the default", async () => {
@@ -180,7 +180,7 @@ describeScreen("the matrix", () => {
     await page.reload();
     await reads(main, "2 repositories, 1 field");
     await page.goBack();
-    await page.getByRole("heading", { name: "What needs you" }).waitFor();
+    await page.getByRole("heading", { name: "Needs attention" }).waitFor();
   });
 
   test("follows changes and edits of others, with the value that most have", async () => {
@@ -228,7 +228,7 @@ describeScreen("the matrix", () => {
     await queryBox(window).fill("field:proxy");
     await reads(window.page.getByRole("main"), "4 repositories, 8 fields");
     await grid(window).getByRole("rowheader", { name: "shop" }).click();
-    await reads(bar(window), "8 cells of 8 fields: select those of one field to set them.");
+    await reads(bar(window), "8 cells of 8 fields: select cells of a single field to set them.");
     expect(await bar(window).getByRole("button", { name: "Apply" }).count()).toBe(0);
   });
 
@@ -280,10 +280,7 @@ describeScreen("the matrix", () => {
     // More than can be saved at once is told, and not taken.
     await press(page, "Control+Home", "Control+a");
     await reads(bar(window), "Set 1,010 cells of svc.timeout");
-    await reads(
-      bar(window),
-      "At most 1,000 repositories can be saved at once; with this they would be 1,010. Select fewer.",
-    );
+    await reads(bar(window), "At most 1,000 repositories can be saved at once; this would make 1,010. Select fewer.");
     expect(await bar(window).getByRole("button", { name: "Apply" }).getAttribute("aria-disabled")).toBe("true");
     await press(page, "Enter", "Control+a");
     await page.keyboard.type("45");

@@ -107,7 +107,7 @@ describeScreen("the palette", () => {
     await palette.open();
     await poll(palette.titles).toEqual([
       "Undo the last save",
-      "Redo what was undone",
+      "Redo the last undo",
       "Search repositories, fields and values",
       "Add a repository",
       "Start page",
@@ -118,13 +118,13 @@ describeScreen("the palette", () => {
       "Create a key",
       "Next part of the screen",
       "Previous part of the screen",
-      "Show the keys",
+      "Show keyboard shortcuts",
       "Sign out",
     ]);
     await press(page, "Escape");
     await palette.choose("Add a repository");
     await close("Add a repository");
-    await palette.choose("Show the keys");
+    await palette.choose("Show keyboard shortcuts");
     await close("Keys");
     await palette.choose("Search repositories, fields and values");
     await poll(focused).toMatch(/^input Search repositories/);
@@ -151,19 +151,19 @@ describeScreen("the palette", () => {
     await poll(() => hashOf(window)).toBe("#/repo/shop");
     await palette.choose("JSON of shop");
     await poll(() => hashOf(window)).toBe("#/repo/shop/json");
-    await palette.choose("Filter the fields");
-    await poll(focused).toBe("input Filter the fields");
+    await palette.choose("Filter fields");
+    await poll(focused).toBe("input Filter fields");
     await timeout.fill("40");
     await palette.choose("Discard all edits");
     await poll(() => timeout.inputValue()).toBe("30");
     await timeout.fill("50");
-    await palette.choose("Review the edits");
-    await close("Review the edits");
-    await palette.choose("Save the edits");
+    await palette.choose("Review edits");
+    await close("Review edits");
+    await palette.choose("Save edits");
     await poll(stored).toBe(50);
     await palette.choose("Undo the last save");
     await poll(stored).toBe(30);
-    await palette.choose("Redo what was undone");
+    await palette.choose("Redo the last undo");
     await poll(stored).toBe(50);
     await palette.choose("Sign out");
     await reads(page.getByRole("alert"), "This session has ended.");
@@ -236,7 +236,7 @@ describeScreen("the keys", () => {
     await using screen = await startScreen({ repositories });
     await using window = await screen.open();
     const { page, focused } = window;
-    const review = page.getByRole("dialog", { name: "Review the edits" });
+    const review = page.getByRole("dialog", { name: "Review edits" });
     await window.choose("shop");
     const timeout = page.getByRole("spinbutton", { name: "Timeout" });
     await timeout.focus();
@@ -276,7 +276,7 @@ describeScreen("the keys", () => {
     }
     // It may press the button, as Enter does.
     await press(page, "Control+Enter");
-    expect(await page.getByRole("dialog", { name: "Review the edits" }).count()).toBe(0);
+    expect(await page.getByRole("dialog", { name: "Review edits" }).count()).toBe(0);
     await press(page, "Escape");
     await add.waitFor({ state: "detached" });
     await poll(focused).toBe("button Add a repository");

@@ -114,15 +114,15 @@ describeScreen("while the daemon has not answered yet", () => {
     await page.getByRole("textbox", { name: "Text of the file" }).getByText(`"timeout"`).click();
     await press(page, "End", "Backspace");
     await page.keyboard.type("5");
-    await page.getByRole("button", { name: "Save the file" }).press("Enter");
+    await page.getByRole("button", { name: "Save file" }).press("Enter");
     expect(await window.focused()).toBe("button Saving…");
     await requests.untilHeld();
     await press(page, "Enter");
     await page.getByRole("textbox", { name: "Text of the file" }).press("Control+s");
     await page.getByRole("button", { name: "Saving…" }).focus();
     requests.release();
-    await page.getByRole("button", { name: "Save the file" }).waitFor();
-    expect(await window.focused()).toBe("button Save the file");
+    await page.getByRole("button", { name: "Save file" }).waitFor();
+    expect(await window.focused()).toBe("button Save file");
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(35);
     expect(requests.asked("file/write")).toBe(1);
     expect(await page.getByRole("log", { name: "Messages" }).innerText()).not.toContain("changed");
@@ -166,7 +166,7 @@ describeScreen("while the daemon has not answered yet", () => {
     await window.view("History");
     await requests.untilHeld();
     requests.release();
-    const older = page.getByRole("button", { name: "Show older ones" });
+    const older = page.getByRole("button", { name: "Show older entries" });
     await older.focus();
     const before = requests.asked("history/list");
     await press(page, "Enter");

@@ -67,9 +67,9 @@ describeScreen("what one comes back to", () => {
     await press(page, "End");
     await page.keyboard.type(" // mine");
     const foot = page.getByRole("contentinfo");
-    expect(await foot.innerText()).not.toContain("Edited as text");
+    expect(await foot.innerText()).not.toContain("Unsaved text edits");
     await window.choose("store");
-    await reads(foot, /Edited as text and not saved:\s+shop/);
+    await reads(foot, /Unsaved text edits:\s+shop/);
     await foot.getByRole("button", { name: "shop" }).click();
     await reads(editor, "// mine");
   });
@@ -113,7 +113,7 @@ describeScreen("adding repositories", () => {
     await place.fill(join(folder.path, "none"));
     await dialog.getByRole("group").waitFor({ state: "detached" });
     await dialog.getByRole("button", { name: "Add", exact: true }).click();
-    await reads(dialog.getByRole("alert"), `There is no folder ${join(folder.path, "none")}.`);
+    await reads(dialog.getByRole("alert"), `The folder ${join(folder.path, "none")} does not exist.`);
     await place.fill(folder.path);
     await dialog.getByRole("alert").waitFor({ state: "detached" });
     await dialog.getByRole("checkbox", { name: /Keep its values/ }).check();

@@ -127,7 +127,7 @@ describeScreen("fields of a scope of somebody's own", () => {
     await page.getByRole("option", { name: "three" }).click();
     const limits = field("Limits");
     await window.expand("Limits");
-    await limits.getByRole("textbox", { name: "Name of a new entry in Limits" }).fill("cpu");
+    await limits.getByRole("textbox", { name: "Name of the new entry in Limits" }).fill("cpu");
     await limits.getByRole("button", { name: "Add", exact: true }).click();
     await limits.getByRole("button", { name: "Add an entry to Limits: cpu" }).click();
     await limits.getByRole("spinbutton", { name: "Limits: cpu, entry 1" }).fill("8");

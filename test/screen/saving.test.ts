@@ -47,7 +47,7 @@ describeScreen("a save", () => {
     await page.getByRole("button", { name: "Undo" }).click();
     await reads(
       page.getByRole("log", { name: "Messages" }),
-      "svc.timeout: undone. svc.timeout has been changed in store since, so it was left alone.",
+      "svc.timeout: undone. svc.timeout has been changed in store since and was not touched.",
     );
     expect(await screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("store", "svc.timeout")).toBe(70);
@@ -67,9 +67,9 @@ describeScreen("a save", () => {
     await editor.getByText(`"timeout"`).click();
     await press(page, "End", "ArrowLeft");
     await page.keyboard.type("5");
-    await page.getByRole("button", { name: "Save the file" }).click();
+    await page.getByRole("button", { name: "Save file" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(305);
-    await reads(page.getByRole("log", { name: "Messages" }), "The file is saved.");
+    await reads(page.getByRole("log", { name: "Messages" }), "Saved the file.");
     await page.getByRole("button", { name: "Undo" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
     expect(await screen.stored("shop", "svc.provider")).toBe("here");
@@ -153,7 +153,7 @@ describeScreen("an edit", () => {
     await page.evaluate("window.isFailing = true");
     await page.getByRole("spinbutton", { name: "Timeout" }).fill("61");
     const failed = window.field("Timeout").getByRole("alert");
-    await reads(failed, "The control of svc.timeout cannot be shown: put in on purpose");
+    await reads(failed, "The editor for svc.timeout cannot be shown: put in on purpose");
     await reads(failed, "Your edits are kept.");
     await page.getByRole("textbox", { name: "Provider" }).fill("here");
     await page.evaluate("window.isFailing = false");

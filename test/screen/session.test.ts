@@ -74,7 +74,7 @@ describeScreen("session and frame", () => {
     await question.getByRole("button", { name: "Cancel" }).click();
     expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
     await window.page.getByRole("button", { name: "Sign out" }).click();
-    await question.getByRole("button", { name: "Sign out and drop the edits" }).click();
+    await question.getByRole("button", { name: "Sign out and discard them" }).click();
     await reads(window.page.getByRole("alert"), "This session has ended.");
     expect(await window.page.getByRole("region", { name: "Edits", exact: true }).count()).toBe(0);
   });
@@ -143,13 +143,13 @@ describeScreen("session and frame", () => {
     await window.page.getByRole("spinbutton", { name: "Timeout" }).fill("55");
     await window.page.getByRole("textbox", { name: "Provider" }).fill("it's $HOME");
     const bar = window.page.getByRole("region", { name: "Edits", exact: true });
-    expect(await bar.getByRole("button", { name: "Copy the edits" }).count()).toBe(0);
+    expect(await bar.getByRole("button", { name: "Copy edits" }).count()).toBe(0);
     await first.end("SIGKILL");
     await reads(
       connection,
-      "The daemon does not answer. Trying again. If it was restarted, run repoconf ui: the new tab has your edits",
+      "The daemon is not responding. Reconnecting… If it was restarted, run repoconf ui: the new tab has your edits",
     );
-    await reads(bar, "2 edits, not saved; they stay in this window");
+    await reads(bar, "2 edits, not saved; kept in this window");
     expect(await bar.getByRole("button", { name: "Save", exact: true }).isDisabled()).toBe(true);
     const repo = (await runRepoconf(["repo", "list", "--json", "--home", first.homeFolder])).output;
     const { id }: { id: string } = JSON.parse(repo)[0];
@@ -157,7 +157,7 @@ describeScreen("session and frame", () => {
       `repoconf set --repo ${id} svc.timeout=55`,
       `repoconf set --repo ${id} 'svc.provider=it'\\''s $HOME'`,
     ];
-    await bar.getByRole("button", { name: "Copy the edits" }).click();
+    await bar.getByRole("button", { name: "Copy edits" }).click();
     await poll(() => window.page.evaluate<string>("navigator.clipboard.readText()")).toBe(`${commands.join("\n")}\n`);
     await runRepoconf(["stop", "--home", first.homeFolder]);
 
@@ -167,7 +167,7 @@ describeScreen("session and frame", () => {
       const { output: status } = await runRepoconf(["status", "--json", "--home", second.homeFolder]);
       return JSON.parse(status).refusals?.page ?? 0;
     }).toBeGreaterThan(0);
-    await reads(connection, "does not answer");
+    await reads(connection, "is not responding");
     expect(await window.page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("55");
   });
 

@@ -28,7 +28,7 @@ describeScreen("sessions", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect(await rows(window).count()).toBe(2);
     await window.page.getByRole("button", { name: "End…" }).click();
-    await dialog.getByRole("button", { name: "End it" }).click();
+    await dialog.getByRole("button", { name: "End session" }).click();
     await reads(other.page.getByRole("alert"), "This session has ended.");
     await poll(() => rows(window).count()).toBe(1);
     const { result } = await screen.t.owner.call("key/list");
@@ -44,7 +44,7 @@ describeScreen("sessions", () => {
     await window.page.getByRole("button", { name: "End all others…" }).focus();
     await press(window.page, "Enter");
     await window.page.getByRole("dialog", { name: "End 2 sessions?" }).waitFor();
-    await window.page.getByRole("button", { name: "End them" }).focus();
+    await window.page.getByRole("button", { name: "End sessions" }).focus();
     await press(window.page, "Enter");
     await poll(() => rows(window).count()).toBe(1);
     await rows(window).getByRole("button", { name: "Sign out" }).click();

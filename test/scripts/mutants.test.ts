@@ -51,8 +51,8 @@ test("a mutant is killed by its own test alone, which has to be green without it
     mutant("nothing that counts", { find: "unused = 1", replace: "unused = 2" }),
     mutant("what is not there", { find: "one * other" }),
     mutant("what is there twice", { find: "export const" }),
-    mutant("what a red test looks at", {}, { name: "is red anyway" }),
-    mutant("what no test looks at", {}, { name: "subtracts" }),
+    mutant("what a red test checks", {}, { name: "is red anyway" }),
+    mutant("what no test checks", {}, { name: "subtracts" }),
     mutant("what lets it load", { replace: "one +" }),
     mutant("the built sum", {}, { test: "test/built.test.js", name: "adds when built" }),
   ];
@@ -62,8 +62,8 @@ test("a mutant is killed by its own test alone, which has to be green without it
     "nothing that counts": "SURVIVED",
     "what is not there": "does not apply",
     "what is there twice": "does not apply",
-    "what a red test looks at": "red unmutated",
-    "what no test looks at": "red unmutated",
+    "what a red test checks": "red unmutated",
+    "what no test checks": "red unmutated",
     "what lets it load": "error",
     "the built sum": "killed",
   });

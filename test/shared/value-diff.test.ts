@@ -97,7 +97,7 @@ test("in a list of different entries as few as can be have moved", () => {
   fc.assert(fc.property(numbers, numbers, isRight), { numRuns: 1_000 });
 });
 
-test("entries of long lists are looked at a few times each, not once for each other one", () => {
+test("entries of long lists are checked a few times each, not once for each other one", () => {
   let looks = 0;
   const watched = (value: number): JsonValue => ({
     get a() {

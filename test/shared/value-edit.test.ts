@@ -62,20 +62,20 @@ test.each<readonly [string, JsonValue, Edit, { path: string; given: string; mess
     "in a text is nothing",
     { web: "x" },
     { op: "set", path: "/web/image", value: 1 },
-    { path: "/web", given: "string", message: "at /web is neither an object nor a list, so nothing is in it" },
+    { path: "/web", given: "string", message: "at /web is neither an object nor a list, so it contains nothing" },
   ],
-  ["an object is no list", {}, { op: "add", value: 1 }, { path: "", given: "object", message: "is no list" }],
+  ["an object is no list", {}, { op: "add", value: 1 }, { path: "", given: "object", message: "is not a list" }],
   [
     "an item far behind the last",
     { a: [1] },
     { op: "set", path: "/a/2", value: 1 },
-    { path: "/a", given: "array", message: 'at /a has 1 items, and none is called "2"' },
+    { path: "/a", given: "array", message: 'at /a has 1 items and no item "2"' },
   ],
   [
     "a list has no names",
     [1],
     { op: "add", path: "/first", value: 1 },
-    { path: "", given: "array", message: 'has 1 items, and none is called "first"' },
+    { path: "", given: "array", message: 'has 1 items and no item "first"' },
   ],
 ])("a problem: %s", (_what, before, one, problem) => {
   expect(edit(before, one)).toEqual({ problem });

@@ -28,11 +28,11 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
     }
     const { version, url, pid } = endpoint;
     if (held) return { finding: good(check, `version ${version} runs at ${url} (pid ${pid})`), held, endpoint };
-    const message = `the daemon (pid ${pid}) runs without the lock, so a second one could start`;
+    const message = `the daemon (pid ${pid}) does not hold the lock, so a second one could start`;
     return { finding: problem(check, message, "Run: repoconf restart", place), held: true, endpoint };
   } catch (error) {
-    const message = `it is no lock (${messageOf(error)})`;
-    const action = "Remove it: the next start of the daemon makes a new one.";
+    const message = `it is not a lock file (${messageOf(error)})`;
+    const action = "Remove it: the daemon creates a new one at its next start.";
     return { finding: problem(check, message, action, place), held: false };
   }
 }
@@ -62,7 +62,7 @@ export async function askDaemon(home: Home): Promise<Served> {
 /** Files in which the daemon put an edit by hand and a set together: all is well with them, but a person may wonder. */
 export function checkMerges(home: Home, { merges }: Served): Finding[] {
   return merges.map(({ id, message }) => {
-    const action = `Nothing, if both are as you want them. To look: repoconf history --repo ${id}`;
+    const action = `None needed if both values are what you want. To review them: repoconf history --repo ${id}`;
     return note("repositories", message, action, { repo: id, file: join(home.repositories, `${id}.json`) });
   });
 }
@@ -73,21 +73,21 @@ export function checkRefusals({ refusals }: Served): Finding[] {
   if (told === "") return [];
   const { origin = 0, host = 0, key = 0 } = refusals;
   const actions = [
-    "Nothing, if they were not yours; the daemon's log names each.",
+    "None needed if they did not come from your tools; the daemon's log lists each one.",
     origin > 0 ? 'A web page of yours: add its origin to "origins" in settings.json.' : "",
-    host > 0 ? "A tool of yours: let it connect to 127.0.0.1 or localhost by that very name." : "",
-    key > 0 ? "A tool of yours with an old key: repoconf key create." : "",
+    host > 0 ? "If it is one of your tools, make it connect to exactly 127.0.0.1 or localhost." : "",
+    key > 0 ? "If it is one of your tools with an old key, create a new one: repoconf key create." : "",
   ];
-  const message = `since the daemon started, it turned away requests: ${told}`;
+  const message = `requests rejected since the daemon started: ${told}`;
   return [note("refusals", message, actions.filter(action => action !== "").join(" "))];
 }
 
 async function describeAbsence(home: Home): Promise<Finding> {
   if ((await stat(home.endpointFile).catch(() => undefined)) === undefined) {
-    return good("daemon", "none runs; a command that needs one starts it");
+    return good("daemon", "not running; the next command that needs it starts it");
   }
-  const action = "Nothing: this is harmless, and the next start of the daemon mends it.";
-  return note("daemon", "none runs; the last one was ended before it could tidy up", action, {
+  const action = "None needed: this is harmless, and the daemon cleans up at its next start.";
+  return note("daemon", "not running; the last one was killed before it could clean up", action, {
     file: home.endpointFile,
   });
 }
@@ -99,10 +99,10 @@ export async function checkPort(endpoint: Endpoint | undefined, preferred: numbe
   const port = preferred ?? preferredPort;
   if (endpoint !== undefined && new URL(endpoint.url).port === `${port}`) return good(check, `${port}`);
   if (!(await isTaken(port))) {
-    return good(check, endpoint === undefined ? `${port} is free` : `${port} is free; the daemon runs on another`);
+    return good(check, endpoint === undefined ? `${port} is free` : `${port} is free; the daemon uses another port`);
   }
-  const message = `${port} is taken by another program, or by the daemon of another home`;
-  const action = `Nothing: the daemon takes a free one, and tools find it by the home. To prefer another: "port" in settings.json.`;
+  const message = `${port} is in use by another program or by the daemon of another home`;
+  const action = `None needed: the daemon picks a free port, and tools find it through the home. To prefer another port, set "port" in settings.json.`;
   return note(check, message, action);
 }
 
@@ -114,7 +114,7 @@ export async function checkSocket(home: Home, endpoint: Endpoint | undefined): P
     const isThere = (await stat(endpoint.socket).catch(() => undefined))?.isSocket() === true;
     if (isThere) return [good(check, endpoint.socket)];
     return [
-      note(check, "somebody removed it, so tools connect by the port", "Run: repoconf restart", {
+      note(check, "it was removed, so tools connect through the port", "Run: repoconf restart", {
         file: endpoint.socket,
       }),
     ];
@@ -123,11 +123,11 @@ export async function checkSocket(home: Home, endpoint: Endpoint | undefined): P
   const length = Buffer.byteLength(home.socket) + socketNameLength;
   const tooLong = length > longestSocketPath;
   const message = tooLong
-    ? `there is none, as its path would have ${length} bytes and may have ${longestSocketPath}: tools connect by the port`
-    : "there is none: tools connect by the port";
+    ? `there is none: its path would be ${length} bytes long, and at most ${longestSocketPath} are allowed; tools connect through the port`
+    : "there is none; tools connect through the port";
   const action = tooLong
-    ? "Nothing: both sides prove who they are there too. To have one, use a home with a shorter path."
-    : "Nothing: both sides prove who they are there too. The daemon's log says why there is none.";
+    ? "None needed: both sides authenticate there too. To get a socket, use a home with a shorter path."
+    : "None needed: both sides authenticate there too. The daemon's log says why there is none.";
   return [note(check, message, action, { file: home.socket })];
 }
 

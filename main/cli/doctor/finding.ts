@@ -1,4 +1,4 @@
-/** What one check of `repoconf doctor` found. A note is worth knowing and harmless; a problem wants to be mended. */
+/** What one check of `repoconf doctor` found. A note is worth knowing and harmless; a problem wants to be fixed. */
 export interface Finding extends Place {
   readonly check: string;
   readonly result: "good" | "note" | "problem";

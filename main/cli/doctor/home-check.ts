@@ -15,40 +15,42 @@ export async function checkHome(home: Home): Promise<{ readonly there: boolean; 
   const { folder, formatFile } = home;
   const stats = await statsOf(folder);
   if (stats === undefined) {
-    const action = "Nothing, if this is new: the first command that needs a daemon makes it. Else name it with --home.";
-    return { there: false, finding: note(check, `${folder} is not there`, action) };
+    const action =
+      "None needed if this is a new installation: the first command that needs a daemon creates it. Otherwise name your home with --home.";
+    return { there: false, finding: note(check, `${folder} does not exist`, action) };
   }
   if (!stats.isDirectory()) {
-    const message = `${folder} is ${kindOf(stats)}, not a folder of its own`;
-    return { there: false, finding: problem(check, message, "Name the folder itself with --home or REPOCONF_HOME.") };
+    const message = `${folder} is ${kindOf(stats)}, not a folder`;
+    return { there: false, finding: problem(check, message, "Pass the folder itself with --home or REPOCONF_HOME.") };
   }
   const text = await readFile(formatFile, "utf8").catch(error =>
     systemErrorCode(error) === "ENOENT" ? undefined : messageOf(error),
   );
   if (text === undefined) {
-    const action = "Nothing, if this is to be the home: the next start of the daemon makes the rest.";
-    return { there: true, finding: note(check, `${folder} holds no format number`, action) };
+    const action = "None needed if this is meant to be the home: the daemon creates the rest at its next start.";
+    return { there: true, finding: note(check, `${folder} has no format number`, action) };
   }
   const format = Number(text.trim());
   if (Number.isSafeInteger(format) && format > sharedHomeFormat) {
-    const message = `${folder} has format ${format}, and this version knows formats up to ${sharedHomeFormat}`;
+    const message = `${folder} has format ${format}, but this version only supports formats up to ${sharedHomeFormat}`;
     return { there: true, finding: problem(check, message, "Install the newer version again, or use another home.") };
   }
   if (await isRestoreUnderway(home)) {
-    const action = "Nothing, if it still runs. Else the next start of the daemon completes it: repoconf restart";
+    const action =
+      "None needed while it is running. Otherwise the daemon completes it at its next start: repoconf restart";
     return {
       there: true,
-      finding: note(check, "a restore is under way, or was interrupted", action, { file: home.restoreFile }),
+      finding: note(check, "a restore is in progress or was interrupted", action, { file: home.restoreFile }),
     };
   }
   if (Number.isSafeInteger(format) && format > 0 && format < homeFormat) {
-    const message = `${folder} has format ${format}, that of an older version`;
-    const action = `Nothing: the next start of the daemon brings it to format ${homeFormat}. Save it first if you may want to go back: repoconf backup FILE`;
+    const message = `${folder} has format ${format}, from an older version`;
+    const action = `None needed: the daemon upgrades it to format ${homeFormat} at its next start. Back it up first if you may want to go back: repoconf backup FILE`;
     return { there: true, finding: note(check, message, action) };
   }
   if (format !== homeFormat && format !== sharedHomeFormat) {
-    const action = `Put "${homeFormat}" there if this home is Repoconf's.`;
-    return { there: true, finding: problem(check, `${formatFile} does not hold a format number`, action) };
+    const action = `Write "${homeFormat}" into it if this is a Repoconf home.`;
+    return { there: true, finding: problem(check, `${formatFile} does not contain a format number`, action) };
   }
   return { there: true, finding: good(check, `${folder}, format ${format}`) };
 }
@@ -85,19 +87,29 @@ async function checkEntry(
   if (stats === undefined) return undefined;
   const place = { file: path };
   if (stats.isSymbolicLink()) {
-    return problem(check, "it is a link, and links are not followed", "Put there what it leads to.", place);
+    return problem(
+      check,
+      "it is a symbolic link, which Repoconf does not follow",
+      "Replace it with what it points to.",
+      place,
+    );
   }
   if (wanted.folder !== stats.isDirectory() || (!wanted.folder && !stats.isFile())) {
-    const message = `it is ${kindOf(stats)}, and ${wanted.folder ? "a folder" : "a regular file"} belongs there`;
+    const message = `it is ${kindOf(stats)}, but must be ${wanted.folder ? "a folder" : "a regular file"}`;
     return problem(check, message, "Move it away.", place);
   }
   if (process.platform === "win32") return undefined;
   if (stats.uid !== process.getuid?.()) {
-    return problem(check, "it belongs to another user", "Make it yours, or use a home of your own (--home).", place);
+    return problem(
+      check,
+      "it belongs to another user",
+      "Change its owner to you, or use another home (--home).",
+      place,
+    );
   }
   if (wanted.mode === undefined || (stats.mode & 0o077) === 0) return undefined;
-  const message = `other users may open it (mode ${(stats.mode & 0o777).toString(8)})`;
-  return problem(check, message, `Close it: chmod ${wanted.mode.toString(8)} ${path}`, place);
+  const message = `other users can open it (mode ${(stats.mode & 0o777).toString(8)})`;
+  return problem(check, message, `Restrict it: chmod ${wanted.mode.toString(8)} ${path}`, place);
 }
 
 /** That the files of keys hold keys: else the daemon does not start. `running` is the process of one that runs. */
@@ -107,19 +119,19 @@ export async function checkKeys(home: Home, running: number | undefined): Promis
   const owner = await readFile(home.ownerKeyFile, "utf8").catch((error: unknown) => ({ error }));
   if (typeof owner === "string" && keyIdOf(owner.trim()) === undefined) {
     const maker = running === undefined ? "the next start of the daemon" : "the daemon";
-    const action = `Remove the file: ${maker} makes a new key.`;
-    findings.push(problem(check, "it does not hold a key", action, { file: home.ownerKeyFile }));
+    const action = `Remove the file: ${maker} creates a new key.`;
+    findings.push(problem(check, "it does not contain a key", action, { file: home.ownerKeyFile }));
   } else if (typeof owner !== "string" && systemErrorCode(owner.error) === "ENOENT") {
     findings.push(describeMissingKey(home, running));
   } else if (typeof owner !== "string") {
-    const action = "Make it readable to you, or remove it: the next start of the daemon makes a new key.";
+    const action = "Make it readable, or remove it: the daemon creates a new key at its next start.";
     findings.push(problem(check, messageOf(owner.error), action, { file: home.ownerKeyFile }));
   }
   try {
     const named: unknown = JSON.parse(await readFile(home.keysFile, "utf8"));
     if (!isJsonObject(named) || !Array.isArray(named["keys"])) throw new SyntaxError('it is not { "keys": [...] }');
   } catch (error) {
-    const action = "Mend it, or move it away: then every named key has ended.";
+    const action = "Fix it, or move it away, which revokes every named key.";
     if (systemErrorCode(error) !== "ENOENT")
       findings.push(problem(check, messageOf(error), action, { file: home.keysFile }));
   }
@@ -129,19 +141,19 @@ export async function checkKeys(home: Home, running: number | undefined): Promis
 function describeMissingKey(home: Home, running: number | undefined): Finding {
   const place = { file: home.ownerKeyFile };
   if (running === undefined) {
-    const action = "Nothing: the next start of the daemon makes a new one.";
+    const action = "None needed: the daemon creates a new one at its next start.";
     return note("keys", "there is no owner's key", action, place);
   }
-  const message = `the owner's key is gone, and the daemon that runs (pid ${running}) has not made another yet`;
-  const action = "Wait a second. If it stays so, the daemon's log says why; repoconf restart makes one too.";
+  const message = `the owner's key is missing, and the running daemon (pid ${running}) has not created a new one yet`;
+  const action = "Wait a second. If it is still missing, the daemon's log says why; repoconf restart creates one too.";
   return problem("keys", message, action, place);
 }
 
 /** What a failed request with the owner's key says of the key. */
 export function describeRefusedKey(home: Home, error: unknown): Finding[] {
   if (!(error instanceof RepoconfError) || error.code !== 1100) return [];
-  const action = "Remove the file: the daemon makes a new key. If it does not, run: repoconf restart";
-  return [problem("keys", "the daemon that runs does not know this key", action, { file: home.ownerKeyFile })];
+  const action = "Remove the file: the daemon creates a new key. If it does not, run: repoconf restart";
+  return [problem("keys", "the running daemon does not accept this key", action, { file: home.ownerKeyFile })];
 }
 
 /** Undefined if nothing is there. */

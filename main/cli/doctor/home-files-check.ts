@@ -22,7 +22,7 @@ export async function checkSettings(home: Home): Promise<{ readonly finding: Fin
   } catch (error) {
     const { line, column } = error instanceof JsonTextError ? error : {};
     const place = { file: settingsFile, ...(line !== undefined && column !== undefined && { line, column }) };
-    const action = "Mend it in an editor; until then a daemon that runs keeps the last good settings.";
+    const action = "Fix it in an editor; until then a running daemon keeps the last valid settings.";
     return { finding: problem(check, messageOf(error), action, place) };
   }
 }
@@ -37,7 +37,7 @@ export async function checkScopes(home: Home): Promise<{ readonly findings: Find
     error => systemErrorCode(error) !== "ENOENT",
   );
   if (there) await files.reload();
-  const action = "Mend it in an editor; until then its values are kept and not used.";
+  const action = "Fix it in an editor; until then its values are kept but not used.";
   const findings = files.problems.map(text => problem(check, text, action));
   if (findings.length > 0) return { findings, scopes };
   const names = [...scopes.all()].map(({ name }) => name);

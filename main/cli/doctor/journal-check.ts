@@ -42,7 +42,7 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
     journals = await listSegments(home.journal);
   } catch (error) {
     if (systemErrorCode(error) === "ENOENT") return [good(check, "none yet")];
-    const action = "Make the folder readable to you; without it nothing can be changed.";
+    const action = "Make the folder readable; without it nothing can be changed.";
     return [problem(check, messageOf(error), action, { file: home.journal })];
   }
   const findings: Finding[] = [];
@@ -58,7 +58,7 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
   };
   await Promise.all([...journals].map(([id, segments]) => limit(() => checkOne(id, segments))));
   findings.push(...(await findSetAside(home)));
-  const well = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, each whole`;
+  const well = `${counted(journals.size, "journal")} with ${counted(revisions, "revision")}, all intact`;
   return findings.some(({ result }) => result === "problem") ? findings : [good(check, well), ...findings];
 }
 
@@ -112,20 +112,19 @@ function faultOf(
   last: JournalLine | undefined,
   first: Segment | undefined,
 ): string | undefined {
-  if (line === undefined) return "this line is not as it was written";
+  if (line === undefined) return "this line was altered";
   const { record, previous } = line;
-  if (last !== undefined && previous !== last.hash)
-    return "this line does not follow the one before it: some are missing";
+  if (last !== undefined && previous !== last.hash) return "lines are missing before this one";
   if (first === undefined) return undefined;
   return record.kind === "checkpoint" && record.revision === first.revision
     ? undefined
-    : "the file does not begin as its name says: its beginning is missing, or it was renamed";
+    : "the beginning does not match the file name: it is missing, or the file was renamed";
 }
 
 function describeJournal(id: string, segments: readonly Segment[], read: ReadJournal, running: boolean): Finding[] {
   const { damages, torn } = read;
   const names = segments.map(({ path }) => basename(path)).join(" ");
-  const action = `The values are safe, they stand in the repository's file; the history tells only what is newer than the damage. A backup may have the journal whole. To begin a new history: repoconf stop, then move these out of the folder: ${names}`;
+  const action = `The values are safe in the repository's file; the history only shows changes after the damage. A backup may contain an intact journal. To start a new history, run repoconf stop and move these files out of the folder: ${names}`;
   const findings = damages
     .slice(0, mostDamages)
     .map(({ message, file, line }) =>
@@ -137,15 +136,15 @@ function describeJournal(id: string, segments: readonly Segment[], read: ReadJou
   }
   // While a daemon runs, this is what it is just writing.
   if (torn === undefined || running) return findings;
-  const message = "its last record was cut off by a crash, before it became true";
-  const nothing = "Nothing: the next start of the daemon takes it away.";
+  const message = "its last record was cut off by a crash before it was committed";
+  const nothing = "None needed: the daemon removes it at its next start.";
   return [...findings, note(check, message, nothing, { repo: id, file: torn })];
 }
 
 /** Ends of journals that a start has cut off as they were damaged. */
 async function findSetAside(home: Home): Promise<Finding[]> {
   const names = (await readdir(home.journal)).filter(name => name.endsWith(".jsonl.damaged"));
-  const message = "the damaged end of a journal, which a start of the daemon has cut off and kept here";
-  const action = "Look into it if you miss something; else remove it.";
+  const message = "the damaged end of a journal, which the daemon cut off at a start and kept here";
+  const action = "Inspect it if data is missing; otherwise remove it.";
   return names.map(name => note(check, message, action, { file: join(home.journal, name) }));
 }

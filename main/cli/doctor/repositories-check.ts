@@ -39,7 +39,7 @@ export async function checkRepositories(
     else strangers.push(describeStranger(join(home.repositories, name)));
   }
   const trust = await TrustedValues.open(privateFile(home, home.trustFile), message => {
-    const action = "Nothing: the daemon makes it anew, and asks again for what waits.";
+    const action = "None needed: the daemon creates a new one and asks again about untrusted values.";
     strangers.push(note(check, message, action, { file: home.trustFile }));
   });
   let done = 0;
@@ -58,7 +58,7 @@ export async function checkRepositories(
   const { indexed, finding } = await checkIndex(home, checked, running);
   const gone = await findGone(home, options.served ?? indexed.keys(), new Set(ids), running);
   const findings = [...strangers, ...checked.flatMap(one => one.findings), ...findTwins(home, checked), ...gone];
-  const well = good(check, `${counted(ids.length, "file")}, each as it should be`);
+  const well = good(check, `${counted(ids.length, "file")}, all valid`);
   return {
     findings: [...(findings.length === 0 ? [well] : findings), finding],
     treeFolders: new Set(checked.filter(({ head }) => head?.inTree).map(({ head }) => head?.path)).size,
@@ -66,8 +66,8 @@ export async function checkRepositories(
 }
 
 function describeStranger(file: string): Finding {
-  const action = "Name the file by letters, digits, - and _ if it is a repository's, else move it away.";
-  return note(check, "this name cannot be a repository's, so the file is not used", action, { file });
+  const action = "If it is a repository's file, rename it using only letters, digits, - and _; otherwise move it away.";
+  return note(check, "this is not a valid repository file name, so the file is not used", action, { file });
 }
 
 /** Repositories with one name, which commands cannot tell apart by it, and in-tree ones with one file. */
@@ -78,9 +78,7 @@ function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[]
     const [first, second] = twins;
     if (first === undefined || second === undefined) continue;
     const message = `${twins.length} are called "${name}": ${twins.map(({ id }) => id).join(", ")}`;
-    findings.push(
-      note(check, message, `Name them by id, or give one another name: repoconf repo rename ${second.id} NAME`),
-    );
+    findings.push(note(check, message, `Refer to them by id, or rename one: repoconf repo rename ${second.id} NAME`));
   }
   const inTree = checked.filter(({ head }) => head?.inTree);
   for (const [path, twins] of Map.groupBy(inTree, ({ head }) => head?.path)) {
@@ -88,32 +86,32 @@ function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[]
     if (first === undefined || second === undefined) continue;
     const message = `the in-tree file of ${path} belongs to ${twins.map(({ id }) => id).join(" and ")}`;
     const place = { repo: second.id, file: join(home.repositories, `${second.id}${ending}`) };
-    findings.push(problem(check, message, `Take one out: repoconf repo remove ${second.id}`, place));
+    findings.push(problem(check, message, `Remove one of them: repoconf repo remove ${second.id}`, place));
   }
   return findings;
 }
 
-/** The index is a cache: what is wrong with it is mended by the next start. */
+/** The index is a cache: what is wrong with it is fixed by the next start. */
 async function checkIndex(
   home: Home,
   checked: readonly CheckedRepository[],
   running: boolean,
 ): Promise<{ readonly indexed: ReadonlyMap<string, IndexedRepository>; readonly finding: Finding }> {
-  const action = "Nothing: the next start of the daemon makes it anew.";
+  const action = "None needed: the daemon rebuilds it at its next start.";
   const place = { file: home.indexFile };
   const index = new RepositoryIndex(home.indexFile, join(home.temporary, "index.json"), realFileSystem, systemClock);
   const { data, damaged } = await index.read();
   const indexed = new Map(Object.entries(data.repositories));
   if (damaged) return { indexed, finding: note("index", "it is damaged", action, place) };
   // While a daemon runs it writes the index some seconds after a change.
-  if (running) return { indexed, finding: good("index", "kept by the daemon that runs") };
+  if (running) return { indexed, finding: good("index", "kept by the running daemon") };
   const differing = checked.filter(({ id, stamps }) => {
     const known = indexed.get(id);
     return known === undefined || !sameStamps(known.stamps, stamps);
   });
   if (differing.length === 0) return { indexed, finding: good("index", "agrees with the files") };
-  const message = `${counted(differing.length, "file")} differ from what it knows`;
-  return { indexed, finding: note("index", message, "Nothing: the next start of the daemon reads them.", place) };
+  const message = `${counted(differing.length, "file")} differ from the index`;
+  return { indexed, finding: note("index", message, "None needed: the daemon reads them at its next start.", place) };
 }
 
 /** Repositories that are known and whose file is not there. */
@@ -123,12 +121,14 @@ async function findGone(home: Home, known: Iterable<string>, there: ReadonlySet<
   return gone.map(id => {
     const aside = removed.findLast(name => name.startsWith(`${id}.`) && !name.startsWith(`${id}.broken.`));
     const ways = [
-      ...(running ? [`repoconf doctor --rewrite ${id} writes it again from what the daemon still serves`] : []),
-      ...(aside === undefined ? [] : [`${join(home.removed, aside)} is how it was when it was removed once`]),
-      "a backup may have it",
+      ...(running ? [`repoconf doctor --rewrite ${id} rewrites it from the values in the running daemon`] : []),
+      ...(aside === undefined
+        ? []
+        : [`${join(home.removed, aside)} is a copy from when the repository was removed earlier`]),
+      "a backup may contain it",
     ];
-    const action = `To have it back: ${ways.join("; ")}. To let it go: repoconf repo remove ${id}`;
-    return problem(check, "the file is gone", action, { repo: id, file: join(home.repositories, `${id}${ending}`) });
+    const action = `To get it back: ${ways.join("; ")}. To give it up: repoconf repo remove ${id}`;
+    return problem(check, "the file is missing", action, { repo: id, file: join(home.repositories, `${id}${ending}`) });
   });
 }
 

@@ -45,8 +45,8 @@ export async function checkRepository(
     const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
     // The file is told by the place.
     const reason = message.replace(/^\S+\.json: /, "");
-    const mend = line === undefined ? "Put a file there that can be read" : "Mend it in an editor";
-    const action = `${mend}; or take the repository out: repoconf repo remove ${id}`;
+    const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
+    const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
     const finding = problem(check, reason, action, place);
     return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
   }
@@ -66,12 +66,17 @@ export async function checkRepository(
   const findings = health.map(({ code, message, line, column }) => {
     const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
     // Which value serves instead, only the daemon can tell.
-    const reason = message.replace(/; its (default|last good value) is used\.$/, ".");
-    if (code === 1114) return problem(check, reason, `Look at it, and trust it: repoconf trust --repo ${id}`, place);
-    if (code === 1115) return note(check, reason, "Nothing, or set it once.", place);
+    const reason = message.replace(/; using its (default|last valid value)\.$/, ".");
+    if (code === 1114) return problem(check, reason, `Review it and trust it: repoconf trust --repo ${id}`, place);
+    if (code === 1115) return note(check, reason, "None needed; setting the field once writes the new name.", place);
     return code === 1011
-      ? note(check, reason, "Nothing if its scope comes back or another version knows it, else take it out.", place)
-      : problem(check, reason, "Mend it in an editor, or with repoconf set or unset.", place);
+      ? note(
+          check,
+          reason,
+          "None needed if its scope comes back or another version knows it; otherwise remove it from the file.",
+          place,
+        )
+      : problem(check, reason, "Fix it in an editor, or with repoconf set or unset.", place);
   });
   return {
     id,
@@ -120,22 +125,22 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
     findings.push(make(check, message, action, placeIn(id, document, locate(document, [member]))));
   const { name, path, inTree } = home.value;
   if (typeof name !== "string" || name === "") {
-    tell(home, "name", "it has no name, so its id serves", `Give it one: repoconf repo rename ${id} NAME`);
+    tell(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
   }
   if (path !== undefined && (typeof path !== "string" || !isAbsolute(path))) {
-    tell(home, "path", `"path" is no absolute path`, "Write the folder's whole path there.", problem);
+    tell(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
   }
   if (inTree !== undefined && typeof inTree !== "boolean") {
-    tell(home, "inTree", `"inTree" is neither true nor false, and counts as false`, "Mend it in an editor.", problem);
+    tell(home, "inTree", `"inTree" is neither true nor false; it is treated as false`, "Fix it in an editor.", problem);
   }
   for (const member of Object.keys(home.value)) {
-    if (!homeMembers.includes(member)) tell(home, member, `"${member}" is not used`, "Take it out, or mend its name.");
+    if (!homeMembers.includes(member)) tell(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
     if (member !== "config" || tree === undefined) continue;
-    tell(home, member, `these values are not used: those in ${tree.path} are`, "Take them out.");
+    tell(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
   }
   for (const member of Object.keys(tree?.value ?? {})) {
     if (tree === undefined || ["config", "$schema"].includes(member)) continue;
-    tell(tree, member, `"${member}" is not used`, "Take it out, or mend its name.");
+    tell(tree, member, `"${member}" is not used`, "Remove it, or correct its name.");
   }
   return findings;
 }
@@ -144,11 +149,11 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   if (path === undefined || !isAbsolute(path)) return [];
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return inTree ? checkOtherHomes(id, home, path) : [];
   const place = placeIn(id, home, locate(home, ["path"]));
-  const action = `If it has moved: repoconf repo move ${id} FOLDER; or take the repository out: repoconf repo remove ${id}`;
-  const message = `there is no folder ${path}`;
+  const action = `If it moved: repoconf repo move ${id} FOLDER, or remove the repository: repoconf repo remove ${id}`;
+  const message = `the folder ${path} does not exist`;
   return [
     inTree
-      ? problem(check, `${message}, so its values are out of reach`, action, place)
+      ? problem(check, `${message}, so its values cannot be read`, action, place)
       : note(check, message, action, place),
   ];
 }
@@ -158,8 +163,8 @@ async function checkOtherHomes(id: string, home: JsonDocument, path: string): Pr
   const others = await findOtherPointers(path, home.path);
   return others.map(other => {
     const otherHome = dirname(dirname(other));
-    const message = `the home ${otherHome} serves ${join(path, inTreeFileName)} too, and sets of both at once can undo each other`;
-    const action = `Take it out of one of them: repoconf repo remove ${id}, here or with --home ${otherHome}`;
+    const message = `the home ${otherHome} manages ${join(path, inTreeFileName)} too; simultaneous changes from both can overwrite each other`;
+    const action = `Remove it from one of them: repoconf repo remove ${id}, here or with --home ${otherHome}`;
     return problem(check, message, action, placeIn(id, home, locate(home, ["path"])));
   });
 }

@@ -19,7 +19,7 @@ export async function rewriteRepository(named: string, options: { readonly home?
   // The owner's key, whatever the environment names: with any other some values might not show, and would be lost.
   using session = await openSession({ home: home.folder, keyFile: home.ownerKeyFile, start: false }).catch(error => {
     if (!(error instanceof RepoconfError) || error.code !== 1200) throw error;
-    const message = `No daemon runs on ${home.folder}, and only one that has run since before the file went knows its values. Look into ${home.removed} and your backups.`;
+    const message = `No daemon is running on ${home.folder}; only one that was started before the file was deleted knows its values. Check ${home.removed} and your backups.`;
     throw new CommandError(message, exitCodes.noDaemon);
   });
   const { client } = session;
@@ -30,20 +30,20 @@ export async function rewriteRepository(named: string, options: { readonly home?
   let told: string;
   if (inTree) {
     text = formatJsonText({ ...head, inTree: true });
-    told = "its values stand in its work tree";
+    told = "its values are in its work tree";
   } else {
     const config = await client.run("config/list", { repo: id, stored: true }).catch(error => {
-      throw new CommandError(`The daemon knows no values of ${id}: ${messageOf(error)} Nothing was written.`);
+      throw new CommandError(`The daemon has no values for ${id}: ${messageOf(error)} Nothing was written.`);
     });
     text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
-    told = `${counted(countConfigFields(config), "value")}; comments, and values that were not in use, are not in it`;
+    told = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
   }
   try {
     // "wx": only if nothing is there.
     await writeFile(file, text, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
     if (systemErrorCode(error) !== "EEXIST") throw error;
-    throw new CommandError(`${file} is there, and a file is never replaced. Nothing was written.`);
+    throw new CommandError(`${file} exists and is not overwritten. Nothing was written.`);
   }
   return `Wrote ${file}: ${told}.`;
 }

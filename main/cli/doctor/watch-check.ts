@@ -10,14 +10,14 @@ const homeFolders = 3;
 
 /** Whether the system lets the daemon watch the home and `treeFolders` folders of in-tree repositories. */
 export async function checkWatching(home: Home, treeFolders: number): Promise<Finding> {
-  if (process.platform !== "linux") return good(check, "skipped: only Linux has limits on watching folders");
+  if (process.platform !== "linux") return good(check, "skipped: only Linux limits how many folders can be watched");
   try {
     watch(home.folder).close();
   } catch (error) {
     return describeFailure(error);
   }
   const [watches, instances] = await Promise.all([readLimit("max_user_watches"), readLimit("max_user_instances")]);
-  if (watches === undefined || instances === undefined) return good(check, "skipped: the system tells no limits");
+  if (watches === undefined || instances === undefined) return good(check, "skipped: the system reports no limits");
   return judgeWatchLimits(watches, instances, homeFolders + treeFolders);
 }
 
@@ -38,16 +38,16 @@ function describeFailure(error: unknown): Finding {
     case "EMFILE":
       return problem(
         check,
-        "no program can watch more (fs.inotify.max_user_instances)",
+        "no more programs can watch (fs.inotify.max_user_instances)",
         raise("max_user_instances", 512),
       );
     default:
-      return problem(check, `the home cannot be watched: ${messageOf(error)}`, "Edits by hand may be noticed late.");
+      return problem(check, `the home cannot be watched: ${messageOf(error)}`, "Hand edits may be noticed late.");
   }
 }
 
 function raise(name: string, value: number): string {
-  return `Edits by hand may be noticed late. Raise it: sudo sysctl fs.inotify.${name}=${value}, and in /etc/sysctl.d/ to keep it.`;
+  return `Hand edits may be noticed late. Raise the limit: sudo sysctl fs.inotify.${name}=${value}; to make it permanent, set it in /etc/sysctl.d/.`;
 }
 
 async function readLimit(name: string): Promise<number | undefined> {

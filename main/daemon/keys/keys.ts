@@ -54,7 +54,7 @@ export class UnauthorizedError extends RepoconfError {
   constructor(keyId?: string) {
     super(
       1100,
-      "Unauthorized: this needs an API key that is known, not revoked and not expired. See owner.key in the home, or ask the owner for one.",
+      "Unauthorized: a valid API key is required. Use the one in owner.key in the home, or ask the owner for one.",
     );
     this.keyId = keyId;
   }
@@ -115,7 +115,7 @@ export class Keys {
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);
       throw new HomeError(
-        `${home.keysFile} cannot be used: ${cause}. Mend it, or move it away: then every named key has ended.`,
+        `${home.keysFile} is invalid: ${cause}. Fix it, or move it away, which revokes every named key.`,
       );
     }
     const { owner, isNew } = await openOwnerKey(home, fileSystem);
@@ -127,7 +127,7 @@ export class Keys {
   }
 
   /**
-   * Takes up the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
+   * Applies the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
    * one has ended: `onEnded` gets the id of its caller at once, whatever becomes of the new one. Throws HomeError, and changes
    * nothing, for a file that holds no key, and the system's error where a new one cannot be kept.
    */
@@ -228,15 +228,15 @@ export class Keys {
   ): Promise<{ readonly stored: StoredKey; readonly key: string }> {
     return this.#writing(async () => {
       if (reservedNames.test(name.trim()))
-        throw refused(1101, `"${name}" is not free for a key: choose another name.`, "name");
+        throw refused(1101, `"${name}" cannot be the name of a key. Choose another name.`, "name");
       if (this.list().some(key => key.name === name)) {
-        const message = `There is a key called "${name}" already. Choose another name, or revoke that one.`;
+        const message = `A key called "${name}" already exists. Choose another name, or revoke that key.`;
         throw refused(1111, message, "name");
       }
       const open = grants.flatMap(({ fields }) => fields).find(isOpenScope);
       if (open !== undefined) {
         const meant = `${open.slice(0, -1)}.*`;
-        const message = `"${open}" could mean scopes that are yet to come. For the fields of one: "${meant}".`;
+        const message = `"${open}" could also match other scopes. For the fields of one scope, write "${meant}".`;
         throw refused(1101, message, "grants");
       }
       const expiry = expires === undefined ? undefined : this.#parseExpiry(expires);
@@ -262,7 +262,7 @@ export class Keys {
     return this.#writing(async () => {
       const rest = this.list().filter(key => key.id !== id);
       if (rest.length === this.list().length)
-        throw new RepoconfError(1112, `There is no key with the id "${id}". key/list names those there are.`);
+        throw new RepoconfError(1112, `There is no key with the id "${id}". To list all keys: key/list.`);
       await this.#save(rest);
       this.#callers.delete(id);
       this.#usedAt.delete(id);
@@ -287,10 +287,9 @@ export class Keys {
     // Date takes the 31st of February for a day in March.
     const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
     if (!isDay || Number.isNaN(time)) {
-      throw refused(1101, `"${text}" is no time; write it as in 2027-01-31T12:00:00Z.`, "expires");
+      throw refused(1101, `"${text}" is not a time; write it like 2027-01-31T12:00:00Z.`, "expires");
     }
-    if (time <= this.#clock.now())
-      throw refused(1101, `${text} is in the past: the key would have expired already.`, "expires");
+    if (time <= this.#clock.now()) throw refused(1101, `${text} is in the past.`, "expires");
     return new Date(time).toISOString();
   }
 
@@ -302,7 +301,7 @@ export class Keys {
     } catch (error) {
       this.#low.data = before;
       const cause = error instanceof Error ? error.message : String(error);
-      throw new RepoconfError(1108, `The keys could not be written to the disk (${cause}); nothing was changed.`);
+      throw new RepoconfError(1108, `The keys could not be written to disk (${cause}); nothing was changed.`);
     }
   }
 
@@ -328,7 +327,7 @@ function parseKeys(value: unknown): KeysData {
       ["id", "name", "hash", "createdAt"].every(member => typeof key[member] === "string") &&
       validateGrants(key["grants"]) &&
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
-    if (!wellFormed) throw new SyntaxError("one of its keys is not of the right form");
+    if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }
   // Every member that is used has been checked. Sessions of earlier versions stood among them, and have ended.
   const keys = value["keys"].filter(key => !isJsonObject(key) || key["kind"] !== "session");

@@ -31,9 +31,7 @@ export async function openOwnerKey(
   try {
     text = await file.read();
   } catch (error) {
-    throw new HomeError(
-      `${home.ownerKeyFile} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
-    );
+    throw new HomeError(`${home.ownerKeyFile} is invalid: ${error instanceof Error ? error.message : String(error)}.`);
   }
   if (text === null) {
     const { key } = newKeyText();
@@ -57,7 +55,7 @@ export async function lookForOwnerKey(home: Home, clock: Pick<Clock, "delay">): 
 function assertKey(home: Home, text: string): string {
   const key = text.trim();
   if (keyIdOf(key) !== undefined) return key;
-  throw new HomeError(`${home.ownerKeyFile} does not hold a key. Remove the file: the daemon makes a new one.`);
+  throw new HomeError(`${home.ownerKeyFile} does not contain a key. Remove the file: the daemon creates a new one.`);
 }
 
 function ownerOf(key: string): Owner {

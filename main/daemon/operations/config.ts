@@ -49,12 +49,13 @@ export function configOperations(
         if (!setOptions.has(name)) values.set(name, value as JsonValue);
       }
       for (const name of args.unset ?? []) {
-        if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset at once.`);
+        if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and unset in the same request.`);
         values.set(name, undefined);
       }
       const edits = Map.groupBy(args.edits ?? [], ({ field }) => field);
       for (const name of edits.keys())
-        if (values.has(name)) throw new RepoconfError(1101, `${name} cannot be set and stand in edits at once.`);
+        if (values.has(name))
+          throw new RepoconfError(1101, `${name} cannot be both set and in edits in the same request.`);
       const repos = namedRepositories(args.repo);
       if (![...values.keys(), ...edits.keys()].some(name => name.includes(".")))
         throw noField("Give at least one <scope>.<field> and its value, or name one in unset or edits.");
@@ -226,7 +227,7 @@ async function assertKept(store: RepositoryStore, id: string, revision: number, 
 }
 
 export function noRepository(): RepoconfError {
-  return new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
+  return new RepoconfError(1006, "Give the id of a repository as repo. To list all repositories: repo/list.");
 }
 
 export function noField(message: string): RepoconfError {

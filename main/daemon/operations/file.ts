@@ -18,7 +18,7 @@ export function fileOperations(store: RepositoryStore): Pick<Operations, "file/r
       requireOwner(caller);
       const id = existing(store, repo);
       if (await store.writeText(id, text, expected)) return { result: {} };
-      const message = "The file was changed meanwhile. Read it again, and put your change into that text.";
+      const message = "The file was changed in the meantime. Read it again and apply your change to that text.";
       throw new RepoconfError(1104, message, { repo: id });
     },
 

@@ -17,7 +17,7 @@ import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
 
-/** Revisions that are looked at for one page of what was found among all. */
+/** Revisions that are checked for one page of what was found among all. */
 const lookedAtOfPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */
@@ -78,7 +78,7 @@ export function historyOperations(
     "history/restore": async ({ to, fields, ...args }, { caller }) => {
       const { repo } = args;
       if (!repo) throw noRepository();
-      if (fields?.length === 0) throw noField("Name at least one <scope>.<field> in fields, or leave fields out.");
+      if (fields?.length === 0) throw noField("Name at least one <scope>.<field> in fields, or omit fields.");
       return changes.restore(caller, { ...changeOptions(args), repo, to, fields: fields ?? undefined });
     },
 
@@ -90,7 +90,7 @@ export function historyOperations(
       // One whose schema is gone may be in the history too.
       const path = splitConfigPath(field);
       if (path === undefined)
-        throw new RepoconfError(1011, `A field is written <scope>.<field>, not "${field}".`, { field });
+        throw new RepoconfError(1011, `Fields are written <scope>.<field>, not "${field}".`, { field });
       await store.forget(repo, path, caller.actor);
       return { result: {} };
     },
@@ -99,6 +99,6 @@ export function historyOperations(
 
 function revisionBefore(after: string): number {
   if (!/^\d{1,15}$/.test(after))
-    throw new RepoconfError(1101, `"${after}" is no revision. Give as after what stood in next.`);
+    throw new RepoconfError(1101, `"${after}" is not a revision. Pass the next of the previous page as after.`);
   return Number(after) - 1;
 }

@@ -44,7 +44,7 @@ export function repositoryOperations(
       if (id && !isRepositoryId(id)) {
         throw new RepoconfError(
           1101,
-          `"${id}" cannot be an id: 1 to 64 letters, digits, _ and -, the first a letter or digit.`,
+          `"${id}" is not a valid id: use 1 to 64 letters, digits, _ and -, starting with a letter or digit.`,
         );
       }
       if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
@@ -61,7 +61,7 @@ export function repositoryOperations(
     "repo/update": async ({ repo, name, path }, { caller }) => {
       requireOwner(caller);
       const id = existing(store, repo);
-      if (!name && !path) throw new RepoconfError(1101, "Give a new name, a new path, or both.");
+      if (!name && !path) throw new RepoconfError(1101, "Pass a new name, a new path, or both.");
       const folder = path && (await existingFolder(path, id));
       const result = await store.update(id, { ...(name && { name }), ...(folder && { path: folder }) });
       return { result };
@@ -96,7 +96,7 @@ export function requireOwner(caller: Caller): void {
 
 /** Throws RepoconfError 1006 or 1102. */
 export function existing(store: RepositoryStore, repo: string | null | undefined): string {
-  if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. repo/list names those there are.");
+  if (!repo) throw new RepoconfError(1006, "Give the id of a repository as repo. To list all repositories: repo/list.");
   if (!store.has(repo)) throw unknownRepository(repo);
   return repo;
 }
@@ -113,7 +113,7 @@ async function repositoriesByFolder(store: RepositoryStore): Promise<ReadonlyMap
 }
 
 function absolutePath(path: string): string {
-  if (path.includes("\0")) throw new RepoconfError(1101, "A path cannot hold a NUL character.");
+  if (path.includes("\0")) throw new RepoconfError(1101, "A path cannot contain a NUL character.");
   if (!isAbsolute(path)) throw new RepoconfError(1101, `The path "${path}" must be absolute.`);
   return resolve(path);
 }
@@ -123,7 +123,7 @@ async function existingFolder(path: string, repo?: string): Promise<string> {
   const folder = absolutePath(path);
   const found = await stat(folder).catch(() => undefined);
   if (found?.isDirectory() === true) return folder;
-  const message = found === undefined ? `There is no folder ${folder}.` : `${folder} is not a folder.`;
+  const message = found === undefined ? `The folder ${folder} does not exist.` : `${folder} is not a folder.`;
   throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
 }
 
@@ -132,7 +132,7 @@ function resolveLinks(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** For a key that is not the owner's the disk is not looked at: what leads where is for who may read it. */
+/** For a key that is not the owner's the disk is not checked: what leads where is for who may read it. */
 async function asNamed(path: string): Promise<string> {
   return path;
 }

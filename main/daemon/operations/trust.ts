@@ -35,10 +35,10 @@ export function trustOperations(
     "trust/accept": async ({ repo, field, hash }, { caller }) => {
       requireOwner(caller);
       const id = existing(store, repo);
-      if (!field) throw noField("Name the <scope>.<field> whose value is to be trusted as field.");
+      if (!field) throw noField("Pass the <scope>.<field> of the value to trust as field.");
       const path = splitConfigPath(field);
       if (path === undefined || scopes.field(path.scope, path.field) === undefined)
-        throw new RepoconfError(1011, `There is no field "${field}". scope/list names the fields there are.`, {
+        throw new RepoconfError(1011, `There is no field "${field}". To list all fields: scope/list.`, {
           field,
         });
       return { result: { revision: await store.accept(id, path, hash) } };

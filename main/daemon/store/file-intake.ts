@@ -96,7 +96,7 @@ export class FileIntake {
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
-    this.#served.options.onProblem("a repository's files could not be looked at", error);
+    this.#served.options.onProblem("could not check a repository's files", error);
   }
 
   /** Reads the files; tells whether they held something new. */
@@ -163,7 +163,10 @@ export class FileIntake {
       // With its end and without what it recorded, the next record would tell of changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
-        this.#served.options.onProblem("the journal cannot be read; nothing can be changed until it can", error);
+        this.#served.options.onProblem(
+          "cannot read the journal; changes are refused until it can be read again",
+          error,
+        );
       this.unrecorded = unreadableJournal(this.#served.id, error);
       const { content } = files;
       await this.absorb(content.kind === "good" ? content.config : {}, "file");
@@ -324,7 +327,7 @@ export class FileIntake {
         return false;
       }
       if (this.unrecorded === undefined)
-        this.#served.options.onProblem("an edit by hand cannot be recorded, so it is not in service yet", error);
+        this.#served.options.onProblem("a hand edit cannot be recorded, so it is not active yet", error);
       this.unrecorded = error;
       return false;
     }
@@ -352,8 +355,8 @@ export class FileIntake {
     if (this.isRemoved)
       return new RepoconfError(1102, `There is no repository ${this.#served.id}.`, { repo: this.#served.id });
     const { broken } = this.#served.current;
-    const what = broken === undefined ? "It is broken." : `${describeProblem(broken)}.`;
-    const message = `The file of this repository cannot be used. Mend it, then try again: ${what}`;
+    const what = broken === undefined ? "It is invalid." : `${describeProblem(broken)}.`;
+    const message = `The repository's file is invalid. Fix it and retry: ${what}`;
     return new RepoconfError(1106, message, { repo: this.#served.id });
   }
 }
@@ -371,7 +374,7 @@ function mergeMessage(record: ChangeRecord | undefined): string {
   // Without a revision the newest one is a tool's, and undo would take that back.
   const told =
     record === undefined || record.changes.length === 0
-      ? ": the file holds both. The edit changed no value in use, so it made no revision."
-      : ` (revision ${record.revision}); undo takes the edit back.`;
-  return `An edit by hand and a set at the same time were merged${told}`;
+      ? ": the file contains both. The edit changed no active value, so it made no revision."
+      : ` (revision ${record.revision}); undo reverts the edit.`;
+  return `A hand edit and a set made at the same time were merged${told}`;
 }

@@ -198,7 +198,7 @@ export class FileStore implements RepositoryStore {
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
     store.#lost = lost;
     const { data, damaged } = await store.#index.read();
-    if (damaged) onProblem("the index is damaged and is made anew", {});
+    if (damaged) onProblem("the index is damaged and is being rebuilt", {});
     const there = await listRepositoryFiles(folders.repositories);
     const removed = removedIds(entries);
     for (const entry of Object.values(data.repositories)) {
@@ -306,7 +306,7 @@ export class FileStore implements RepositoryStore {
     this.#unmirrored.clear();
     this.#lost = 0;
     await this.#followForgettings().catch(error =>
-      this.#options.onProblem("values that were to be forgotten are still there; the next start tries again", {
+      this.#options.onProblem("some values could not be erased; the next start retries", {
         error: String(error),
       }),
     );
@@ -387,7 +387,7 @@ export class FileStore implements RepositoryStore {
     void repository
       .exclusive(() => repository.text.changeHead({ name }))
       .catch(error =>
-        this.#options.onProblem("the new name of a repository cannot be written into its file", {
+        this.#options.onProblem("cannot write the new name of a repository into its file", {
           repo: id,
           error: String(error),
         }),
@@ -445,7 +445,7 @@ export class FileStore implements RepositoryStore {
     const { repo: id, begins, name = id, edits } = document;
     const { folders, clock, onProblem, schemaReference, trust } = this.#options;
     if (!begins) {
-      onProblem("a change of a repository that is not there was passed over", { repo: id, number: committed.number });
+      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
       return undefined;
     }
     // Nothing of the one that was removed is to be in its place.
@@ -462,7 +462,7 @@ export class FileStore implements RepositoryStore {
       const head: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
       if (home.status.kind === "gone") await home.write(head);
     } catch (error) {
-      onProblem("the file of a repository cannot be written", { repo: id, error: String(error) });
+      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
     }
     const added = this.#repositories.require(id);
     this.#unmirrored.delete(id);
@@ -515,7 +515,7 @@ export class FileStore implements RepositoryStore {
       await this.#log.renew();
     } catch (error) {
       // Until the next start positions of before count, though what came after some of them may be lost.
-      this.#options.onProblem("the log cannot be begun anew", { error: String(error) });
+      this.#options.onProblem("cannot start a new log", { error: String(error) });
     }
   }
 
@@ -590,7 +590,7 @@ export class FileStore implements RepositoryStore {
     // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
     await this.#shortener?.shorten(number).catch(error => {
       const cause = causeOf(error);
-      const message = `The values are forgotten here, but the shared log still has them (${cause}). This machine or another one takes them out as soon as that is possible.`;
+      const message = `The values are erased here, but the shared log still has them (${cause}). This machine or another one removes them as soon as it can.`;
       throw new RepoconfError(1108, message, { repo: id, details: { cause } });
     });
   }
@@ -710,13 +710,12 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const { id, name, path, inTree, actor } = repository;
       if (inTree && this.#log.shared !== undefined) {
-        const message =
-          "In a home whose log several machines share, values cannot stand in a work tree: git shares that file already.";
+        const message = "A home with a shared log cannot have in-tree repositories: git already shares their files.";
         throw new RepoconfError(1101, message, { repo: id });
       }
       const taken = [...this.#repositories.ids()].some(other => other.toLowerCase() === id.toLowerCase());
       if (taken)
-        throw new RepoconfError(1111, `There is a repository with the id ${id} already. Choose another id.`, {
+        throw new RepoconfError(1111, `A repository with the id ${id} already exists. Choose another id.`, {
           repo: id,
         });
       if (inTree && path !== undefined) await this.#claimTree(id, path);
@@ -726,11 +725,9 @@ export class FileStore implements RepositoryStore {
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.look();
       if (files.home.status.kind !== "gone") {
-        throw new RepoconfError(
-          1111,
-          `${files.home.path} is there already. Choose another id, or move the file away.`,
-          { repo: id },
-        );
+        throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
+          repo: id,
+        });
       }
       // Of an earlier repository of this id.
       this.#options.trust.drop(id);
@@ -849,7 +846,7 @@ export class FileStore implements RepositoryStore {
       await this.#log.seal();
       await this.#release();
     } catch (error) {
-      this.#options.onProblem("the log could not be tidied up; the next start takes longer", { error: String(error) });
+      this.#options.onProblem("the log could not be cleaned up; the next start takes longer", { error: String(error) });
     }
     await this.#log.close();
     await this.#saveIndex();
@@ -931,7 +928,7 @@ export class FileStore implements RepositoryStore {
     const kept = await this.#placeForRemoved(`${id}.edit`);
     const isKept = await keepFile(path, kept, this.#fileSystem, this.#options.clock).catch(() => false);
     const context = { repo: id, ...(isKept && { kept }) };
-    this.#options.onProblem("an edit by hand came while the file was being written, and is no JSON", context);
+    this.#options.onProblem("a hand edit arrived while the file was being written, and is not valid JSON", context);
   }
 
   #openJournal(id: string): Journal {
@@ -959,7 +956,7 @@ export class FileStore implements RepositoryStore {
         listener(event);
       } catch (error) {
         // What is written is written: its caller is to be told so, whatever becomes of the telling of others.
-        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
     }
   }
@@ -986,7 +983,7 @@ export class FileStore implements RepositoryStore {
   async #claimTree(id: string, folder: string): Promise<void> {
     const stats = await stat(folder).catch(() => undefined);
     if (!stats?.isDirectory()) {
-      const message = `${folder} is no folder. An in-tree repository needs its work tree's folder.`;
+      const message = `${folder} is not a folder. An in-tree repository needs its work tree's folder.`;
       throw new RepoconfError(1101, message, { repo: id });
     }
     const real = await realpath(folder);
@@ -994,7 +991,7 @@ export class FileStore implements RepositoryStore {
       const { path, inTree } = this.#repositories.head(other) ?? {};
       if (other === id || !inTree || path === undefined) continue;
       if ((await realpath(path).catch(() => path)) !== real) continue;
-      const message = `The in-tree file of ${folder} belongs to the repository ${other} already.`;
+      const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;
       throw new RepoconfError(1111, message, { repo: id });
     }
   }
@@ -1036,7 +1033,7 @@ export class FileStore implements RepositoryStore {
     try {
       await this.#index.write(() => Object.fromEntries([...this.#indexEntries()].map(entry => [entry.id, entry])));
     } catch (error) {
-      this.#options.onProblem("the index cannot be written; the next start takes longer", { error: String(error) });
+      this.#options.onProblem("cannot write the index; the next start takes longer", { error: String(error) });
     }
   }
 

@@ -77,7 +77,7 @@ export class HandEdits {
       .then(() => this.#sweep(expected))
       .catch(error => {
         this.#indexing = { done: 0, total: 0 };
-        onProblem("the folder cannot be compared with the index", { error: String(error) });
+        onProblem("cannot compare the folder with the index", { error: String(error) });
       })
       .then(this.#firstSweep.resolve);
     this.#scheduleSweep();
@@ -208,7 +208,7 @@ export class HandEdits {
   async #remakeFolder(): Promise<void> {
     const { folder, onProblem } = this.#options;
     await mkdir(folder, { mode: 0o700 }).catch(error => {
-      if (systemErrorCode(error) !== "EEXIST") onProblem("the folder cannot be made again", { error: String(error) });
+      if (systemErrorCode(error) !== "EEXIST") onProblem("cannot recreate the folder", { error: String(error) });
     });
   }
 
@@ -218,7 +218,7 @@ export class HandEdits {
       await this.#sweep();
     } catch (error) {
       if (this.#closed) return;
-      this.#options.onProblem("the folder cannot be compared with what is known", { error: String(error) });
+      this.#options.onProblem("cannot compare the folder with the known repositories", { error: String(error) });
     }
   }
 

@@ -99,7 +99,7 @@ class Findings {
     );
     for (const { scope, field, oldName } of byOldName.slice(0, limits.problemsOfFile)) {
       const path = joinConfigPath(scope, field);
-      const message = `The file has ${path} by its old name "${oldName}"; the next set of ${path} writes the new one.`;
+      const message = `The file uses the old name "${oldName}" for ${path}; the next set of ${path} writes the new one.`;
       this.#notes.push(this.#problem(1115, message, [scope, field], ""));
     }
   }
@@ -145,7 +145,7 @@ class Findings {
     const more = this.count - refused.length - unknown.length;
     if (more > 0) {
       const code = unknown.length === 0 ? 1103 : 1011;
-      health.push({ code, message: `${more} more values of this file are not used, and are not told one by one.` });
+      health.push({ code, message: `${more} more values in this file are not used and are not listed individually.` });
     }
     return health;
   }
@@ -203,7 +203,7 @@ export function* interpretingConfig(
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
       if (findings.addUntold()) continue;
-      const message = () => `There is no scope "${told(scopeName)}"; its values are kept and not used.`;
+      const message = () => `There is no scope "${told(scopeName)}"; its values are kept but not used.`;
       findings.add(1011, message, [scopeName]);
       continue;
     }
@@ -216,9 +216,9 @@ export function* interpretingConfig(
       const field = scope.fields.get(name);
       if (field === undefined) {
         if (findings.addUntold()) continue;
-        const beside = scope.renamed.has(name) ? " any more, and the file has it by its new name too" : "";
+        const beside = scope.renamed.has(name) ? " any more, and the file also has it under its new name" : "";
         const message = () =>
-          `There is no field "${joinConfigPath(scopeName, told(name))}"${beside}; its value is kept and not used.`;
+          `There is no field "${joinConfigPath(scopeName, told(name))}"${beside}; its value is kept but not used.`;
         findings.add(1011, message, [scopeName, name]);
         continue;
       }
@@ -253,9 +253,9 @@ export function* interpretingConfig(
       else if (serves) good[name] = previous;
       if (ownSpare.left + spare.left < before) yield;
       if (isGood) continue;
-      const used = serves ? "its last good value" : "its default";
+      const used = serves ? "its last valid value" : "its default";
       const message = () =>
-        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; ${used} is used.`;
+        `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; using ${used}.`;
       // Where nothing stands, as with a member that is missing, the place is the value's own.
       const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
       findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);
@@ -304,7 +304,7 @@ export function isServed(config: Config, inService: Config | undefined, { scopes
 }
 
 const untrusted =
-  "runs as a command and came with the work tree's file, so it waits until a person trusts it: type repoconf trust in that folder, or use the screen";
+  "runs as a command and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen";
 
 /** Whether these edits, each good for its field, leave a configuration in service as a whole if it was so before. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
@@ -331,9 +331,9 @@ function settleReferences(
       fields[field] = previous;
       if (scopes.isBrokenReference(scope, field, storedAt)) delete fields[field];
     }
-    const used = Object.hasOwn(fields, field) ? "its last good value" : "its default";
+    const used = Object.hasOwn(fields, field) ? "its last valid value" : "its default";
     const message = () =>
-      `${path} names "${told(value)}", which is no key of ${joinConfigPath(scope, target)}; ${used} is used.`;
+      `${path} refers to "${told(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
     findings.add(1103, message, [scope, field]);
   }
 }

@@ -11,7 +11,7 @@ export const foreignEditTime = 7_500;
 /** Milliseconds before history and file are tried again by themselves. */
 export const retryPause = 1_000;
 /** Why a file does not have what was committed for now: a look comes first. */
-const beingChanged = "the file is being changed by another program";
+const beingChanged = "another program keeps changing the file";
 
 /** Makes a repository's history and file follow what is committed, and `health` tell where they cannot. */
 export class MirrorFollower {
@@ -74,7 +74,7 @@ export class MirrorFollower {
         this.#failed = { cause, until: this.#served.options.clock.monotonic() + retryPause };
         this.#served.tellMirrorProblem({
           code: 1108,
-          message: `The file cannot be written (${cause}). The values are in service and safe; it is tried again.`,
+          message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
         });
         return cause;
       }

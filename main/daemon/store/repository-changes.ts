@@ -54,7 +54,7 @@ export class RepositoryChanges {
       const prepared = await this.#decide([waiting]);
       if (this.#served.isJudgedByOldRules) continue;
       const [decided] = prepared.decided;
-      if (decided === undefined) throw new Error("the change was not decided");
+      if (decided === undefined) throw new Error("the change was not processed");
       if (decided.error !== undefined) throw decided.error;
       if (await this.#isStale(prepared, end)) continue;
       if (await this.#isForeign(prepared, end)) continue;

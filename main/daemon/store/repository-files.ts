@@ -107,10 +107,10 @@ export class RepositoryFiles {
   /** A branch without the file is one thing, a work tree that is not there another. */
   async #problemOf(folder: string): Promise<string | undefined> {
     const device = await this.#fileSystem.deviceOf(folder);
-    if (device === undefined) return `the folder ${folder} is gone`;
+    if (device === undefined) return `the folder ${folder} does not exist`;
     this.#device ??= device;
     if (device === this.#device) return undefined;
-    return `${folder} is not on the disk that it was on. Mount it again, or, if it was moved for good, run: repoconf restart`;
+    return `${folder} is not on the same disk as before. Mount that disk again, or, if the folder was moved permanently, run: repoconf restart`;
   }
 
   /**
@@ -206,7 +206,7 @@ function stampNow(path: string): FileStamp | undefined {
 function fileProblem(document: JsonDocument): HealthProblem {
   const { status } = document;
   const name = basename(document.path);
-  if (status.kind !== "broken") return { code: 1106, message: `${name} is gone` };
+  if (status.kind !== "broken") return { code: 1106, message: `${name} is missing` };
   const { message, line, column } = status;
   return {
     code: 1106,

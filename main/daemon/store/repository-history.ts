@@ -99,7 +99,7 @@ export async function configAt(
 }
 
 function lostRevision({ id, oldest, state }: Repository, revision: number): RepoconfError {
-  const message = `The journal no longer tells of revision ${revision}. Read the values anew and go on from there.`;
+  const message = `The journal no longer contains revision ${revision}. Read the values again and continue from there.`;
   const details = { current: state.revision, oldest };
   return new RepoconfError(1110, message, { repo: id, details });
 }
@@ -107,11 +107,11 @@ function lostRevision({ id, oldest, state }: Repository, revision: number): Repo
 function assertKept({ id, oldest, state }: Repository, revision: number): void {
   const context = { repo: id, details: { current: state.revision, oldest } };
   if (revision > state.revision) {
-    const message = `There is no revision ${revision} yet; the newest is ${state.revision}.`;
+    const message = `Revision ${revision} does not exist yet; the newest is ${state.revision}.`;
     throw new RepoconfError(1112, message, context);
   }
   if (revision < oldest) {
-    const message = `Revision ${revision} is no longer kept: the oldest is ${oldest}, the newest ${state.revision}. Read the values anew and go on from there.`;
+    const message = `Revision ${revision} is no longer kept: the oldest is ${oldest}, the newest ${state.revision}. Read the values again and continue from there.`;
     throw new RepoconfError(1110, message, context);
   }
 }
@@ -125,7 +125,7 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
     if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
     if (!(error instanceof SegmentGoneError)) throw error;
     const { id, state, oldest } = repository;
-    const message = "The journal was compacted while it was being read. Try again.";
+    const message = "The journal was compacted while it was being read. Retry.";
     throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest } });
   }
 }
@@ -133,6 +133,6 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
 /** As a caller is told of it, and the log. */
 export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
   journal.tellDamage(error);
-  const message = `The journal of this repository is damaged (${error.message}); what is older than that cannot be told.`;
+  const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;
   return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });
 }

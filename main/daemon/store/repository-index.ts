@@ -103,12 +103,12 @@ export class RepositoryIndex {
 function parseIndex(value: unknown): IndexData {
   if (isJsonObject(value) && value["format"] === 1) return empty;
   const validate = ajvForOwnSchemas().compile<IndexData>(indexSchema);
-  if (!validate(value)) throw new SyntaxError("it is not of the form of an index");
+  if (!validate(value)) throw new SyntaxError("it does not have the form of an index");
   const { repositories } = value;
   for (const id in repositories) {
     const { id: named, path } = repositories[id] ?? {};
     const usable = id === named && isRepositoryId(id) && (path === undefined || isAbsolute(path));
-    if (!usable) throw new SyntaxError("one of its entries cannot be used");
+    if (!usable) throw new SyntaxError("one of its entries is invalid");
   }
   return value;
 }

@@ -13,25 +13,25 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
   }
   if (error instanceof ForeignEditError) {
     const message =
-      "Another program keeps changing the repository's file, so nothing could be written. Stop it, or try again.";
-    return new RepoconfError(1108, message, { repo, details: { cause: "foreign edits" } });
+      "Another program keeps changing the repository's file, so it could not be written. Stop that program, or retry.";
+    return new RepoconfError(1108, message, { repo, details: { cause: "edits by another program" } });
   }
   if (error instanceof AppendError && error.cause instanceof RepoconfError) return error.cause;
   if (error instanceof AppendError && error.isOutcomeUnknown) {
     const cause = causeOf(error.cause);
-    const message = `Whether the change is kept is not known (${cause}): the log cannot be written. Fix the cause, then read the value anew.`;
+    const message = `It is not known whether the change was kept (${cause}): the log cannot be written. Fix the cause, then read the value again.`;
     return new RepoconfError(1108, message, { repo, details: { cause, outcome: "unknown" } });
   }
   const cause = causeOf(error instanceof AppendError ? error.cause : error);
-  const place = error instanceof AppendError ? "put into the log" : "written to the disk";
-  const message = `The change could not be ${place} (${cause}); nothing was changed. Fix the cause and try again.`;
+  const place = error instanceof AppendError ? "put into the log" : "written to disk";
+  const message = `The change could not be ${place} (${cause}); nothing was changed. Fix the cause and retry.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 
 /** What needs the journal cannot be done: without it numbers and values would be made up. */
 export function unreadableJournal(repo: string, error: unknown): RepoconfError {
   const cause = causeOf(error);
-  const message = `The journal of this repository cannot be read (${cause}), so nothing can be changed and nothing told of its past. Fix the cause and retry.`;
+  const message = `The journal of this repository cannot be read (${cause}), so changes are refused and its history cannot be shown. Fix the cause and retry.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 

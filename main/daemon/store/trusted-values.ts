@@ -66,9 +66,9 @@ export class TrustedValues {
       await low.read();
     } catch (error) {
       isDamaged = true;
-      onProblem("trust.json cannot be used: values that wait are asked for again", error);
+      onProblem("trust.json is invalid: untrusted values must be trusted again", error);
     }
-    await file.makePrivate().catch(error => onProblem("trust.json cannot be closed to others", error));
+    await file.makePrivate().catch(error => onProblem("cannot restrict access to trust.json", error));
     const isNew = low.data === null && !isDamaged;
     low.data ??= none;
     return new TrustedValues(low as Low<TrustData>, isNew, onProblem);
@@ -137,7 +137,7 @@ export class TrustedValues {
 
   /** Resolves when all of it is on the disk. Does not throw: what cannot be written is told, and tried again with the next. */
   saved(): Promise<void> {
-    return this.#save().catch(error => this.#onProblem("trust.json cannot be written", error));
+    return this.#save().catch(error => this.#onProblem("cannot write trust.json", error));
   }
 
   /** One write after the other, each with all that has come by then. Throws the system's error. */

@@ -54,6 +54,6 @@ export async function acceptValue(
 
 function anotherValue(repo: string, { scope, field }: ConfigPath): RepoconfError {
   const path = joinConfigPath(scope, field);
-  const message = `The value of ${path} that was shown does not wait to be trusted any more: the file may have another one. Look again.`;
+  const message = `The value of ${path} that you reviewed is no longer waiting for trust: the file may have a different value now. Review it again.`;
   return new RepoconfError(1104, message, { repo, field: path });
 }

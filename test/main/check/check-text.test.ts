@@ -12,7 +12,7 @@ function told(text: string): string[] {
   });
 }
 
-test("a text of which all is in service has no problems", () => {
+test("a text of which all is active has no problems", () => {
   expect(told(`{ // a comment\n "$schema": "x", "config": { "svc": { "timeout": 30 } } }`)).toEqual([]);
   expect(told("{}")).toEqual([]);
 });

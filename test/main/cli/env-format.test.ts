@@ -167,7 +167,7 @@ describe("reading an env file", () => {
       ["t.a_b", text],
     ]);
     const { values, problems } = readEnvironment("T_A_B=x", namesakes, true);
-    expect([values.size, problems]).toEqual([0, ["T_A_B may be any of t.a-b, t.a_b."]]);
+    expect([values.size, problems]).toEqual([0, ["T_A_B is ambiguous: it may be any of t.a-b, t.a_b."]]);
   });
 
   test("a text without any variable is told from an empty one", () => {

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { layOutTable } from "../../../main/cli/table.ts";
 import { printTable } from "../../../main/cli/terminal.ts";
 
-const header = ["FIELD", "TAKES", "WHAT IT IS"];
+const header = ["FIELD", "TAKES", "DESCRIPTION"];
 const rows = [
   ["svc.proxy_https_redirect", "boolean", "Whether the proxy sends plain HTTP requests on to HTTPS"],
   ["svc.timeout", "integer from 0 to 86400", "Seconds"],

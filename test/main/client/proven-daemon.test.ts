@@ -28,7 +28,7 @@ describe("who sits on the daemon's port", () => {
       using client = clientAt(t, squatter.url);
       await expect(client.connect()).rejects.toMatchObject({
         code: 1200,
-        message: expect.stringContaining("is not the daemon"),
+        message: expect.stringContaining("is not your daemon"),
       });
       expect(squatter.connections()).toBe(1);
       expect(squatter.received()).not.toContain(secretPart(t.ownerKey));

@@ -63,7 +63,7 @@ test("an operation that is there under no name is told as unknown, whatever the 
   await using t = await startTestDaemon({ clock: new TestClock({ timers: "run" }) });
   const { result } = await t.owner.call("key/create", { name: "tool", grants: reader });
   const tool = await t.connect(result.key);
-  // A key that has just ended is refused before the name is looked at.
+  // A key that has just ended is refused before the name is checked.
   vi.spyOn(Keys.prototype, "isValid").mockReturnValue(false);
   try {
     await tool.emit("svc", "secret", "value", {});
@@ -139,7 +139,7 @@ test("connections that are turned away are told with why, and with the key's id 
   for (const secret of [wrong, "xxxx", "0123456789ab", "evil.test"]) expect(text).not.toContain(secret);
 });
 
-test("whoever is refused without end gets one line a second, and the file stays within its bound", async () => {
+test("anyone who is refused without end gets one line a second, and the file stays within its bound", async () => {
   await using folder = await temporaryFolder();
   const clock = new TestClock();
   const audit = new AuditLog(new RotatingLog(join(folder.path, "audit.log"), 2_000), clock);
@@ -179,6 +179,6 @@ test.skipIf(process.platform === "win32")(
     await using t = await startTestDaemon({ home: home.path });
     expect((await t.owner.call("key/self")).errors).toEqual([]);
     expect(await readFile(target, "utf8")).toBe("mine\n");
-    expect(t.log.join("")).toContain("audit.log cannot be written");
+    expect(t.log.join("")).toContain("cannot write audit.log");
   },
 );

@@ -94,7 +94,7 @@ describe("a batch", () => {
       "d svc.domain",
       "d svc.timeout",
     ]);
-    expect(left[0]?.message).toBe("It has been changed since.");
+    expect(left[0]?.message).toBe("It has changed since.");
     expect(await stored(t, "a")).toEqual({ svc: { timeout: 1 } });
     expect(await stored(t, "b")).toEqual({ svc: { timeout: 8 } });
     expect(await stored(t, "c")).toEqual({ svc: { provider: "y" } });
@@ -130,7 +130,7 @@ describe("a batch", () => {
     const { restored, left } = await client.undoBatch(batch);
     expect(restored.map(({ repo }) => repo)).toEqual(["b"]);
     expect(left).toEqual([
-      { repo: "a", field: "svc.services", message: expect.stringContaining('svc.default names "web"') },
+      { repo: "a", field: "svc.services", message: expect.stringContaining('svc.default refers to "web"') },
     ]);
     expect((await tool.call("history/search", { query: "", batch })).result).toEqual([]);
   });

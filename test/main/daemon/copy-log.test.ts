@@ -79,7 +79,7 @@ describeWithNats("a home's repositories", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ domain: "example.org", timeout: 8 });
   });
 
-  test("of which the oldest history is gone begin in a shared log with what is kept", async () => {
+  test("of which the oldest history is missing begin in a shared log with what is kept", async () => {
     await using world = await makeWorld();
     const settings = { history: { revisions: 10 } };
     let kept: unknown[] = [];
@@ -110,9 +110,9 @@ describeWithNats("a home's repositories", () => {
       await using laptop = await world.start("laptop", false);
       await laptop.addRepository("shop");
       await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 2 });
-      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon has the home");
+      await expect(world.copy("laptop", copyToShared)).rejects.toThrow("A daemon is running on the home");
     }
-    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop is not the same");
+    await expect(world.copy("laptop", copyToShared)).rejects.toThrow("shop differs between");
     await using laptop = await world.start("laptop", false);
     expect(await valuesOf(laptop, "shop")).toEqual({ svc: { timeout: 2 } });
     expect(await readFile(laptop.repositoryFile("shop"), "utf8")).toContain('"timeout": 2');

@@ -7,7 +7,7 @@ import { openDoor } from "../../../main/daemon/server.ts";
 import { until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-test("whoever comes before it is open waits, by each of its ways, and is answered then", async () => {
+test("anyone who comes before it is open waits, by each of its ways, and is answered then", async () => {
   await using folder = await temporaryFolder();
   const asked: string[] = [];
   const door = await openDoor({

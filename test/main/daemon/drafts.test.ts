@@ -174,7 +174,7 @@ describe("drafts.json", () => {
     await t.restart();
     expect(await list(t.owner)).toEqual([]);
     expect(await readFile(`${file}.broken`, "utf8")).toBe(broken);
-    expect(t.log.some(line => line.includes("drafts.json cannot be used"))).toBe(true);
+    expect(t.log.some(line => line.includes("drafts.json is invalid"))).toBe(true);
     await set(t.owner, { drafts: [timeout] });
     await t.restart();
     expect(await list(t.owner)).toEqual([timeout]);

@@ -249,7 +249,7 @@ describe("config changed", () => {
 });
 
 describe("repo, scope and key events", () => {
-  test("a repository added, updated, with a problem, mended and removed is told with its entry", async () => {
+  test("a repository added, updated, with a problem, fixed and removed is told with its entry", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("config/watch");
     const added = await t.owner.call("repo/add", { name: "first", id: "one" });

@@ -161,7 +161,7 @@ describe("file/write", () => {
     expect(shop.sources()).toEqual(["file"]);
   });
 
-  test("saves a value that its schema refuses, which is in the health and not in service", async () => {
+  test("saves a value that its schema refuses, which is in the health and not active", async () => {
     await using shop = await startShop();
     expect((await write(shop, shopText.replace("30", `"long"`))).errors).toEqual([]);
     expect(await shop.value("timeout")).toBe(30);
@@ -215,7 +215,7 @@ describe("file/write", () => {
     expect(await readFile(outside, "utf8")).toBe(treeText);
   });
 
-  test("mends a broken pointer to a work tree", async () => {
+  test("fixes a broken pointer to a work tree", async () => {
     await using site = await startSite();
     const pointer = await site.t.readRepository("site");
     await breakFile(site.t, "site");
@@ -257,7 +257,7 @@ describe("file/write", () => {
 });
 
 describe("file/restore", () => {
-  test("writes a broken file anew from the values in service, and keeps what was there in removed/", async () => {
+  test("writes a broken file anew from the active values, and keeps what was there in removed/", async () => {
     await using shop = await startShop();
     await breakFile(shop.t, "shop");
     const { result, errors } = await shop.t.owner.call("file/restore", { repo: "shop" });

@@ -94,7 +94,7 @@ describe("a broken settings.json", () => {
     ["a duplicate member", `{ "origins": [], "origins": ["http://evil.example"] }`],
     ["a member __proto__", `{ "__proto__": { "origins": ["http://evil.example"] } }`],
     ["invalid UTF-8", Buffer.from([0x7b, 0xff, 0x7d])],
-  ])("keeps the last good settings and is in the status until it is mended: %s", async (_, broken) => {
+  ])("keeps the last good settings and is in the status until it is fixed: %s", async (_, broken) => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), good);
     await until(() => isLetIn(t), "the listed origin to be let in");
@@ -123,7 +123,7 @@ describe("a broken settings.json", () => {
     expect(await isLetIn(t)).toBe(false);
   });
 
-  test("is mended by putting back just the text that was there before", async () => {
+  test("is fixed by putting back just the text that was there before", async () => {
     await using t = await startTestDaemon();
     await writeFile(settingsFile(t), good);
     await until(() => isLetIn(t), "the listed origin to be let in");

@@ -177,7 +177,7 @@ describe("a refusal", () => {
     });
   });
 
-  test.each(["POST", "OPTIONS", "HEAD", "PUT", "DELETE"])("comes before any route is looked at: %s", async method => {
+  test.each(["POST", "OPTIONS", "HEAD", "PUT", "DELETE"])("comes before any route is checked: %s", async method => {
     for (const target of ["/", "/nothing", "/identity", pollingHandshake, `${pollingHandshake}&sid=unknown`]) {
       const headers = [filled("Host: localhost:PORT"), "Origin: http://evil.example"];
       expect((await rawRequest(t.url, target, { method, headers })).status).toBe(403);

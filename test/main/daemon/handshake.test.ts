@@ -100,7 +100,7 @@ describe("the handshake", () => {
     }
   });
 
-  test("a wrong key in auth is not mended by a right one in the header", async () => {
+  test("a wrong key in auth is not fixed by a right one in the header", async () => {
     await using t = await startTestDaemon();
     expect(await knock(t.url, { auth: { apiKey: "wrong" }, ...bearer(t.ownerKey) })).toEqual(refused);
   });

@@ -168,7 +168,7 @@ describe("history/search", () => {
     expect(await search(await t.connectWith([]))).toEqual([]);
   });
 
-  test("has pages that end after 2,000 revisions were looked at, with nothing found and a next", async () => {
+  test("has pages that end after 2,000 revisions were checked, with nothing found and a next", async () => {
     await using t = await startWith(["a"]);
     for (let begin = 0; begin < 2_000; begin += 50)
       await Promise.all(Array.from({ length: 50 }, (_, index) => setAll(t, ["a", begin + index + 1])));

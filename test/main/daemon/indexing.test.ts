@@ -41,7 +41,7 @@ describe("files that nobody has read yet", () => {
     await writeRepositoryFiles(home.path, repositoryNames(100));
     const status = async () => (await t.owner.call("daemon/status")).result;
     await until(async () => (await status()).indexing?.total === 100, "all of them to be seen");
-    // Those that were seen first are taken up before it is known that more come.
+    // Those that were seen first are applied before it is known that more come.
     for (const path of disk.paths) first.add(path);
     for (const open of disk.held.splice(0)) open();
     await until(() => disk.held.length === 32, "32 files that are being opened");

@@ -64,11 +64,11 @@ describe("connections", () => {
   test("all keys together leave 100 of 1,000 to the owner, who has no bound but the total", () => {
     const budget = new KeyBudget();
     for (let count = 0; count < sockets - keptForOwner; count++) budget.enter(caller(`key ${count >> 5}`), "port");
-    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/other keys/, sockets - keptForOwner));
+    expect(thrownBy(() => budget.enter(tool, "port"))).toEqual(refused(/keys other than/, sockets - keptForOwner));
     for (let count = 0; count < keptForOwner; count++)
       budget.enter(count % 2 ? owner : caller("session", true), "port");
     expect(thrownBy(() => budget.enter(owner, "port"))).toEqual(refused(/connections/, sockets));
-    // Whoever fills the port keeps nobody from the Unix socket.
+    // Anyone who fills the port keeps nobody from the Unix socket.
     expect(thrownBy(() => budget.enter(caller("another"), "socket"))).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ const endpointOf = async (t: TestDaemon): Promise<Told> =>
 
 async function socketOf(t: TestDaemon): Promise<string> {
   const { socket } = await endpointOf(t);
-  if (socket === undefined) throw new Error("there is no Unix socket");
+  if (socket === undefined) throw new Error("no Unix socket");
   return socket;
 }
 
@@ -133,7 +133,7 @@ describe.skipIf(process.platform === "win32")("the Unix socket", () => {
     await symlink(other.path, join(home.path, "socket"));
     await using t = await startTestDaemon({ home: home.path });
     expect((await endpointOf(t)).socket).toBeUndefined();
-    expect(t.log.join("\n")).toContain("there is no Unix socket");
+    expect(t.log.join("\n")).toContain("no Unix socket");
     expect(await readdir(other.path)).toEqual(["kept"]);
     using client = await connect({ home: home.path });
     expect(await client.repositories()).toEqual([]);

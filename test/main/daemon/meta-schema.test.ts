@@ -72,7 +72,7 @@ describe("a scope's schema has to be one:", () => {
     ["x-secret", true],
     ["x-keyOf", "a"],
   ])("%s anywhere but in the field's own schema is refused", (rule, operand) => {
-    const told = /^(the field "a": )?x-\w+ at \S+ counts for nothing: it belongs right into the field's own schema$/;
+    const told = /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema$/;
     expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(told);
     const referring = withField(
       { $ref: "#/$defs/command", default: "" },
@@ -98,7 +98,7 @@ describe("a scope's schema has to be one:", () => {
     const command = { type: "string", default: "", "x-command": true };
     const properties = { a: command, b: { $ref: "#/properties/a", default: "" } };
     expect(messageOf({ type: "object", properties })).toBe(
-      'the field "b": x-command counts for nothing where another schema leads to it: put what they share into $defs',
+      'the field "b": x-command has no effect where another schema refers to it: put the shared part into $defs',
     );
   });
 

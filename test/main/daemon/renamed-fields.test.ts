@@ -29,7 +29,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
       { code: 1115, field: "deploy.workers", line: 6 },
       { code: 1115, field: "deploy.region", line: 7 },
     ]);
-    expect(health[0]?.message).toContain(`deploy.workers by its old name "jobs"`);
+    expect(health[0]?.message).toContain(`the old name "jobs" for deploy.workers`);
     expect(problemsIn(health)).toEqual([]);
     expect(await t.readRepository("shop")).toBe(deployText);
     const found = await t.owner.call("config/search", { query: "field:deploy.workers=30" });
@@ -84,7 +84,7 @@ describe("a field that was renamed (x-renamedFrom)", () => {
     expect((await deployOf(t)).values["workers"]).toBe(5);
     const unknown = (await healthOf(t, "shop")).filter(({ code }) => code === 1011);
     expect(unknown.map(({ field }) => field)).toEqual(["deploy.threads", "deploy.jobs"]);
-    expect(unknown[0]?.message).toContain("by its new name too");
+    expect(unknown[0]?.message).toContain("under its new name");
     await t.owner.call("config/set", { ...set, "deploy.workers": 5 });
     expect(await t.readRepository("shop")).not.toMatch(/jobs|threads/);
   });
@@ -92,9 +92,13 @@ describe("a field that was renamed (x-renamedFrom)", () => {
   test("is told to who asks by the old name, if he may reach the new one", async () => {
     await using t = await startDeploy(after);
     const list = await t.owner.call("config/list", { repo: "shop", field: "deploy.jobs" });
-    expect(list.errors).toMatchObject([{ code: 1011, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    expect(list.errors).toMatchObject([
+      { code: 1011, message: expect.stringContaining(`now called "deploy.workers"`) },
+    ]);
     const refused = await t.owner.call("config/set", { ...set, "deploy.jobs": 3 });
-    expect(refused.errors).toMatchObject([{ code: 1007, message: expect.stringContaining(`"deploy.workers" now`) }]);
+    expect(refused.errors).toMatchObject([
+      { code: 1007, message: expect.stringContaining(`now called "deploy.workers"`) },
+    ]);
     const fields = ["deploy.region", "deploy.jobs"];
     const tool = await t.connectWith([{ repos: ["shop"], fields, right: "write" }]);
     const hidden = [
@@ -192,17 +196,17 @@ test("a schema that leaves open which field an old name means is not used", () =
       ["c", "field1"],
     ]),
   );
-  expect(compile("a", ["b", "a"])).toThrow(`"a" is an old name of "field0" already`);
+  expect(compile("a", ["b", "a"])).toThrow(`"a" is already an old name of "field0"`);
   expect(compile("field1", "b")).toThrow(`"field1" is a field of the scope`);
   expect(compile("field0")).toThrow(`"field0" is a field`);
-  expect(compile("no name")).toThrow("cannot be a field's name");
+  expect(compile("no name")).toThrow("is not a valid field name");
   for (const wrong of [5, [], [5], ["a", "a"], { a: 1 }, Array.from({ length: 101 }, (_, index) => `a${index}`)])
     expect(compile(wrong), JSON.stringify(wrong)).toThrow("x-renamedFrom");
   const inside = {
     type: "object",
     properties: { a: { type: "object", default: {}, properties: { b: { "x-renamedFrom": "c" } } } },
   };
-  expect(() => compileScope("deploy", inside)).toThrow("counts for nothing");
+  expect(() => compileScope("deploy", inside)).toThrow("has no effect");
 });
 
 test("a command that a work tree's file has by an old name waits for trust, but for one that was trusted by that name", async () => {
@@ -224,7 +228,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
 
   await replaceDeploy(t, {
     command: { ...command, "x-renamedFrom": "run" },
-    // It was no command, so nobody has looked at it as one.
+    // It was no command, so nobody has checked it as one.
     onPush: { ...command, "x-renamedFrom": "hook" },
   });
   expect((await deployOf(t)).values).toEqual({ command: "make", onPush: "" });
@@ -238,7 +242,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
   expect(await readFile(file, "utf8")).toContain("hook");
 });
 
-test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into service", async () => {
+test("in a work tree several fields are renamed where they stand, in one write, and git brings old names back into use", async () => {
   await using above = await temporaryFolder();
   const [home, folder] = [join(above.path, "home"), join(above.path, "shop")];
   const file = join(folder, ".repoconf.json");

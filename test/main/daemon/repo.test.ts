@@ -50,7 +50,7 @@ describe("repo/add", () => {
     await writeFile(file, "");
     const none = join(trees, "none");
     for (const [path, message] of [
-      [none, `There is no folder ${none}.`],
+      [none, `The folder ${none} does not exist.`],
       [file, `${file} is not a folder.`],
     ]) {
       expect((await t.owner.call("repo/add", { name: "a", path })).errors).toMatchObject([{ code: 1101, message }]);

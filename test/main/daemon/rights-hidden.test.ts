@@ -22,8 +22,8 @@ test("what is wrong with a file as a whole names nothing in it to a key that may
     await client.call("config/set", { repo, "svc.timeout": 1, atomic: true }),
   ];
   expect(JSON.stringify(said)).not.toContain(secret);
-  expect(JSON.stringify(said)).toContain("file is broken");
-  // The owner is told what to mend.
+  expect(JSON.stringify(said)).toContain("file is invalid");
+  // The owner is told what to fix.
   expect(JSON.stringify(await t.owner.call("repo/list"))).toContain(secret);
 });
 

@@ -15,9 +15,9 @@ test.each([
     /^must be one of 0, 1, .*, 19 and 5 more$/,
   ],
   ["a constant is named", { const: "x" }, "y", `must be "x"`],
-  ["a pattern is told by its description", described, "x", "is not of the right form: v and digits"],
-  ["also deep in a value", { items: described }, ["v1", "x"], "at /1 is not of the right form: v and digits"],
-  ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "is not of the right form: v and digits"],
+  ["a pattern is told by its description", described, "x", "does not have the right form: v and digits"],
+  ["also deep in a value", { items: described }, ["v1", "x"], "at /1 does not have the right form: v and digits"],
+  ["also behind a reference", { $ref: "#/$defs/tag" }, "x", "does not have the right form: v and digits"],
   ["without a description the pattern is all there is", { pattern: "^v" }, "x", "must match the pattern ^v"],
   ["what may not be empty", { minLength: 1 }, "", "must not be empty"],
   ["a text that is too long", { maxLength: 2 }, "abc", "must have at most 2 characters"],
@@ -32,7 +32,7 @@ test.each([
     "a member's name",
     { propertyNames: { minLength: 1 } },
     { "": 1 },
-    `has a member called "", and that name must not be empty`,
+    `has a member called "", a name that must not be empty`,
   ],
 ])("a refusal says what is wanted: %s", (_, field, value, message) => {
   const { enum: [first] = [], const: only } = field as { enum?: readonly unknown[]; const?: unknown };
@@ -66,5 +66,5 @@ test("a place with names that nobody reads is told in short, and in full to prog
   const name = "n".repeat(1_000_000);
   const problem = scope.fields.get("a")?.validate({ [name]: 1 });
   expect(problem?.path).toBe(`/${name}`);
-  expect(problem?.message).toBe(`at /${"n".repeat(80)}… must be an object, and a number was given`);
+  expect(problem?.message).toBe(`at /${"n".repeat(80)}… must be an object, not a number`);
 });

@@ -55,7 +55,7 @@ function expectSafeHeaders({ headers }: RawAnswer): void {
 async function expectNothing(path: string): Promise<void> {
   const answer = await get(path);
   expect(answer.status).toBe(404);
-  expect(answer.body).toBe("There is nothing here.\n");
+  expect(answer.body).toBe("Not found.\n");
   expectSafeHeaders(answer);
 }
 
@@ -293,7 +293,7 @@ describe("a daemon without a built screen", () => {
     const answer = await get("/", { daemon });
     expect(answer.status).toBe(404);
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
-    expect(answer.body).toContain("built without its screen");
+    expect(answer.body).toContain("does not include the screen");
     expectSafeHeaders(answer);
     expect((await get("/icon.svg", { daemon })).status).toBe(404);
   });

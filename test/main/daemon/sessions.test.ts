@@ -197,7 +197,7 @@ describe("a session's life", () => {
     expect(await sessionNames(t)).toEqual([]);
   });
 
-  test("sessions that an earlier version kept in keys.json are not taken up, and gone with the next write", async () => {
+  test("sessions that an earlier version kept in keys.json are not applied, and gone with the next write", async () => {
     await using t = await startTestDaemon();
     await t.owner.call("key/create", { name: "tool", grants: [] });
     const file = join(t.homeFolder, "keys.json");

@@ -97,7 +97,7 @@ describeWithNats("a shared log that grows", () => {
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({ timeout: 7 });
   });
 
-  test("is taken up by a daemon that was away: changes, removals, what was added anew; its hand edits stay", async () => {
+  test("is applied by a daemon that was away: changes, removals, what was added anew; its hand edits stay", async () => {
     await using world = await makeSharedWorld({ ...short });
     await using laptop = await world.start("laptop");
     {

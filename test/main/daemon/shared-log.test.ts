@@ -243,7 +243,7 @@ describeWithNats("daemons that share a log", () => {
     const file = JSON.parse(await laptop.readRepository("shop"));
     file.config.svc.domain = "example.org";
     await laptop.writeRepository("shop", JSON.stringify(file));
-    await until(() => laptop.log.some(line => line.includes("cannot be recorded")), "the look at the file");
+    await until(() => laptop.log.some(line => line.includes("cannot be recorded")), "the check the file");
     await world.server.start();
     await until(async () => {
       const { config } = JSON.parse(await desk.readRepository("shop"));
@@ -419,15 +419,15 @@ describeWithNats("daemons that share a log", () => {
     // A version that knows no such log refuses it.
     expect(await readFile(join(home, "format"), "utf8")).toBe(`${sharedHomeFormat}\n`);
     await rm(join(home, "settings.json"));
-    await expect(startTestDaemon({ home })).rejects.toThrow("follows a log that several machines share");
+    await expect(startTestDaemon({ home })).rejects.toThrow("uses a shared log");
     await expect(startTestDaemon({ home, log: `${world.server.url}/other` })).rejects.toThrow(
-      "follows the shared log team",
+      "uses the shared log team",
     );
     await expect(startTestDaemon({ home, log: "nats://somewhere" })).rejects.toThrow("nats://HOST:PORT/NAME");
     await using own = await startTestDaemon();
     await own.addRepository("mine");
     await own.daemon.close();
-    await expect(startTestDaemon({ home: own.homeFolder, log: world.address })).rejects.toThrow("a log of its own");
+    await expect(startTestDaemon({ home: own.homeFolder, log: world.address })).rejects.toThrow("its own log");
   });
 
   test("refuse what a shared log cannot keep: values in a work tree", async () => {

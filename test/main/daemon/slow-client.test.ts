@@ -29,7 +29,7 @@ test("a watcher that reads no more is disconnected, with a reason in the log, an
     await until(async () => {
       const image = `${count++}`.padEnd(200_000, "x");
       await t.owner.call("config/set", { repo, "svc.services": { big: { ready: "", image } } });
-      return t.log.some(line => line.includes("bytes of events waited"));
+      return t.log.some(line => line.includes("bytes of unread events"));
     }, "the slow one to be dropped");
     const { result } = await t.owner.call("daemon/status");
     expect(result).toMatchObject({ sockets: 1, refusals: { limit: 1 } });

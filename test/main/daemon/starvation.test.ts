@@ -229,7 +229,7 @@ test("what reads much and waited for others begins when the event loop has come 
   expect(yielding.yields).toBe(50);
 });
 
-test("what a client asked for that is gone is not read, but for what changes something", async () => {
+test("what a client asked for that has left is not read, but for what changes something", async () => {
   const { connect, ask, running, ends } = startHeld();
   const tool = connect("tool");
   for (const operation of ["history/list", "history/list", "history/list", "history/restore"])

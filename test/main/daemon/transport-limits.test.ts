@@ -105,7 +105,7 @@ describe("1,000,000 levels of [", () => {
     const neighbour = await startNeighbour(t);
     using hostile = await openRawWebSocket(t.url, t.ownerKey);
     for (const packet of packets) hostile.socket.send(packet);
-    // The next packet is looked at only after these.
+    // The next packet is checked only after these.
     hostile.socket.send(`421["svc","key","self"]`);
     await until(() => hostile.closed || hostile.received.some(packet => packet.startsWith("431[")), "the end of it");
     expect(await neighbour.finish()).toBeGreaterThan(0);

@@ -59,7 +59,7 @@ async function startTree(
 }
 
 describe("a value that runs as a command and comes with a work tree's file", () => {
-  test("waits, told in the health, while what comes beside it is in service; the last good one serves", async () => {
+  test("waits, told in the health, while what comes beside it is active; the last valid one serves", async () => {
     await using tree = await startTree({ timeout: 30 });
     await tree.set({ "svc.services": good });
     await tree.pull({ timeout: 40, services: evil });
@@ -68,7 +68,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     const [problem, ...rest] = await healthOf(tree.t, "site");
     expect(rest).toEqual([]);
     expect(problem).toMatchObject({ code: 1114, field: "svc.services", line: 1 });
-    expect(problem?.message).toMatch(/repoconf trust.*its last good value is used/);
+    expect(problem?.message).toMatch(/repoconf trust.*using its last valid value/);
     expect(problem?.message).not.toContain("evil");
     expect((await tree.t.owner.call("trust/list")).result).toEqual([
       { repo: "site", field: "svc.services", value: evil, hash: hashOfValue(evil), serving: good },
@@ -86,7 +86,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     }
   });
 
-  test("waits from the first on, with the default serving; accepted it is in service as a change by hand", async () => {
+  test("waits from the first on, with the default serving; accepted it is active as a change by hand", async () => {
     await using tree = await startTree({ services: evil, envvars: [{ name: "LD_PRELOAD", value: "evil.so" }] });
     expect(await tree.served()).toEqual({});
     expect(await tree.served("envvars")).toEqual([]);
@@ -212,7 +212,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
     expect(await tree.served("timeout")).toBe(40);
     expect(await tree.served()).toEqual(good);
     expect(await readFile(join(tree.folder, ".repoconf.json"), "utf8")).not.toContain("evil");
-    // What is in service when trust begins stays trusted.
+    // What is active when trust begins stays trusted.
     await tree.pull({});
     await tree.pull({ services: good });
     expect(await tree.served()).toEqual(good);
@@ -247,7 +247,7 @@ test("a file of the home is the person's own: nothing waits there", async () => 
   expect((await t.owner.call("trust/list")).result).toEqual([]);
 });
 
-test("what was in service before values had to be trusted stays so, with a history and without one", async () => {
+test("what was active before values had to be trusted stays so, with a history and without one", async () => {
   await using tree = await startTree({});
   await tree.set({ "svc.services": good });
   await tree.t.daemon.close();
@@ -289,7 +289,7 @@ describe("trust/*", () => {
     expect(await codeOf({ hash: "0" })).toBe(1104);
     await writeFile(join(tree.folder, ".repoconf.json"), "{");
     expect(await codeOf({})).toBe(1106);
-    // Whoever may write the field may set it, and so trust it.
+    // Anyone who may write the field may set it, and so trust it.
     await tree.pull({ services: evil });
     expect((await limited.call("config/set", { repo: "site", "svc.services": evil })).errors).toEqual([]);
     expect(await tree.served()).toEqual(evil);
@@ -310,7 +310,7 @@ describe("trust/*", () => {
     expect(await tree.served()).toEqual(evil);
   });
 
-  test("trust.json is closed to others, and a damaged one trusts nothing but what is in service", async () => {
+  test("trust.json is closed to others, and a damaged one trusts nothing but what is active", async () => {
     await using tree = await startTree({});
     await tree.set({ "svc.services": evil });
     await tree.set({ "svc.services": good });
@@ -321,7 +321,7 @@ describe("trust/*", () => {
     if (process.platform !== "win32") await chmod(file, 0o666);
     await tree.t.restart();
     expect(await tree.served()).toEqual(good);
-    expect(tree.t.log.some(line => line.includes("trust.json cannot be used"))).toBe(true);
+    expect(tree.t.log.some(line => line.includes("trust.json is invalid"))).toBe(true);
     await tree.pull({ services: evil });
     expect(await tree.served()).toEqual(good);
     await until(async () => (await stat(file)).size > 2, "the file to be written again");

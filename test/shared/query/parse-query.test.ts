@@ -97,15 +97,15 @@ describe("a query", () => {
 
   test.each<[query: string, at: number, length: number, says: string, instead: string]>([
     ['a "two words', 2, 10, "the quote is not closed", '"two words"'],
-    ['"a"b', 0, 4, "a space has to follow the closing quote", '"a" '],
-    ["x field:", 2, 6, "field: wants something behind it", "field:svc.timeout"],
-    ["field:=1", 0, 8, "field: wants something behind it", "field:svc.timeout"],
-    ["-by:", 0, 4, "by: wants something behind it", "by:owner"],
-    ["repo: web", 0, 5, "repo: wants something behind it", "repo:web*"],
-    ["field:a.b=", 0, 10, "a value is missing behind =", 'field:a.b=""'],
-    ["since:yesterday", 0, 15, "since: takes days", "since:7d"],
-    ["since:2026-02-30", 0, 16, "since: takes days", "since:7d"],
-    ["since:2026-11-21T25:00Z", 0, 23, "since: takes days", "since:7d"],
+    ['"a"b', 0, 4, "expected a space after the closing quote", '"a" '],
+    ["x field:", 2, 6, "field: needs a value", "field:svc.timeout"],
+    ["field:=1", 0, 8, "field: needs a value", "field:svc.timeout"],
+    ["-by:", 0, 4, "by: needs a value", "by:owner"],
+    ["repo: web", 0, 5, "repo: needs a value", "repo:web*"],
+    ["field:a.b=", 0, 10, "expected a value after =", 'field:a.b=""'],
+    ["since:yesterday", 0, 15, "since: needs days", "since:7d"],
+    ["since:2026-02-30", 0, 16, "since: needs days", "since:7d"],
+    ["since:2026-11-21T25:00Z", 0, 23, "since: needs days", "since:7d"],
   ])("that cannot be read says where, and what to write instead: %s", (query, at, length, says, instead) => {
     const { code, message, details } = refusal(query);
     expect([code, details]).toEqual([1101, { at, length, instead: expect.stringContaining(instead) }]);

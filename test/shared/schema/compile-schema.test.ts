@@ -122,7 +122,7 @@ const cases: [title: string, schema: JsonObject, good: JsonValue[], bad: JsonVal
 
 /**
  * Ours alone, or what Ajv has otherwise than the specification: it takes what every object has for members, runs out of stack over two
- * of these, and forgets what `contains` has looked at.
+ * of these, and forgets what `contains` has checked.
  */
 const notAjvs = [
   "items whose names differ",
@@ -142,20 +142,20 @@ test.each(cases)("%s", (title, schema, good, bad) => {
 });
 
 test.each<[title: string, schema: JsonObject, reason: string]>([
-  ["an unknown type", { type: "text" }, `"text" is no type`],
-  ["a reference to nothing", { $ref: "#/$defs/none" }, `its $ref "#/$defs/none" leads to no schema`],
-  ["a rule that asks for no number", { items: { minimum: "1" } }, "its minimum is no number"],
+  ["an unknown type", { type: "text" }, `"text" is not a type`],
+  ["a reference to nothing", { $ref: "#/$defs/none" }, `its $ref "#/$defs/none" does not point to a schema`],
+  ["a rule that asks for no number", { items: { minimum: "1" } }, "its minimum is not a number"],
   ["a schema that is none", { items: 5 }, "a schema must be an object, true or false"],
-  ["a reference to a default", { default: {}, $ref: "#/default" }, `its $ref "#/default" leads to no schema`],
+  ["a reference to a default", { default: {}, $ref: "#/default" }, `its $ref "#/default" does not point to a schema`],
   [
     "a reference to a field that runs as a command",
     { $defs: { a: { "x-command": true } }, items: { $ref: "#/$defs/a" } },
-    "x-command counts for nothing where another schema leads to it: put what they share into $defs",
+    "x-command has no effect where another schema refers to it: put the shared part into $defs",
   ],
   [
     "a reference to a scope with a field that names a key",
     { properties: { a: { "x-keyOf": "b" } }, items: { $ref: "#" } },
-    "x-keyOf counts for nothing where another schema leads to it: put what they share into $defs",
+    "x-keyOf has no effect where another schema refers to it: put the shared part into $defs",
   ],
 ])("%s is refused when it is read", (_title, schema, reason) => {
   expect(() => compile(schema)).toThrow(new SchemaError(reason));
@@ -218,7 +218,7 @@ test("says the same of any value by any schema as Ajv", () => {
   fc.assert(property, { seed: 20_261_121, numRuns: 300 });
 });
 
-test("a multiple is one for whoever wrote it, though the numbers are not exact", () => {
+test("a multiple is one for anyone who wrote it, though the numbers are not exact", () => {
   for (const [value, step] of [
     [0.3, 0.1],
     [4.35, 0.01],

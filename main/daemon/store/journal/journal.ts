@@ -198,7 +198,7 @@ export class Journal {
 
   /** The end is lost: revisions up to `given` were told of, and what they were is not known. */
   async #goOnBehind(given: number, head: JournalHead): Promise<void> {
-    this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} cannot be told any more`);
+    this.#options.onDamage(`its end is lost: revisions ${head.revision + 1} to ${given} are lost`);
     const next: JournalHead = { ...head, revision: given + 1 };
     try {
       // Of a journal that is gone as a whole, the first append begins another.
@@ -220,7 +220,7 @@ export class Journal {
     isDurable = true,
   ): Promise<void> {
     const head = this.#head;
-    if (head === undefined) throw new Error("the journal is not open");
+    if (head === undefined) throw new Error("the journal is closed");
     try {
       let [at, config, left] = [head, before, records];
       while (left.length > 0) {
@@ -375,7 +375,7 @@ export class Journal {
       handle = await this.#options.fileSystem.open(segment.path, "r+");
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
-      this.tellDamage(new JournalDamageError(segment.path, undefined, "it is gone"));
+      this.tellDamage(new JournalDamageError(segment.path, undefined, "it is missing"));
       return undefined;
     }
     try {
@@ -488,7 +488,7 @@ export class Journal {
   /** A segment is gone: rightly, if compaction took it. Throws the error of the journal written anew, or JournalDamageError. */
   #assertTaken(segment: Segment, error: SegmentGoneError): void {
     if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
-    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is gone");
+    if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
   }
 
   async #dropOldGenerations(): Promise<void> {
@@ -505,7 +505,7 @@ export class Journal {
     if (lines === 0) return 0;
     const aside = `${segment.path}.damaged`;
     await appendFile(aside, rest, { mode: 0o600 });
-    this.#options.onDamage(`${segment.path}: its end is damaged; what is cut off is kept in ${aside}`);
+    this.#options.onDamage(`${segment.path}: its end is damaged; the part that was cut off is kept in ${aside}`);
     return lines;
   }
 
@@ -553,7 +553,7 @@ function damaged(path: string, bytes: Buffer, start: number): JournalDamageError
 }
 
 function notAsWritten(path: string, line: number): JournalDamageError {
-  return new JournalDamageError(path, line, "it is not as it was written");
+  return new JournalDamageError(path, line, "it was altered");
 }
 
 function changesOf(record: JournalRecord): readonly RecordedDifference[] {

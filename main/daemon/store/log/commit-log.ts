@@ -241,7 +241,7 @@ export class ConflictError extends Error {
   readonly taken: Promise<void>;
 
   constructor(taken: Promise<void>) {
-    super("others changed it first");
+    super("another machine changed it first");
     this.taken = taken;
   }
 }

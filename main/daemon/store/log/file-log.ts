@@ -262,7 +262,7 @@ export class FileLog implements CommitLog {
     let segment: OpenSegment;
     try {
       this.#options.assertHeld();
-      if (this.#excess >= 1) throw new Error("the histories cannot be written, and the log has no more room for them");
+      if (this.#excess >= 1) throw new Error("the histories cannot be written, and the log is full");
       segment = await this.#segmentFor(bytes.length);
     } catch (error) {
       return refuse(error, false);
@@ -283,7 +283,7 @@ export class FileLog implements CommitLog {
         committed(first);
       } catch (error) {
         // What is durable is so, whatever becomes of its telling.
-        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
       resolve();
     }
@@ -299,7 +299,7 @@ export class FileLog implements CommitLog {
   async #segmentFor(bytes: number): Promise<OpenSegment> {
     const segment = this.#segment;
     if (segment !== undefined && fstatSync(segment.handle.fd).nlink === 0) {
-      this.#options.onProblem("the log was deleted; it goes on in a new file", { path: segment.path });
+      this.#options.onProblem("the log was deleted; continuing in a new file", { path: segment.path });
       this.#segment = undefined;
       await segment.handle.close().catch(() => {});
       await (await this.#spare)?.handle.close().catch(() => {});
@@ -334,7 +334,7 @@ export class FileLog implements CommitLog {
   }
 
   #tellUnwritable(error: unknown): void {
-    const message = "the log cannot be written; nothing can be changed until it can";
+    const message = "cannot write the log; changes are refused until it can be written again";
     this.#options.onProblem(message, { error: String(error) });
   }
 

@@ -25,7 +25,7 @@ export function parseStreamAddress(text: string, access: StreamAccess = {}): Str
   const { protocol, servers = "", name } = form.exec(text)?.groups ?? {};
   const { replicas = 1, ...files } = access;
   if (name === undefined) {
-    const message = `An address of a shared log is nats://HOST:PORT/NAME, or tls:// with TLS, with several servers as HOST:PORT,HOST:PORT; NAME is letters, digits, - and _. A credentials file stands in settings.json ("log"), no password in the address.`;
+    const message = `The address of a shared log is nats://HOST:PORT/NAME, or tls:// for TLS; separate several servers with commas (HOST:PORT,HOST:PORT). NAME consists of letters, digits, - and _. Put a credentials file into settings.json ("log"), not a password into the address.`;
     throw new Error(message);
   }
   return {

@@ -181,7 +181,7 @@ export class StreamLog implements CommitLog {
     } else {
       const { id, stream, sequence, number, message } = JSON.parse(text) as Kept;
       if (stream !== options.address.name)
-        throw new Error(`This home follows the shared log ${stream}, not ${options.address.name}.`);
+        throw new Error(`This home uses the shared log ${stream}, not ${options.address.name}.`);
       log.#id = id;
       log.#place = { sequence, number, message };
     }
@@ -271,7 +271,7 @@ export class StreamLog implements CommitLog {
     const sequence = this.#snapshots.purgeTo;
     if (sequence === undefined) return;
     const session = this.#session;
-    if (session === undefined) throw new Error("the server of the shared log cannot be reached");
+    if (session === undefined) throw new Error("cannot reach the server of the shared log");
     this.#bytes = await session.purge(sequence);
     this.#snapshots.purged(sequence);
   }
@@ -283,14 +283,14 @@ export class StreamLog implements CommitLog {
 
   #purgeSoon(): void {
     this.#purge().catch(error =>
-      this.#options.onProblem("what is not needed of the shared log any more cannot be removed from it", {
+      this.#options.onProblem("cannot remove old messages from the shared log", {
         error: String(error),
       }),
     );
   }
 
   renew(): Promise<void> {
-    return Promise.reject(new Error("a shared log is not begun anew by one who shares it"));
+    return Promise.reject(new Error("a shared log cannot be restarted by one of its machines"));
   }
 
   async close(): Promise<void> {
@@ -348,12 +348,12 @@ export class StreamLog implements CommitLog {
     const { name } = this.#options.address;
     const known = sequence > 0 && sequence >= session.first ? await session.messageAt(sequence) : undefined;
     if (session.id !== this.id)
-      this.#divergence = `The shared log ${name} is not the one that this home follows: it was made anew.`;
+      this.#divergence = `The shared log ${name} is not the one that this home uses: it was deleted and created again.`;
     else if (session.last < sequence || (known !== undefined && known.id !== message))
       this.#divergence = `The server has lost changes of the shared log ${name} that this home has.`;
     if (this.#divergence === undefined) return;
     this.#divergence +=
-      " Values are served as they were last known, and nothing can be changed. docs/scaling.md tells what to do.";
+      " The last known values are served, and changes are refused. See docs/scaling.md for what to do.";
     throw new Error(this.#divergence);
   }
 
@@ -446,7 +446,7 @@ export class StreamLog implements CommitLog {
     if (message.sequence <= this.#place.sequence) return;
     const begins = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
     if (content.first !== this.newest + 1 && !begins) {
-      this.#divergence = `Message ${message.sequence} of the shared log does not follow what is known.`;
+      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last known message.`;
       this.#tellProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
@@ -488,7 +488,7 @@ export class StreamLog implements CommitLog {
       } catch (error) {
         // What is to be forgotten is tried again.
         this.#hasMissed ||= handed.entry.kind !== "forget";
-        onProblem("a change of another machine could not be taken in", {
+        onProblem("a change from another machine could not be applied", {
           number: committed.number,
           error: String(error),
         });
@@ -497,7 +497,7 @@ export class StreamLog implements CommitLog {
       try {
         show();
       } catch (error) {
-        onProblem("a change could not be told to all", { error: String(error) });
+        onProblem("a change could not be published to all watchers", { error: String(error) });
       }
     }
     this.#place = { ...this.#place, number: committed.number };
@@ -524,7 +524,7 @@ export class StreamLog implements CommitLog {
       try {
         waiting.committed(number);
       } catch (error) {
-        this.#options.onProblem("a change could not be told to all", { error: String(error) });
+        this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
       for (const [index, entry] of waiting.entries.entries()) this.#note({ number: number + index, entry }, sequence);
       number += waiting.entries.length;
@@ -613,7 +613,7 @@ export class StreamLog implements CommitLog {
 
   #describe(cause: string): string {
     const { name, servers } = this.#options.address;
-    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): values are as they were last known, and nothing can be changed. It is tried again.`;
+    return `The shared log ${name} at ${servers.join(", ")} cannot be reached (${cause}): the last known values are served, and changes are refused. Repoconf keeps retrying.`;
   }
 
   #giveUp(waiting: Waiting): void {
@@ -637,7 +637,7 @@ export class StreamLog implements CommitLog {
   }
 
   #unreachable(isOutcomeUnknown: boolean): AppendError {
-    return new AppendError(new Error("the server of the shared log cannot be reached"), isOutcomeUnknown);
+    return new AppendError(new Error("cannot reach the server of the shared log"), isOutcomeUnknown);
   }
 }
 

@@ -69,13 +69,13 @@ test("a set makes no more calls to the file system than it needs", async () => {
   await shop.t.owner.call("config/set", { repo: "shop", "svc.timeout": 31 });
   const isFolderClose = ({ operation, path }: FileCall) => operation === "close" && path === dirname(shop.file);
   await until(() => fileSystem.calls.some(isFolderClose), "the last call");
-  // Behind it the watcher's hint makes the daemon look at the file.
+  // Behind it the watcher's hint makes the daemon check the file.
   const own = fileSystem.calls.slice(0, fileSystem.calls.findIndex(isFolderClose) + 1);
   const operations = (calls: readonly FileCall[]) => calls.map(({ operation }) => operation);
   expect(operations(own.filter(isOfLog))).toEqual(["write", "datasync"]);
   const ofJournal = own.filter(({ path }) => path.endsWith(".jsonl"));
   expect(operations(ofJournal)).toEqual(["open", "write", "datasync", "close"]);
-  // The new text; the replacing, which begins with a last look at the old one; the folder.
+  // The new text; the replacing, which begins with a last check the old one; the folder.
   expect(operations(own.filter(call => !ofJournal.includes(call) && !isOfLog(call)))).toEqual([
     ...["open", "writeFile", "sync", "close"],
     ...["rename", "readNow"],
@@ -150,7 +150,7 @@ test("a repository that is set again and again is not read again after each set,
   // All others wait as one until 30 ms have passed since the last write.
   await until(() => clock.waiting(30) === 1, "the look that waits");
   clock.advance(30);
-  await until(() => looks() === early + 1, "a look at the file");
+  await until(() => looks() === early + 1, "a check the file");
   expect(clock.waiting(30)).toBe(0);
   // What somebody writes meanwhile is seen all the same.
   // Whole at once: half a file is waited for, and the clock stands still.

@@ -54,7 +54,7 @@ test("what only edits are judged of comes to the same as what is judged as a who
     expect(state.stored).toBe(config);
     const changes = batch.map(waiting);
     const edited = decideBatch(changes, state, config, rulesOf(scopes));
-    // Another object with the same values: nobody knows that all of it is in service.
+    // Another object with the same values: nobody knows that all of it is active.
     const whole = decideBatch(changes, { ...state, stored: structuredClone(config) }, config, rulesOf(scopes));
     expect(edited.config).toEqual(whole.config);
     for (const [index, one] of edited.decided.entries()) {

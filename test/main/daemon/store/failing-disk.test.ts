@@ -21,7 +21,7 @@ describe.each(["EPERM", "EBUSY"])("%s on the rename", code => {
     await until(() => tries >= 2, "a second try");
     const other = await shop.t.owner.call("config/set", { repo: "cellar", "svc.timeout": 5 });
     expect(other.errors).toEqual([]);
-    // Safe in the log, and so in service; the file follows.
+    // Safe in the log, and so active; the file follows.
     expect(await shop.value("timeout")).toBe(31);
     blocked = false;
     expect(await set).toMatchObject({ result: [{ mirrored: true }], errors: [] });

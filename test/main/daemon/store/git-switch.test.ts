@@ -155,7 +155,7 @@ test("a branch without the file has no stored values, and switching to it and ba
   ]);
 });
 
-test("a merge conflict in the file: 1106 with the last good values served, until someone mends it", async () => {
+test("a merge conflict in the file: 1106 with the last good values served, until someone fixes it", async () => {
   await using tree = await startGitTree();
   await tree.git(["merge", "other", "--message", "merge"]);
   await until(() => tree.changes().length === 1, "the merge that went well");
@@ -181,7 +181,7 @@ test("a merge conflict in the file: 1106 with the last good values served, until
   await tree.t.owner.call("config/watch", { repo: "site" });
 
   await tree.commit(otherText.replace("60", "63"));
-  await until(async () => (await tree.values())["timeout"] === 63, "the mended values");
+  await until(async () => (await tree.values())["timeout"] === 63, "the fixed values");
   expect(await healthOf(tree.t, "site")).toEqual([]);
   expect(tree.changes()).toMatchObject([
     { source: "file", changes: { svc: { timeout: { value: 63, previous: 62 } } } },

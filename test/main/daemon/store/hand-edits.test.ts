@@ -23,14 +23,14 @@ describe.concurrent("a hand edit reaches a watching client as one change, saved 
   });
 });
 
-test("an edit of comments alone is taken up and is no change", async () => {
+test("an edit of comments alone is applied and is no change", async () => {
   await using shop = await startShop();
   const edited = shopText.replace(`"timeout"`, `// the CI machine is slow\n      "timeout"`);
   await saveByRename(shop.file, edited);
   // That the daemon has read it shows in where it says that the value stands.
   const { line } = placeIn(edited, `"timeout"`);
   const explain = () => shop.t.owner.call("config/explain", { repo: "shop", field: "svc.timeout" });
-  await until(async () => (await explain()).result.line === line, "the edit to be taken up");
+  await until(async () => (await explain()).result.line === line, "the edit to be applied");
   expect(await shop.revision()).toBe(1);
   await shop.set({ "svc.timeout": 46 });
   expect(await shop.t.owner.nextChange()).toMatchObject({ revision: 2, source: "set" });
@@ -54,7 +54,7 @@ test("several fields changed by one save are one change", async () => {
 describe("a value that its schema refuses", () => {
   const bad = shopText.replace("30", `"soon"`).replace("2\n", "6\n");
 
-  test("leaves the last good one in service, is in the health with its place, and the rest of the edit counts", async () => {
+  test("keeps the last valid value active, is in the health with its place, and the rest of the edit counts", async () => {
     await using shop = await startShop();
     await saveByRename(shop.file, bad);
     const { changes } = await shop.t.owner.nextChange();
@@ -80,7 +80,7 @@ describe("a value that its schema refuses", () => {
     expect(await shop.value("timeout")).toBe(30);
   });
 
-  test("is put right by setting the value that is in service, which is no new revision", async () => {
+  test("is put right by setting the value that is active, which is no new revision", async () => {
     await using shop = await startShop();
     await saveByRename(shop.file, bad);
     await shop.t.owner.nextChange();
@@ -91,7 +91,7 @@ describe("a value that its schema refuses", () => {
     expect(await shop.health()).toEqual([]);
   });
 
-  test("mended by hand clears the health and is served", async () => {
+  test("fixed by hand clears the health and is served", async () => {
     await using shop = await startShop();
     await shop.t.owner.call("config/watch");
     await saveByRename(shop.file, bad);

@@ -374,7 +374,7 @@ const restoring = (back: number, names: readonly string[] | undefined, options: 
     },
   );
 
-/** Takes the last revision back, whoever made it. */
+/** Takes the last revision back, no matter who made it. */
 const undoing = () =>
   command(
     "undo",
@@ -401,7 +401,7 @@ function restore(model: Model, real: Real, to: number, names: readonly string[] 
 }
 
 interface HandEdit {
-  readonly save: "renamed over" | "written in place" | "deleted and made anew";
+  readonly save: "renamed over" | "written in place" | "deleted and created again";
   readonly edited: readonly string[];
   readonly refused: readonly string[];
   readonly removed: readonly string[];
@@ -412,7 +412,7 @@ const formatFile = (values: Values, number: number) =>
 
 async function save(file: string, way: HandEdit["save"], text: string): Promise<void> {
   if (way === "renamed over") return saveByRename(file, text);
-  if (way === "deleted and made anew") await unlink(file);
+  if (way === "deleted and created again") await unlink(file);
   await writeFile(file, text);
 }
 
@@ -435,7 +435,7 @@ function editedValues(model: Model, { edited, refused: wrong, removed }: HandEdi
   return { ...without(model.file, byHand), ...values };
 }
 
-/** The daemon has looked at the edit: revision and health tell. */
+/** The daemon has checked the edit: revision and health tell. */
 async function untilSeen(model: Model, real: Real): Promise<void> {
   const refusedInFile = Object.entries(model.file).filter(([field, value]) => isRefused(field, value));
   await until(async () => {
@@ -545,7 +545,7 @@ const killingInSet = (call: number, values: Change) =>
       const happened = (await real.revision()) === model.revision + 1;
       const file = { ...model.file, ...values };
       if (happened || acknowledged) model.become(file, { actor: "owner", source: "set" });
-      // What changes no value in service leaves no revision to tell by.
+      // What changes no active value leaves no revision to tell by.
       else if (!model.broken && sameJson(inService(file, model.stored), model.stored)) {
         const inFile = JSON.parse((await real.read()).replace(/\/\/.*/, "")).config.svc ?? {};
         expect([file, model.file]).toContainEqual(inFile);
@@ -578,7 +578,7 @@ const anyOptions: fc.Arbitrary<Options> = fc.record({
   reason: fc.constantFrom(undefined, undefined, "because"),
 });
 const anySettable = fc.subarray(settable, { minLength: 1 });
-const anyWay = fc.constantFrom<HandEdit["save"]>("renamed over", "written in place", "deleted and made anew");
+const anyWay = fc.constantFrom<HandEdit["save"]>("renamed over", "written in place", "deleted and created again");
 const goodChange: fc.Arbitrary<Change> = anySettable.chain(names =>
   fc.record(Object.fromEntries(names.map(name => [name, fc.constantFrom(...(accepted[name] ?? []))]))),
 );

@@ -91,7 +91,7 @@ describe("an in-tree repository", () => {
     await rename(tree.file, `${tree.file}.away`);
     // It is looked for again and again before it is believed to be gone.
     const lookAgain = async (pause: number) => {
-      await until(() => clock.waiting(pause) === 1, "the next look at the file");
+      await until(() => clock.waiting(pause) === 1, "the next check the file");
       clock.advance(pause);
     };
     for (const pause of [5, 15, 40, 90]) await lookAgain(pause);
@@ -141,7 +141,7 @@ describe("an in-tree repository", () => {
     },
   );
 
-  test("whose file is broken: 1106 with the place in the work tree's file, mended by hand", async () => {
+  test("whose file is broken: 1106 with the place in the work tree's file, fixed by hand", async () => {
     await using tree = await startWorkTree(treeText);
     const conflict = treeText.replace(`"config"`, `<<<<<<< HEAD\n  "config"`);
     await writeFile(tree.file, conflict);
@@ -152,7 +152,7 @@ describe("an in-tree repository", () => {
     expect(await tree.set(31)).toMatchObject([{ code: 1106 }]);
     expect(await readFile(tree.file, "utf8")).toBe(conflict);
     await writeFile(tree.file, treeText.replace("30", "32"));
-    await until(async () => (await tree.timeout()) === 32, "the mended value");
+    await until(async () => (await tree.timeout()) === 32, "the fixed value");
     expect(await healthOf(tree.t, "site")).toEqual([]);
   });
 

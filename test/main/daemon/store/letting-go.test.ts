@@ -38,7 +38,7 @@ const timeoutOf = async (t: TestDaemon, repo: string) =>
   (await t.owner.call("config/list", { repo, field: "svc.timeout" })).result["svc"]?.["timeout"];
 
 test("of those that nobody used for a while only so many are held; what was let go is read again when it is asked for", async () => {
-  // What waits for a while, as the look at what a write replaced does, is over when the clock has come that far.
+  // What waits for a while, as the check what a write replaced does, is over when the clock has come that far.
   await using crowd = await startCrowded(2, new TestClock());
   const { t, ids, fileSystem } = crowd;
   for (const repo of ids) await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
@@ -49,7 +49,7 @@ test("of those that nobody used for a while only so many are held; what was let 
     expect(await timeoutOf(t, id)).toBe(5);
     return fileSystem.calls.slice(from).some(call => call.operation === "open" && call.path === path);
   };
-  // One whose file is just being looked at stays until the others are used again.
+  // One whose file is just being checked stays until the others are used again.
   await until(async () => {
     for (const id of ids) expect(await timeoutOf(t, id)).toBe(5);
     await crowd.letGo();

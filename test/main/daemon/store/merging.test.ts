@@ -8,7 +8,7 @@ import { type FileCall, watchFileSystem } from "../../../helpers/file-system.ts"
 import { type Shop, shopText, startShop } from "../../../helpers/shop.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
 
-/** The calls of one set, up to the last look at the file before the rename. */
+/** The calls of one set, up to the last check the file before the rename. */
 const steps: [step: string, operation: FileCall["operation"], folder: "tmp" | "repos"][] = [
   ["the temporary file is opened", "open", "tmp"],
   ["it is written", "writeFile", "tmp"],

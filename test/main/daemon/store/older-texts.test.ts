@@ -5,7 +5,7 @@ import { startTestDaemon, type TestDaemon } from "../../../helpers/daemon.ts";
 import { freezeHome } from "../../../helpers/frozen-home.ts";
 import { saveByRename, startShop } from "../../../helpers/shop.ts";
 
-/** The newest three of the history, and the timeout in service and in the file. */
+/** The newest three of the history, and the timeout active and in the file. */
 async function told(t: TestDaemon) {
   const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
   const list = await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" });

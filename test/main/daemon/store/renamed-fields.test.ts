@@ -56,7 +56,7 @@ async function openedTwice(home: string) {
 }
 
 describe("a kill between the log and the file", () => {
-  test("leaves a set in service, and the file gets the new name alone", async () => {
+  test("leaves a set active, and the file gets the new name alone", async () => {
     await using home = await frozenBehind([["config/set", { "deploy.workers": 40 }]]);
     const { values, text } = await openedTwice(home.path);
     expect(values).toEqual({ workers: 40, region: "north" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { hashOfValue } from "../../../../main/daemon/store/trusted-values.ts";
 
-test("a value is hashed once, however often its file is looked at", () => {
+test("a value is hashed once, however often its file is checked", () => {
   let reads = 0;
   const value = {
     get image() {

@@ -7,7 +7,7 @@ import { saveByRename, shopText } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 /*
- * The file says something that cannot be used, the last good value serves, and that one is set: nothing in service changes,
+ * The file says something that cannot be used, the last good value serves, and that one is set: nothing active changes,
  * so there is no revision, but the file is to say it.
  */
 

@@ -61,7 +61,7 @@ describe("a home of format 1, without a journal", () => {
     expect(await journalFiles(join(home.path, "journal"))).toEqual(before);
   });
 
-  test("with a file that is broken begins its history once that is mended", async () => {
+  test("with a file that is broken begins its history once that is fixed", async () => {
     await using home = await olderHome({ shop: halfAFile });
     await using t = await startTestDaemon({ ...noSweeps, home: home.path });
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
@@ -112,7 +112,7 @@ describe("an edit made while no daemon ran", () => {
 });
 
 describe("the last good values of", () => {
-  test("a broken file come from the journal after a restart, and mended it goes on from them", async () => {
+  test("a broken file come from the journal after a restart, and fixed it goes on from them", async () => {
     await using shop = await startShop();
     await shop.set({ "svc.timeout": 31 });
     const text = await shop.read();

@@ -189,7 +189,7 @@ describeWithNats("a log on a stream", () => {
     const refused = await one.append(2).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AppendError);
     expect(refused).toMatchObject({ isOutcomeUnknown: false });
-    await expect(one.append(3)).rejects.toThrow("cannot be reached");
+    await expect(one.append(3)).rejects.toThrow("cannot reach the server");
     await place.server.start();
     await isReachable(one);
     await one.append(4);
@@ -272,8 +272,8 @@ describeWithNats("a log on a stream", () => {
     const other = await place.openOther();
     for (const timeout of [7, 8, 9]) await other.append(timeout);
     const again = await place.open();
-    await until(() => again.log.problem?.includes("made anew") === true, "the difference");
-    await expect(again.append(10)).rejects.toThrow("made anew");
+    await until(() => again.log.problem?.includes("created again") === true, "the difference");
+    await expect(again.append(10)).rejects.toThrow("created again");
     expect(again.found).toEqual([]);
     for (const { log } of [again, other]) await log.close();
   });
@@ -330,7 +330,7 @@ describeWithNats("a log on a stream", () => {
     await log.close();
   });
 
-  test("says that the stream is gone, and makes no other one in its place", async () => {
+  test("says that the stream is missing, and makes no other one in its place", async () => {
     await using place = await makePlace();
     const { log, append } = await place.open();
     await append(1);
