@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
     promise: "shared-log",
     takenOut: "that messages have to follow each other",
     file: "main/daemon/store/log/stream-log.ts",
-    find: "    if (content.first !== this.newest + 1) {",
+    find: "    if (content.first !== this.newest + 1 && !begins) {",
     replace: "    if (content.first < 0) {",
     test: streamTest,
     name: "stops at a message that no daemon published",

@@ -236,7 +236,7 @@ describeWithNats("daemons that share a log", () => {
     await sees(desk, "shop", 41);
     await world.server.kill();
     const { errors } = await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 42 });
-    expect(errors).toMatchObject([{ code: 1108, message: expect.stringMatching(/log.*cannot be reached/) }]);
+    expect(errors).toMatchObject([{ code: 1108, message: expect.stringMatching(/log.*cannot reach/) }]);
     expect(errors[0]?.message).not.toContain("disk");
     expect(await timeoutOf(laptop, "shop")).toBe(41);
     expect((await laptop.owner.call("daemon/status")).result.problems?.join()).toContain("cannot be reached");

@@ -143,14 +143,14 @@ describe("a home's format", () => {
   test("newer than this version knows is refused, and the home left untouched", async () => {
     await using home = await temporaryFolder();
     await (await start(home.path)).close();
-    await writeFile(join(home.path, "format"), "4\n");
+    await writeFile(join(home.path, "format"), "5\n");
     // What only a newer version would know what to do with.
     await writeFile(join(home.path, "tmp", "shop.json"), "half");
     await writeFile(join(home.path, "owner.key"), "of another form");
     const before = await snapshot(home.path);
     const failure = await start(home.path).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(HomeError);
-    expect(String(failure)).toMatch(/format 4.*up to 3/);
+    expect(String(failure)).toMatch(/format 5.*up to 4/);
     expect(await snapshot(home.path)).toEqual(before);
   });
 

@@ -37,11 +37,11 @@ describeWithNats("a log on a server that asks who is there", () => {
     const files = `cert_file: "${server.certificate}", key_file: "${server.key}", ca_file: "${ca}"`;
     await using nats = await startWith(`tls { ${files}, verify: true }\n`);
     const address = `tls://127.0.0.1:${nats.port}/team`;
-    await expect(share(join(folder.path, "none"), { address })).rejects.toThrow("cannot be begun with");
-    await expect(share(join(folder.path, "half"), { address, ca })).rejects.toThrow("cannot be begun with");
+    await expect(share(join(folder.path, "none"), { address })).rejects.toThrow("cannot be used");
+    await expect(share(join(folder.path, "half"), { address, ca })).rejects.toThrow("cannot be used");
     const { certificate, key } = client;
     const unknown = { address, certificate, key };
-    await expect(share(join(folder.path, "unknown"), unknown)).rejects.toThrow("cannot be begun with");
+    await expect(share(join(folder.path, "unknown"), unknown)).rejects.toThrow("cannot be used");
     await share(folder.path, { address, ca, certificate, key });
   });
 
