@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
@@ -27,8 +28,8 @@ export interface TestServer extends AsyncDisposable {
   /** kill -9 */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Stands still, as one whose machine does; `resume` ends that. */
-  pause(): void;
+  /** Stands still, as one whose machine does, once it resolves; `resume` ends that. */
+  pause(): Promise<void>;
   resume(): void;
 }
 
@@ -57,13 +58,26 @@ export async function startNatsServer(more: (folder: string) => readonly string[
     folder: folder.path,
     kill,
     start,
-    pause: () => void child?.kill("SIGSTOP"),
+    pause: async () => {
+      child?.kill("SIGSTOP");
+      await until(() => isStopped(child?.pid), "the server to stand still");
+    },
     resume: () => void child?.kill("SIGCONT"),
     [Symbol.asyncDispose]: async () => {
       await kill();
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Whether all threads of a process are stopped: under load one goes on for a moment after the signal. */
+async function isStopped(pid: number | undefined): Promise<boolean> {
+  const folder = `/proc/${pid}/task`;
+  const threads = await readdir(folder).catch(() => []);
+  const states = await Promise.all(
+    threads.map(thread => readFile(join(folder, thread, "stat"), "utf8").catch(() => "")),
+  );
+  return states.every(stat => stat.slice(stat.lastIndexOf(")") + 2).startsWith("T"));
 }
 
 /** Three servers that are one. */

@@ -173,7 +173,7 @@ function mishapsOf(
       "a server stopped for a while",
       async () => {
         const server = one(servers);
-        server?.pause();
+        await server?.pause();
         await delay(random(4_000));
         server?.resume();
       },

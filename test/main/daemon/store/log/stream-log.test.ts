@@ -204,7 +204,7 @@ describeWithNats("a log on a stream", () => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
-    place.server.pause();
+    await place.server.pause();
     const refused = await one.append(2).catch((error: unknown) => error);
     expect(refused).toMatchObject({ isOutcomeUnknown: true });
     place.server.resume();
