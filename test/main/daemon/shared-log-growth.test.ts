@@ -24,8 +24,9 @@ function isProblem(line: string): boolean {
   return level >= 40;
 }
 
+/** Empty while it cannot be told. */
 async function historyOf({ owner }: TestDaemon, repo: string) {
-  return (await owner.call("history/list", { repo, limit: 1_000 })).result;
+  return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
 }
 
 async function set({ owner }: TestDaemon, repo: string, timeout: number, reason = ""): Promise<void> {
@@ -317,6 +318,8 @@ describeWithNats("forgetting in a shared log", () => {
       await until(async () => (await filesWith(world.home(machine), "secret.example.org")).length === 0, "no file");
     }
     await using third = await world.start("third");
+    const { length } = await historyOf(laptop, "shop");
+    await until(async () => (await historyOf(third, "shop")).length === length, "the machine that joined");
     expect(await historyOf(third, "shop")).toEqual(await historyOf(laptop, "shop"));
     await set(third, "shop", 9);
     await sees(laptop, "shop", 9);
