@@ -18,6 +18,7 @@ const long = [
   "test/regression/**/*.test.ts",
   "test/main/daemon/starvation.test.ts",
   "test/main/daemon/search.test.ts",
+  "test/main/daemon/shared-log*.test.ts",
   "test/main/daemon/history-search.test.ts",
   "test/main/daemon/transport-limits.test.ts",
   "test/main/daemon/bad-arguments.property.test.ts",

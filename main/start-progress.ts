@@ -35,7 +35,7 @@ export class StartProgress {
     this.#clock = clock;
   }
 
-  tell(progress: IndexingProgress): void {
+  report(progress: IndexingProgress): void {
     const now = this.#clock.monotonic();
     if (now < this.#toldAt + tellingPause) return;
     this.#toldAt = now;

@@ -62,12 +62,12 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (options.json) return printJson(entry);
     print(`Added ${entry.name} (${entry.id}): ${path}`);
     await askForTrust(client, entry);
-    await tellOfScopes(entry, home);
+    await reportScopes(entry, home);
   });
 }
 
 /** The work tree's own scopes are used once a person accepts them. */
-async function tellOfScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
+async function reportScopes({ id, path }: RepositoryEntry, home: Home): Promise<void> {
   const { readOfferedScopes } = await import("../check/offered-scopes.ts");
   const names = path === undefined ? [] : (await readOfferedScopes(path, home)).map(({ scope }) => scope);
   if (names.length > 0)

@@ -29,7 +29,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     locate: async () => {
       const where = { home: home.folder, ...(options.keyFile !== undefined && { keyFile: options.keyFile }) };
       const address = await locateDaemon(where);
-      if (isOlder(address.endpoint.version, packageJson.version)) await tellOlder(home, address.endpoint);
+      if (isOlder(address.endpoint.version, packageJson.version)) await warnOfOlderDaemon(home, address.endpoint);
       return address;
     },
     onIndexing: showIndexing,
@@ -81,7 +81,7 @@ async function connectOrStart(client: RepoconfClient, home: Home, options: Sessi
  */
 async function waitForWayIn(error: unknown, home: Home, options: SessionOptions): Promise<void> {
   const { settleHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
-  if (isKeyGone(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
+  if (isKeyMissing(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
   if ((await findDaemon(home)) !== undefined) {
     // Another command has started a daemon in the meantime.
     if (isNobodyThere(error)) return;
@@ -101,12 +101,12 @@ function isNobodyThere(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1200 && error.details === undefined;
 }
 
-function isKeyGone(error: unknown): boolean {
+function isKeyMissing(error: unknown): boolean {
   return error instanceof RepoconfError && error.code === 1100 && systemErrorCode(error.cause) === "ENOENT";
 }
 
 /** Reports that an older daemon is running: once for each daemon and version of the command, not for every command. */
-async function tellOlder(home: Home, { instanceId, version }: Endpoint): Promise<void> {
+async function warnOfOlderDaemon(home: Home, { instanceId, version }: Endpoint): Promise<void> {
   const file = join(home.temporary, "older-daemon-told");
   const about = `${instanceId} ${packageJson.version}`;
   if ((await readFile(file, "utf8").catch(() => "")) === about) return;

@@ -63,7 +63,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Press Ctrl+C to stop.`);
 
-    function tell(message: ToldMessage): void {
+    function printMessage(message: PrintedMessage): void {
       const [resource, event, payload] = message;
       if (message[0] === "repo") names.set(message[2].id, message[2].name);
       if (options.json)
@@ -72,33 +72,37 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
       if (repository !== undefined && resource === "repo" && event === "removed")
         throw new CommandError(`${repository.name} was removed, so there is nothing left to watch.`);
     }
-    async function tellEverything(): Promise<void> {
+    async function printEverything(): Promise<void> {
       for await (const received of client.watchEverything({ signal })) {
         // Until its schema is read again, nothing of a scope shows.
         if (received[0] === "scope" || (received[0] === "connection" && received[1] === "resumed"))
           fields = await listFields(client).catch(() => new Map());
         if (received[0] === "draft" || (received[0] === "config" && since !== undefined)) continue;
         const message = narrow(received, repository?.id, field);
-        if (message !== undefined) tell(message);
+        if (message !== undefined) printMessage(message);
       }
     }
     /** The changes of one repository, with those of the past. */
-    async function tellChanges(repo: string): Promise<void> {
+    async function printChanges(repo: string): Promise<void> {
       for await (const change of client.watch({ repo, since: since ?? 0, signal })) {
         const message = narrow(["config", "changed", change], repo, field);
-        if (message !== undefined) tell(message);
+        if (message !== undefined) printMessage(message);
       }
     }
     const isOfPast = since !== undefined && repository !== undefined;
-    await Promise.all([tellEverything(), isOfPast && tellChanges(repository.id)]).finally(() => stop.abort());
+    await Promise.all([printEverything(), isOfPast && printChanges(repository.id)]).finally(() => stop.abort());
   });
 }
 
 /** Unsaved edits on the screen are not shown to others. */
-type ToldMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
+type PrintedMessage = Exclude<WatchMessage, readonly [resource: "draft", ...unknown[]]>;
 
 /** The message, as far as it is about this repository, if any, and field, if any, or about the connection. */
-function narrow(message: ToldMessage, id: string | undefined, field: string | undefined): ToldMessage | undefined {
+function narrow(
+  message: PrintedMessage,
+  id: string | undefined,
+  field: string | undefined,
+): PrintedMessage | undefined {
   switch (message[0]) {
     case "config": {
       if (id !== undefined && message[2].repo !== id) return undefined;
@@ -119,11 +123,11 @@ function narrow(message: ToldMessage, id: string | undefined, field: string | un
 }
 
 /** What it tells, without the values that are masked. */
-function printableOf(message: ToldMessage, fields: Fields) {
+function printableOf(message: PrintedMessage, fields: Fields) {
   return message[0] === "config" ? printableChange(message[2], fields) : message[2];
 }
 
-function describe(message: ToldMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
+function describe(message: PrintedMessage, names: ReadonlyMap<string, string>, options: DescribeOptions): string[] {
   const nameOf = (id: string) => names.get(id) ?? id;
   switch (message[0]) {
     case "config":

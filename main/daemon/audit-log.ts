@@ -48,7 +48,7 @@ export class AuditLog {
   /** Writes what is counted, and lets go of the file. */
   close(): void {
     for (const callOff of this.#timers) callOff();
-    for (const [about, tally] of this.#tallies) this.#tell(about, tally);
+    for (const [about, tally] of this.#tallies) this.#report(about, tally);
     this.#tallies.clear();
     this.#file.close();
   }
@@ -72,13 +72,13 @@ export class AuditLog {
       this.#timers.delete(callOff);
       this.#tallies.delete(name);
       if (tally.count === 0) return;
-      this.#tell(name, tally);
+      this.#report(name, tally);
       this.#begin(name);
     });
     this.#timers.add(callOff);
   }
 
-  #tell(name: string, { count, of }: Tally): void {
+  #report(name: string, { count, of }: Tally): void {
     if (count > 0) this.#write({ ...JSON.parse(name), count, of: Object.fromEntries(of) });
   }
 

@@ -49,9 +49,9 @@ import { createRoutes } from "./routes.ts";
 import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Screen } from "./screen.ts";
-import { openDoor } from "./server.ts";
+import { openServer } from "./server.ts";
 import { Settings } from "./settings.ts";
-import { defaultSweepInterval } from "./store/file-store.ts";
+import { defaultRescanInterval } from "./store/file-store.ts";
 import { Yielding } from "./yielding.ts";
 
 export const preferredPort = 7420;
@@ -81,7 +81,7 @@ export interface DaemonOptions {
   /** Defaults to the system's. */
   readonly clock?: Clock;
   /** Milliseconds between two full comparisons of the home with the known state. */
-  readonly sweepInterval?: number;
+  readonly rescanInterval?: number;
   /** The maximum number of open repositories. */
   readonly mostOpen?: number;
 }
@@ -139,7 +139,7 @@ async function startDaemon(
     options.onStop?.();
   });
   const fileSystem = held.guard(options.fileSystem ?? realFileSystem);
-  const sweepInterval = options.sweepInterval ?? defaultSweepInterval;
+  const rescanInterval = options.rescanInterval ?? defaultRescanInterval;
   const before = await completeRestore(home);
   if (before !== undefined) problem("completed an interrupted restore", { before });
   await prepareHome(home);
@@ -163,19 +163,19 @@ async function startDaemon(
     onProblem: problem,
     fileSystem,
     assertHeld: () => {
-      held.look();
+      held.check();
       held.assertNotLost();
     },
-    sweepInterval,
+    rescanInterval,
     ...(options.mostOpen !== undefined && { mostOpen: options.mostOpen }),
-    onRecovering: progress => startProgress.tell(progress),
+    onRecovering: progress => startProgress.report(progress),
     onIndexing: () => connections.publishIndexing(),
   });
   let endpointWritten = false;
   resources.defer(async () => {
     await store.close();
     // If the home was replaced, the file belongs to another daemon.
-    if (endpointWritten && held.look()) await removeEndpoint(home);
+    if (endpointWritten && held.check()) await removeEndpoint(home);
   });
   const drafts = await Drafts.open({
     file: privateFile(home, home.draftsFile, fileSystem),
@@ -211,7 +211,7 @@ async function startDaemon(
     problem("no Unix socket; tools connect through the port", { error: String(error) });
     return undefined;
   };
-  const door = await openDoor({
+  const httpServer = await openServer({
     port: options.port ?? settings.values.port ?? preferredPort,
     insist: options.port !== undefined,
     socketPath: await localSocketPath(home.socket).catch(onSocketFailure),
@@ -223,7 +223,7 @@ async function startDaemon(
       isReady: () => state === "running",
       identityProof: nonce => identityProof(endpoint, nonce),
       screen: options.screenFolder === undefined ? undefined : await Screen.open(options.screenFolder),
-      isForScreen: request => door.isForScreen(request),
+      isForScreen: request => httpServer.isForScreen(request),
       metrics: async key => {
         if (isOwner(key)) return metrics.render();
         countRefusal("key");
@@ -237,12 +237,15 @@ async function startDaemon(
       logger.warn({ cause: refusal.cause, host, origin }, refusal.message);
     },
   });
-  resources.defer(() => door.close());
-  const linkOf = (code: string, origin = door.screenOrigin) => `${origin}/#code=${code}`;
+  resources.defer(() => httpServer.close());
+  const linkOf = (code: string, origin = httpServer.screenOrigin) => `${origin}/#code=${code}`;
   /** Whether the caller's key or session is still valid. */
   const isValid = (caller: Caller) => (caller.kind === "session" ? sessions.isValid(caller) : keys.isValid(caller));
   const endpoint = newEndpoint(
-    { url: `http://127.0.0.1:${door.port}`, ...(door.socket !== undefined && { socket: door.socket }) },
+    {
+      url: `http://127.0.0.1:${httpServer.port}`,
+      ...(httpServer.socket !== undefined && { socket: httpServer.socket }),
+    },
     version,
     startedAt,
   );
@@ -262,7 +265,8 @@ async function startDaemon(
         ...trustOperations(store, scopes),
         ...sessionOperations({
           sessions,
-          linkOf: async (code, byAddress) => linkOf(code, byAddress ? await door.openScreenByAddress() : undefined),
+          linkOf: async (code, byAddress) =>
+            linkOf(code, byAddress ? await httpServer.openScreenByAddress() : undefined),
         }),
         ...keyOperations({
           keys,
@@ -290,7 +294,7 @@ async function startDaemon(
     }),
   );
   const connections = new Connections({
-    engine: door.engine,
+    engine: httpServer.engine,
     dispatch,
     service,
     store,
@@ -300,8 +304,8 @@ async function startDaemon(
     authenticate: key => keys.authenticate(key),
     authenticateProof: (proof, handshake) =>
       sessions.prove(proof, handshake) ?? keys.authenticateProof(proof, clientText(handshake)),
-    connectionOf: request => door.connectionOf(request),
-    channelOf: request => door.channelOf(request),
+    connectionOf: request => httpServer.connectionOf(request),
+    channelOf: request => httpServer.channelOf(request),
     signAsDaemon: text => sign(endpoint.instanceSecret, text),
     isValid,
     onCount: count => watchIdleness(count),
@@ -346,8 +350,8 @@ async function startDaemon(
     home,
     held,
     clock,
-    interval: sweepInterval,
-    mend: async () => {
+    interval: rescanInterval,
+    repair: async () => {
       for (const id of sessions.endLapsed()) connections.disconnectKey(id);
       const following = keys.followOwnerKey(ended => {
         logger.warn("owner.key was removed or replaced: the old key and all sessions were revoked");
@@ -428,7 +432,7 @@ async function startDaemon(
   }
 
   // Everything that answers requests is ready.
-  door.open();
+  httpServer.open();
   await writeEndpoint(home, endpoint, fileSystem);
   endpointWritten = true;
   startProgress.end();
@@ -436,8 +440,8 @@ async function startDaemon(
   store.watchFiles();
   state = "running";
   watchIdleness(0);
-  logger.info({ url: endpoint.url, home: home.folder, ipv6: door.ipv6 }, "running");
-  const otherPort = options.port === undefined && door.port !== (settings.values.port ?? preferredPort);
+  logger.info({ url: endpoint.url, home: home.folder, ipv6: httpServer.ipv6 }, "running");
+  const otherPort = options.port === undefined && httpServer.port !== (settings.values.port ?? preferredPort);
   const createLink = (lifetime: number) => linkOf(sessions.createCode(lifetime));
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }

@@ -106,7 +106,7 @@ export class Drafts {
       if (names.length > 0) await this.change([], names);
     };
     drop().catch(error =>
-      this.#tell("could not remove the drafts of a removed repository; they are removed at the next start", error),
+      this.#publish("could not remove the drafts of a removed repository; they are removed at the next start", error),
     );
   }
 
@@ -117,7 +117,7 @@ export class Drafts {
       this.#entries = await this.#entriesOf(drafts.map(({ draft }) => draft));
       await this.#write(this.#entries);
     };
-    this.#inTurn(again).catch(error => this.#tell("cannot write drafts.json", error));
+    this.#inTurn(again).catch(error => this.#publish("cannot write drafts.json", error));
   }
 
   /** Resolves when what is being written is. */
@@ -131,14 +131,14 @@ export class Drafts {
       this.#written = (await this.#file.read())?.drafts ?? [];
       await file.makePrivate();
     } catch (error) {
-      this.#tell("drafts.json is invalid and was renamed to drafts.json.broken", error);
+      this.#publish("drafts.json is invalid and was renamed to drafts.json.broken", error);
       await rename(file.path, `${file.path}.broken`).catch(() => {});
       this.#written = undefined;
       return;
     }
     this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
     // Without those that are masked by now, or whose repository is gone.
-    await this.#write(this.#entries).catch(error => this.#tell("cannot write drafts.json", error));
+    await this.#write(this.#entries).catch(error => this.#publish("cannot write drafts.json", error));
   }
 
   async #write(entries: Entries): Promise<void> {
@@ -192,7 +192,7 @@ export class Drafts {
     return schema === undefined || masksAnything(schema);
   }
 
-  #tell(message: string, error: unknown): void {
+  #publish(message: string, error: unknown): void {
     this.#options.onProblem(message, { error: String(error) });
   }
 }

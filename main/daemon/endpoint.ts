@@ -6,7 +6,7 @@ import type { Endpoint } from "../endpoint-file.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { type FileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
-import { HomeError, privateFile, readSettled } from "./home.ts";
+import { HomeError, privateFile, readStable } from "./home.ts";
 
 export function newEndpoint(
   { url, socket }: Pick<Endpoint, "url" | "socket">,
@@ -70,7 +70,7 @@ export async function keepEndpoint(
   const text = textOf(endpoint);
   try {
     const file = privateFile(home, home.endpointFile);
-    if ((await readSettled(file, clock, found => found === text)) === text) return false;
+    if ((await readStable(file, clock, found => found === text)) === text) return false;
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
   }

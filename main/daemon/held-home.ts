@@ -21,7 +21,7 @@ export class HeldHome {
   }
 
   /** Whether it is still this daemon's. Asks the system, which takes some microseconds. */
-  look(): boolean {
+  check(): boolean {
     if (this.#lost === undefined && !this.#lock.isInPlace()) {
       const message = `The home ${this.#home.folder} was removed or replaced while the daemon was running, so the daemon stops and writes nothing more. Reconnect: the next daemon uses the home as it is now.`;
       this.#lost = new RepoconfError(1113, message);
@@ -38,7 +38,7 @@ export class HeldHome {
   /** The same calls, but none that writes is made in a home that is another's: it fails with RepoconfError 1113. */
   guard(fileSystem: FileSystem): FileSystem {
     const assertHeld = () => {
-      if (!this.look()) this.assertNotLost();
+      if (!this.check()) this.assertNotLost();
     };
     return {
       open: async (path, flags, mode) => {

@@ -11,7 +11,7 @@ export interface HomeUpkeepOptions {
   /** Milliseconds between two looks that nothing asked for. */
   readonly interval: number;
   /** Restores the files that clients need to find the daemon and to authenticate. */
-  mend(): Promise<void>;
+  repair(): Promise<void>;
   onProblem(message: string, context: object): void;
 }
 
@@ -19,7 +19,7 @@ export interface HomeUpkeepOptions {
 export class HomeUpkeep {
   readonly #options: HomeUpkeepOptions;
   readonly #names: ReadonlySet<string>;
-  readonly #mendInTurn: () => Promise<void>;
+  readonly #repairInTurn: () => Promise<void>;
   #cancel = () => {};
   #running = false;
   #told = "";
@@ -28,15 +28,15 @@ export class HomeUpkeep {
     this.#options = options;
     const { folder, lockFile, endpointFile, ownerKeyFile } = options.home;
     this.#names = new Set([folder, lockFile, endpointFile, ownerKeyFile].map(path => basename(path)));
-    this.#mendInTurn = inTurn(
+    this.#repairInTurn = inTurn(
       async () => {
-        if (!this.#running || !options.held.look()) return;
-        await options.mend();
+        if (!this.#running || !options.held.check()) return;
+        await options.repair();
         this.#told = "";
       },
       error => {
         // If the home is being removed, its files are not a problem; and a lasting problem is logged once.
-        if (this.#told === String(error) || !options.held.look()) return;
+        if (this.#told === String(error) || !options.held.check()) return;
         this.#told = String(error);
         options.onProblem("cannot restore a file of the home", { error: this.#told });
       },
@@ -45,28 +45,28 @@ export class HomeUpkeep {
 
   start(): void {
     this.#running = true;
-    void this.#lookAndSchedule();
+    void this.#checkAndSchedule();
   }
 
   /** Something happened to an entry of the home; undefined if it is unknown which. */
   hint(name: string | undefined): void {
-    if (name === undefined || this.#names.has(name)) void this.#look();
+    if (name === undefined || this.#names.has(name)) void this.#check();
   }
 
   async close(): Promise<void> {
     this.#running = false;
     this.#cancel();
-    await this.#mendInTurn();
+    await this.#repairInTurn();
   }
 
-  async #look(): Promise<void> {
-    if (this.#running && this.#options.held.look()) await this.#mendInTurn();
+  async #check(): Promise<void> {
+    if (this.#running && this.#options.held.check()) await this.#repairInTurn();
   }
 
-  async #lookAndSchedule(): Promise<void> {
-    await this.#look();
+  async #checkAndSchedule(): Promise<void> {
+    await this.#check();
     if (!this.#running) return;
     const { clock, interval } = this.#options;
-    this.#cancel = clock.schedule(interval, () => void this.#lookAndSchedule());
+    this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());
   }
 }

@@ -57,17 +57,17 @@ export function privateFile(
 }
 
 /** Pauses before a missing or half-written file is accepted as such: somebody may be replacing it, or removing the home. */
-const settleDelays = [20, 80, 150];
+const stabilityDelays = [20, 80, 150];
 
 /** A file's text, or null if it is missing; retried for 250 ms until it is valid. Throws as DurableTextFile.read. */
-export async function readSettled(
+export async function readStable(
   file: DurableTextFile,
   clock: Pick<Clock, "delay">,
   isWell: (text: string) => boolean,
 ): Promise<string | null> {
   for (let attempt = 0; ; attempt++) {
     const text = await file.read();
-    const pause = settleDelays[attempt];
+    const pause = stabilityDelays[attempt];
     if (pause === undefined || (text !== null && isWell(text))) return text;
     await clock.delay(pause);
   }

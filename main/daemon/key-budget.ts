@@ -68,7 +68,7 @@ export class KeyBudget {
       if (account === undefined) return;
       open.others += by;
       account.sockets += by;
-      this.#settle(caller, account);
+      this.#forgetIdle(caller, account);
     };
     count(1);
     return new Seat(account, () => count(-1));
@@ -121,7 +121,7 @@ export class KeyBudget {
         next.start();
       }
       regulate(account);
-      this.#settle(caller, account);
+      this.#forgetIdle(caller, account);
     }
   }
 
@@ -137,7 +137,7 @@ export class KeyBudget {
   }
 
   /** A key that has nothing under way any more is forgotten. */
-  #settle({ keyId }: Caller, account: Account | undefined): void {
+  #forgetIdle({ keyId }: Caller, account: Account | undefined): void {
     if (account === undefined || account.sockets > 0 || account.running > 0 || account.waiting.length > 0) return;
     if (this.#accounts.get(keyId) === account) this.#accounts.delete(keyId);
   }

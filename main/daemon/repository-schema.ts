@@ -6,7 +6,7 @@ import { nextTurn, runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
 /** What a file of the home has beside a work tree's one. */
-const headProperties: JsonObject = {
+const metadataProperties: JsonObject = {
   name: { type: "string", minLength: 1, description: "The name of the repository." },
   path: { type: "string", description: "The absolute path of its work tree." },
   inTree: { type: "boolean", description: "Whether the values are stored in the work tree's .repoconf.json." },
@@ -36,7 +36,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
     type: "object",
     properties: {
       $schema: { type: "string" },
-      ...(place === "home" && headProperties),
+      ...(place === "home" && metadataProperties),
       config: {
         type: "object",
         description: "The stored values, by scope and field; all other fields have their defaults.",

@@ -86,17 +86,17 @@ export class ScopeFiles {
     for (let attempt = 0; ; attempt++) {
       const names = (await readdir(this.#home.scopes)).filter(name => name.endsWith(ending)).sort();
       const missing = [...this.#scopes.all()].some(({ name }) => name !== "svc" && !names.includes(`${name}${ending}`));
-      const pause = settleDelays[attempt];
+      const pause = stabilityDelays[attempt];
       if (!missing || pause === undefined) return names;
       await this.#clock.delay(pause);
     }
   }
 
   /** Undefined: it is gone, and stays so. */
-  async #readSettled(path: string, known: string | undefined): Promise<ReadFile | undefined> {
+  async #readStable(path: string, known: string | undefined): Promise<ReadFile | undefined> {
     for (let attempt = 0; ; attempt++) {
       const text = await privateFile(this.#home, path, realFileSystem, limits.scopeBytes).read();
-      const pause = settleDelays[attempt];
+      const pause = stabilityDelays[attempt];
       try {
         if (text !== null) return { text, ...(text !== known && { value: (await readJsonText(text)).value }) };
         if (pause === undefined) return undefined;
@@ -112,7 +112,7 @@ export class ScopeFiles {
     const scope = name.slice(0, -ending.length);
     if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
-    const read = await this.#readSettled(join(this.#home.scopes, name), known?.text);
+    const read = await this.#readStable(join(this.#home.scopes, name), known?.text);
     if (read?.value === undefined) return read && known;
     // Only where somebody has scopes of their own: it is as large as all else that a start reads.
     const { comparedPattern } = await import("./compared-pattern.ts");
@@ -132,7 +132,7 @@ interface ReadFile {
 }
 
 /** Waits before a file that does not parse is believed to be broken: an editor may be in the middle of a save. */
-const settleDelays = [20, 80, 150];
+const stabilityDelays = [20, 80, 150];
 
 function describe(error: unknown): string {
   if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;

@@ -74,7 +74,7 @@ export async function* findRepositories(
       const candidate = { ...place, isStored, schema: scopes.field(scope, field)?.schema };
       if (!matchField(query, match, candidate)) continue;
       if (isOfChanges) {
-        lastChange ??= await service.lastChanges(caller, repo, turn).catch(nothingIfGone);
+        lastChange ??= await service.lastChanges(caller, repo, turn).catch(nothingIfMissing);
         if (!matchChange(query, lastChange(joinConfigPath(scope, field)))) continue;
       }
       fields.push({ ...place, isMasked: isMasked(candidate) });
@@ -84,7 +84,7 @@ export async function* findRepositories(
 }
 
 /** It was removed while this checked it. */
-function nothingIfGone(error: unknown): () => undefined {
+function nothingIfMissing(error: unknown): () => undefined {
   if (error instanceof RepoconfError && error.code === 1102) return () => undefined;
   throw error;
 }

@@ -21,7 +21,7 @@ import type { Channel } from "./key-budget.ts";
  * - Everything else needs an API key, checked at the Socket.IO handshake (connections.ts).
  */
 
-export interface DoorOptions {
+export interface DaemonServerOptions {
   /** The preferred port, and whether another one may be used. 0 means any free port. */
   readonly port: number;
   readonly insist: boolean;
@@ -36,7 +36,7 @@ export interface DoorOptions {
   onRefusal(refusal: Refusal, request: IncomingMessage): void;
 }
 
-export interface Door {
+export interface DaemonServer {
   readonly port: number;
   /** Whether [::1] answers too. */
   readonly ipv6: boolean;
@@ -71,7 +71,7 @@ const socketPath = "/socket.io/";
  * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Anyone who comes waits for `open`. Throws
  * PortTakenError.
  */
-export async function openDoor(options: DoorOptions): Promise<Door> {
+export async function openServer(options: DaemonServerOptions): Promise<DaemonServer> {
   const sockets = new Set<Socket>();
   const { servers: byPort, port, ipv6 } = await listenOnLoopback(options.port, options.insist, sockets);
   const hostsOf = (names: readonly string[]) => [
@@ -253,7 +253,7 @@ function listen(server: HttpServer, where: ListenOptions): Promise<void> {
 /** The Unix socket's path once it listens; undefined if there is none. */
 async function listenLocally(
   server: HttpServer,
-  { socketPath, onSocketFailure }: DoorOptions,
+  { socketPath, onSocketFailure }: DaemonServerOptions,
 ): Promise<string | undefined> {
   if (socketPath === undefined) return undefined;
   try {

@@ -34,7 +34,7 @@ export const realFileSystem: FileSystem = {
       closeSync(file);
     }
   },
-  // A rename by a thread of the pool would leave a gap of milliseconds behind the last look, in which an edit got lost.
+  // A rename by a thread of the pool would leave a gap of milliseconds behind the last refresh, in which an edit got lost.
   replace: async (temporary, path, lastLook, aside) => {
     lastLook();
     if (aside !== undefined) linkIfPossible(path, aside);

@@ -54,7 +54,7 @@ interface Found {
 }
 
 /** Waits before a file found gone or broken is believed: an editor may be between two steps of a save (250 ms in all). */
-const settleDelays = [5, 15, 40, 90, 100];
+const stabilityDelays = [5, 15, 40, 90, 100];
 
 export interface JsonDocumentOptions extends DurableTextFileOptions {
   /** The first look, too, waits before it believes that the file is gone or broken. */
@@ -71,7 +71,7 @@ export class JsonDocument {
   readonly #clock: Clock;
   readonly #low: Low<JsonObject>;
   readonly #isExpected: boolean;
-  #looked = false;
+  #isRead = false;
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "gone" };
@@ -111,15 +111,15 @@ export class JsonDocument {
    * Reads the file and tells whether its text differs from the one known. A file found gone or broken is read again for
    * 250 ms before that is believed.
    */
-  async look(): Promise<boolean> {
-    let found = await this.#lookOnce(undefined);
-    for (const milliseconds of this.#looked || this.#isExpected ? settleDelays : []) {
+  async refresh(): Promise<boolean> {
+    let found = await this.#readOnce(undefined);
+    for (const milliseconds of this.#isRead || this.#isExpected ? stabilityDelays : []) {
       if (found === undefined || found.status.kind === "good") break;
       await this.#clock.delay(milliseconds);
-      found = await this.#lookOnce(found);
+      found = await this.#readOnce(found);
     }
     if (found === undefined) return false;
-    this.#looked = true;
+    this.#isRead = true;
     this.#text = found.text;
     this.#status = found.status;
     // Low.read keeps what it had when there is nothing to read.
@@ -199,7 +199,7 @@ export class JsonDocument {
   }
 
   /**
-   * Puts a text in the place of the one last seen, as an editor does; the next look finds it. Throws ForeignEditError or the
+   * Puts a text in the place of the one last seen, as an editor does; the next refresh finds it. Throws ForeignEditError or the
    * system's error.
    */
   async replaceText(text: string): Promise<void> {
@@ -249,20 +249,20 @@ export class JsonDocument {
   }
 
   /** Undefined: what is known already, or no way to tell now. `last` is what a moment ago was found. */
-  async #lookOnce(last: Found | undefined): Promise<Found | undefined> {
+  async #readOnce(last: Found | undefined): Promise<Found | undefined> {
     let text: string | null | UnreadableFileError;
     try {
       text = await this.#readText();
     } catch (error) {
       // No file handle left: what is known stays, and a later look will tell.
-      if (this.#looked) return undefined;
+      if (this.#isRead) return undefined;
       text = new UnreadableFileError(`it cannot be read now (${systemErrorCode(error) ?? String(error)})`);
     }
     if (text instanceof UnreadableFileError) {
       const known = this.#status.kind === "broken" && this.#text === undefined && this.#status.message === text.message;
       return known ? undefined : { text: undefined, status: { kind: "broken", message: text.message } };
     }
-    if (this.#looked && text === this.#text) return undefined;
+    if (this.#isRead && text === this.#text) return undefined;
     if (last !== undefined && last.text === text) return last;
     if (text === null) return { text, status: { kind: "gone" } };
     try {

@@ -48,7 +48,7 @@ export function FileView({ repo }: { readonly repo: string }) {
       if (now !== undefined) keepDraft(repo, { file: saved, text: now.text });
       await rememberFileSave(repo, before);
       const [entry] = await daemon().run("repo/list", { repo });
-      tellSaved(repo, entry?.health ?? []);
+      notifySaved(repo, entry?.health ?? []);
     } catch (error) {
       notify("problem", messageOf(error), aboutFile(repo));
       await read();
@@ -126,7 +126,7 @@ export function FileView({ repo }: { readonly repo: string }) {
 }
 
 /** What the daemon cannot use of it is kept in the file and not active: that is no good news. */
-function tellSaved(repo: string, health: readonly HealthProblem[]): void {
+function notifySaved(repo: string, health: readonly HealthProblem[]): void {
   // What was merged is to be checked, though nothing is wrong with it.
   const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;

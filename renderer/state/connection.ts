@@ -125,7 +125,7 @@ const openedAtOnce = 50;
 
 /** Fetches a repository's values, if that was not done before. */
 export async function openRepository(repo: string, again = false): Promise<void> {
-  if (again || !screenStore.getState().opened.has(repo)) takeUp([[repo, await fetchRepository(repo)]]);
+  if (again || !screenStore.getState().opened.has(repo)) addOpened([[repo, await fetchRepository(repo)]]);
 }
 
 /** As `openRepository`, of many. */
@@ -135,7 +135,7 @@ export async function openRepositories(repos: readonly string[]): Promise<void> 
     const part = missing.slice(at, at + openedAtOnce);
     const fetched = await Promise.all(part.map(async repo => [repo, await fetchRepository(repo)] as const));
     const state = screenStore.getState();
-    takeUp(fetched);
+    addOpened(fetched);
     // Changed while the others were fetched: nobody told it to a repository that was not open.
     for (const [repo, { revision }] of fetched)
       if ((findRepository(state, repo)?.revision ?? 0) > revision) await openRepository(repo, true);
@@ -150,7 +150,7 @@ async function fetchRepository(repo: string): Promise<OpenRepository> {
   return { effective: effective.result ?? {}, stored: stored.result ?? {}, revision: stored.revision ?? 0 };
 }
 
-function takeUp(fetched: readonly (readonly [repo: string, OpenRepository])[]): void {
+function addOpened(fetched: readonly (readonly [repo: string, OpenRepository])[]): void {
   const byRepo = new Map(fetched);
   screenStore.setState(state => {
     let { pending } = state;

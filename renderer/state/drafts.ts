@@ -66,7 +66,7 @@ export function loadDrafts(own: RepoconfClient): Promise<void> {
     kept = new Map(result.map(draft => [keyOf(draft), keptOf(draft, revision)]));
     loadedRevision = revision;
     // What is not there stays here: another window may have dropped it, but the daemon may also have lost it.
-    takeUp(result, [], draftsIn(before));
+    applyDraft(result, [], draftsIn(before));
     sendNow();
   });
 }
@@ -81,7 +81,7 @@ export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   for (const name of gone) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
   // Which of two came last is known with the answer.
   const isSettled = (name: Draft | DraftName) => !underway.has(keyOf(name));
-  takeUp(changed.filter(isSettled), gone.filter(isSettled), before);
+  applyDraft(changed.filter(isSettled), gone.filter(isSettled), before);
 }
 
 /** The daemon may have ended, and with it what it had in memory alone. */
@@ -172,7 +172,7 @@ function noteKept(sent: typeof underway, revision: number, inMemory: readonly Dr
     else if (now.draft !== undefined) later.push(now.draft);
     else if (draft !== undefined) removedLater.push(nameOf(draft));
   }
-  takeUp(later, removedLater, sent);
+  applyDraft(later, removedLater, sent);
 }
 
 /** For a message each. */
@@ -201,7 +201,7 @@ function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
 }
 
 /** Puts drafts in the place of those here that are as they were before, and so no newer edits of this window. */
-function takeUp(drafts: readonly Draft[], removed: readonly DraftName[], before: typeof underway): void {
+function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], before: typeof underway): void {
   const here = draftsOf(screenStore.getState());
   const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name)));
   const others = drafts.filter(draft => isUntouched(draft) && !sameJson(here.get(keyOf(draft)), draft));

@@ -5,7 +5,7 @@ import { screenStore } from "./store.ts";
 const step = 60_000;
 
 /** Tells the daemon now and then that a person uses this window: a session that nobody uses ends. */
-export function tellPresence(): void {
+export function announcePresence(): void {
   let told = 0;
   const tell = () => {
     if (Date.now() - told < step || screenStore.getState().connection !== "connected") return;

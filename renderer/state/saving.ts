@@ -87,7 +87,7 @@ async function saveRepository(
       if (reply.errors.length === 0) {
         const { revision: saved = revision, batch } = reply.result[0] ?? {};
         await settle(edits, saved);
-        tellMerged(edits.filter((one, index) => one.mergedWith !== given[index]?.mergedWith));
+        notifyMerged(edits.filter((one, index) => one.mergedWith !== given[index]?.mergedWith));
         const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
         return { repo, saved: { repo, revision: saved, fields, ...(batch !== undefined && { batch }) } };
       }
@@ -113,7 +113,7 @@ function setArguments(edits: readonly PendingEdit[]) {
 }
 
 /** The note at the field is gone with the edit. */
-function tellMerged(edits: readonly PendingEdit[]): void {
+function notifyMerged(edits: readonly PendingEdit[]): void {
   const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
   if (fields.length === 0) return;
   notify("done", `${listed(fields)}: changed elsewhere in the meantime; both changes were saved.`);

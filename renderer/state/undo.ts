@@ -76,7 +76,7 @@ async function takeBack(
       [from]: state[from].slice(0, -1),
       [to]: saved.length === 0 ? state[to] : [...state[to], { since, saved }],
     }));
-    tellUndone(
+    notifyUndone(
       saved.flatMap(({ fields }) => fields),
       undone.left,
       last,
@@ -114,7 +114,7 @@ function takenBack({ saved }: SavedStep, { restored, left }: UndoneBatch): Saved
   }));
 }
 
-function tellUndone(
+function notifyUndone(
   fields: readonly string[],
   left: readonly LeftField[],
   { saved }: SavedStep,

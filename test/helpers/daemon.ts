@@ -51,7 +51,7 @@ export interface TestClient {
 export type TestDaemonOptions = Partial<
   Pick<
     DaemonOptions,
-    "idleTimeout" | "log" | "fileSystem" | "clock" | "sweepInterval" | "mostOpen" | "port" | "onStop" | "screenFolder"
+    "idleTimeout" | "log" | "fileSystem" | "clock" | "rescanInterval" | "mostOpen" | "port" | "onStop" | "screenFolder"
   >
 > & {
   /** An existing home; then it is not taken away at the end. */

@@ -46,7 +46,7 @@ const { url } = await createDaemon({
   port: 0,
   logger,
   fileSystem,
-  sweepInterval: 3_600_000,
+  rescanInterval: 3_600_000,
 });
 // Where there is a cache; a killed process would leave nothing in it.
 flushCompileCache();

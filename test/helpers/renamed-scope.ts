@@ -53,7 +53,7 @@ export async function startDeploy(
   text = deployText,
   options: TestDaemonOptions = {},
 ): Promise<TestDaemon> {
-  const t = await startTestDaemon({ sweepInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000, ...options });
   await replaceDeploy(t, properties);
   await t.writeRepository("shop", text);
   await until(async () => (await t.owner.call("config/list", { repo: "shop" })).errors.length === 0, "the repository");

@@ -39,8 +39,8 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
   const file = join(home.path, "repos/shop.json");
   await mkdir(join(home.path, "repos"));
   await writeFile(file, text);
-  // What is seen is seen by the watch alone, unless a test asks for sweeps.
-  const t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000, ...options });
+  // What is seen is seen by the watch alone, unless a test asks for rescans.
+  const t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000, ...options });
   // Answered when the history has what the file said.
   await t.owner.call("file/read", { repo: "shop" });
   await t.owner.call("config/watch", { repo: "shop" });

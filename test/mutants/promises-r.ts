@@ -147,8 +147,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R10",
     takenOut: "that an edit by hand is checked once: it is 300 ms later",
     file: "main/daemon/store/hand-edits.ts",
-    find: "    if (wait <= 0) {\n      void repositories.get(id)?.look();\n",
-    replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.look(), 300);\n",
+    find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
+    replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
     test: "test/promises/r10-soon.test.ts",
   },
   {
@@ -163,8 +163,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R12",
     takenOut: "that a look waits for the write that runs",
     file: "main/daemon/store/file-intake.ts",
-    find: "    return this.#served.mirror.inTurn(() => this.lookInTurn());",
-    replace: "    return this.lookInTurn();",
+    find: "    return this.#served.mirror.inTurn(() => this.refreshInTurn());",
+    replace: "    return this.refreshInTurn();",
     test: "test/promises/r12-own-writes.test.ts",
   },
   {

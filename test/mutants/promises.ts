@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "main/files/json-document.ts",
-        find: "    if (this.#looked && text === this.#text) return undefined;\n",
+        find: "    if (this.#isRead && text === this.#text) return undefined;\n",
         replace: "",
       },
       {

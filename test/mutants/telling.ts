@@ -310,7 +310,7 @@ export const mutants: readonly Mutant[] = [
     promise: "telling",
     takenOut: "what was counted, from the end",
     file: "main/daemon/audit-log.ts",
-    find: "    for (const [about, tally] of this.#tallies) this.#tell(about, tally);\n",
+    find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
     replace: "",
     test: audit,
     name: "gets one line a second",

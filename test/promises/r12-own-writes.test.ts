@@ -6,7 +6,7 @@ import { startShop } from "../helpers/shop.ts";
 test("R12 own writes never come back as hand edits", async () => {
   const sets = amount(500, 10_000);
   // The folder is compared with what is known all the time, so that a look falls into every step of a write.
-  await using shop = await startShop(undefined, { sweepInterval: 5 });
+  await using shop = await startShop(undefined, { rescanInterval: 5 });
   let next = 0;
   let refused = 0;
   const work = async (until: number, flush: boolean, client = shop.t.owner) => {

@@ -36,7 +36,7 @@ async function callsOfSet(): Promise<number> {
   await using folder = await temporaryFolder();
   await addShops(folder.path, ids);
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ home: folder.path, fileSystem, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: folder.path, fileSystem, rescanInterval: 3_600_000 });
   await setAll(t.owner, ids, 31);
   const begin = fileSystem.calls.length;
   await setAll(t.owner, ids, 32);
@@ -91,7 +91,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   const watched = watchFileSystem();
   const loss = new PowerLoss(home, watched);
   await addShops(home, some);
-  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, rescanInterval: 3_600_000 });
   await setAll(t.owner, some, 31);
   await using _vault = await loss.begin();
   const order = new CallOrder(last("journal"));
@@ -109,7 +109,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   for (const state of loss.states(randomNumbers(seed), amount(2, 6))) {
     if (states++ > amount(60, 3_000)) break;
     await using lost = await loss.make(state);
-    await using again = await startTestDaemon({ home: lost.path, sweepInterval: 3_600_000 });
+    await using again = await startTestDaemon({ home: lost.path, rescanInterval: 3_600_000 });
     const served = await timeouts(again.owner, some);
     const [first] = served;
     seen.add(first);

@@ -72,7 +72,7 @@ async function lose(
   const home = folder.path;
   const watched = watchFileSystem();
   const loss = new PowerLoss(home, watched);
-  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, fileSystem: loss.fileSystem, rescanInterval: 3_600_000 });
   await writeFile(join(home, "settings.json"), settings);
   await t.restart();
   await t.writeRepository("shop", shopText);
@@ -152,7 +152,7 @@ async function lose(
 
 /** What a daemon serves from this home; tells what does not fit together. */
 async function opened(home: string, note: (what: string) => void) {
-  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
   const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
   if (errors.length > 0) note(`list: ${JSON.stringify(errors)}`);
   const history = await t.owner.call("history/list", { repo: "shop" });

@@ -21,7 +21,7 @@ describe("an atomic set over two repositories", () => {
     "the disk refuses %s: both are served, and the files follow, after a restart too",
     async (_name, refuses) => {
       const fileSystem = watchFileSystem();
-      await using t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+      await using t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
       const notes = new RevisionNotes();
       for (const repo of repositories) {
         await t.addRepository(repo);
@@ -59,7 +59,7 @@ describe("an atomic set over two repositories", () => {
     "killed before the rename of %s, with the index saved in between: no revision means two contents",
     async last => {
       const fileSystem = watchFileSystem();
-      await using t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+      await using t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
       const notes = new RevisionNotes();
       for (const repo of [...repositories, "c"]) {
         await t.addRepository(repo);
@@ -84,7 +84,7 @@ describe("an atomic set over two repositories", () => {
       release.resolve();
       await setting;
 
-      await using after = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+      await using after = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
       for (const repo of repositories) {
         await notes.note(after, repo);
         await notes.set(after, repo, 6, 7);

@@ -26,7 +26,7 @@ test.each(["EPERM", "EBUSY"])(
 test("what a history could not take is still in the log at the next start, though others are done with it", async () => {
   const fileSystem = watchFileSystem();
   await using home = await temporaryFolder();
-  const options = { home: home.path, fileSystem, sweepInterval: 3_600_000 };
+  const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };
   const t = await startTestDaemon(options);
   for (const id of ["one", "other"]) await t.addRepository(id);
   await t.owner.call("file/read", { repo: "one" });

@@ -10,7 +10,7 @@ import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 async function git(folder: string, ...args: readonly string[]): Promise<string> {
   const names = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "protocol.file.allow=always"];
@@ -56,7 +56,7 @@ describe("git never sees the temporary file of a set", () => {
     await using above = await temporaryFolder();
     const tree = await makeTree(above.path);
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
     await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
     const seen: string[] = [];
     let written = 0;
@@ -77,7 +77,7 @@ describe("git never sees the temporary file of a set", () => {
 describe("a set in a work tree goes on", () => {
   async function setWith(tree: string, before: (path: string, operation: string) => Promise<void>) {
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
     await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
     const places = new Set<string>();
     fileSystem.before = async ({ operation, path }) => {
@@ -120,7 +120,7 @@ describe("a set in a work tree goes on", () => {
   test("beside the file where git's folder has gone since the last set", async () => {
     await using above = await temporaryFolder();
     await makeRepository(above.path);
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
     await t.owner.call("config/set", { repo: "t", "svc.timeout": 1 });
     await rename(join(above.path, ".git"), join(above.path, "elsewhere"));
@@ -154,7 +154,7 @@ test("what a crash left of a set in git's folder is taken away when the reposito
   await makeRepository(above.path);
   const left = join(above.path, ".git/.repoconf.json.0123456789ab.tmp");
   await writeFile(left, "{");
-  await using t = await startTestDaemon(noSweeps);
+  await using t = await startTestDaemon(noRescans);
   await t.owner.call("repo/add", { id: "t", name: "t", path: above.path, inTree: true });
   await until(() => !existsSync(left), "it to be gone");
 });

@@ -9,7 +9,7 @@ import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 /** Saves the in-tree file until its value serves: when the watch has begun nobody can tell from outside. */
 async function untilServed(t: TestDaemon, tree: string, ids: readonly string[], timeout: number): Promise<void> {
@@ -26,7 +26,7 @@ describe("an in-tree repository is watched", () => {
   test.each(["index.json is missing", "its pointer is put there while no daemon runs"])("though %s", async how => {
     await using home = await temporaryFolder();
     await using tree = await temporaryFolder();
-    const t = await startTestDaemon({ ...noSweeps, home: home.path });
+    const t = await startTestDaemon({ ...noRescans, home: home.path });
     if (how.startsWith("index")) {
       const added = await t.owner.call("repo/add", { id: "t", name: "t", path: tree.path, inTree: true });
       expect(added.errors).toEqual([]);
@@ -37,7 +37,7 @@ describe("an in-tree repository is watched", () => {
       const pointer = JSON.stringify({ name: "t", path: tree.path, inTree: true });
       await writeFile(join(home.path, "repos/t.json"), pointer);
     }
-    await using after = await startTestDaemon({ ...noSweeps, home: home.path });
+    await using after = await startTestDaemon({ ...noRescans, home: home.path });
     // What is read for the first time is no sign of a watch.
     await timeoutOf(after, "t");
     await untilServed(after, tree.path, ["t"], 5);
@@ -46,7 +46,7 @@ describe("an in-tree repository is watched", () => {
 
   test("by each of two pointers to one work tree, and by the one that is left when the other is removed", async () => {
     await using tree = await temporaryFolder();
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await t.owner.call("repo/add", { id: "one", name: "one", path: tree.path, inTree: true });
     await t.writeRepository("two", JSON.stringify({ name: "two", path: tree.path, inTree: true }));
     await until(async () => (await t.owner.call("repo/list")).result.length === 2, "the second pointer to be seen");
@@ -59,7 +59,7 @@ describe("an in-tree repository is watched", () => {
 
   test.skipIf(process.platform === "win32")("though its path is a symbolic link", async () => {
     await using tree = await temporaryFolder();
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const [folder, path] = [join(tree.path, "real"), join(tree.path, "link")];
     await mkdir(folder);
     await symlink(folder, path);
@@ -70,7 +70,7 @@ describe("an in-tree repository is watched", () => {
 
   test("though another repository's work tree inside of it is let go of", async () => {
     await using tree = await temporaryFolder();
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const inner = join(tree.path, "inner");
     await mkdir(inner);
     await t.owner.call("repo/add", { id: "inner", name: "inner", path: inner, inTree: true });
@@ -82,7 +82,7 @@ describe("an in-tree repository is watched", () => {
   });
 });
 
-describe("an edit in the moment before a folder is watched is seen without a sweep", () => {
+describe("an edit in the moment before a folder is watched is seen without a rescan", () => {
   const edit = `{ "config": { "svc": { "timeout": 7 } } }`;
   const real = fs.watch;
   afterEach(() => replaceWatch(real));
@@ -102,23 +102,23 @@ describe("an edit in the moment before a folder is watched is seen without a swe
 
   test("when the repository is added", async () => {
     await using tree = await temporaryFolder();
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     editBeforeWatch(tree.path);
     await t.owner.call("repo/add", { id: "t", name: "t", path: tree.path, inTree: true });
     await until(async () => (await timeoutOf(t, "t")) === 7, "the edit to be seen");
   });
 
-  test("when a sweep finds the folder to be another one than before", async () => {
+  test("when a rescan finds the folder to be another one than before", async () => {
     await using folder = await temporaryFolder();
     const tree = join(folder.path, "tree");
     await mkdir(tree);
     const due: (() => void)[] = [];
     const schedule: Clock["schedule"] = (milliseconds, task) => {
-      if (milliseconds !== noSweeps.sweepInterval) return systemClock.schedule(milliseconds, task);
+      if (milliseconds !== noRescans.rescanInterval) return systemClock.schedule(milliseconds, task);
       due.push(task);
       return () => {};
     };
-    await using t = await startTestDaemon({ ...noSweeps, clock: { ...systemClock, schedule } });
+    await using t = await startTestDaemon({ ...noRescans, clock: { ...systemClock, schedule } });
     await t.owner.call("repo/add", { id: "t", name: "t", path: tree, inTree: true });
     await untilServed(t, tree, ["t"], 5);
     await rename(tree, `${tree}-before`);

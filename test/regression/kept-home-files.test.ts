@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { newKeyText } from "../../main/daemon/keys/key-text.ts";
 import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 const read = (path: string) => readFile(path, "utf8").catch(() => "");
 
 describe("daemon.json is written again while the daemon runs", () => {
@@ -19,7 +19,7 @@ describe("daemon.json is written again while the daemon runs", () => {
     },
   };
   test.each(Object.entries(damages))("when it %s", async (_damage, damage) => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const path = join(t.homeFolder, "daemon.json");
     const text = await readFile(path, "utf8");
     await damage(path);
@@ -28,8 +28,8 @@ describe("daemon.json is written again while the daemon runs", () => {
     expect(await read(path)).toBe("");
   });
 
-  test("though a folder stood in its place for a while: the next sweep does", async () => {
-    await using t = await startTestDaemon({ sweepInterval: 20 });
+  test("though a folder stood in its place for a while: the next rescan does", async () => {
+    await using t = await startTestDaemon({ rescanInterval: 20 });
     const path = join(t.homeFolder, "daemon.json");
     const text = await readFile(path, "utf8");
     await rm(path);
@@ -47,7 +47,7 @@ describe("the owner's key, while the daemon runs", () => {
   test.each(["removed", "replaced by another"])(
     "when it is %s, its file's holds; the old one and all sessions have ended, and their connections; other keys stay good",
     async how => {
-      await using t = await startTestDaemon(noSweeps);
+      await using t = await startTestDaemon(noRescans);
       const old = t.ownerKey;
       const session = (await t.owner.call("session/create", { label: "browser" })).result;
       const tool = (await t.owner.call("key/create", { name: "tool", grants: [] })).result.key;
@@ -74,7 +74,7 @@ describe("the owner's key, while the daemon runs", () => {
   );
 
   test("when it is removed and the disk takes no new one, the old one and all sessions have ended all the same, once", async () => {
-    await using t = await startTestDaemon({ sweepInterval: 20 });
+    await using t = await startTestDaemon({ rescanInterval: 20 });
     const session = (await t.owner.call("session/create", { label: "browser" })).result;
     const { owner } = t;
     // Where new texts are written first nothing can be.
@@ -97,7 +97,7 @@ describe("the owner's key, while the daemon runs", () => {
   });
 
   test("when it is saved by removing and writing it again, nothing ends", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const text = await readFile(keyFile(t), "utf8");
     await rm(keyFile(t));
     await writeFile(keyFile(t), text);
@@ -109,7 +109,7 @@ describe("the owner's key, while the daemon runs", () => {
   });
 
   test("when its file holds no key, that is told, and the one known stays good", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await writeFile(keyFile(t), "no key\n");
     await until(() => t.log.some(line => line.includes("does not contain a key")), "the problem to be told");
     expect(await read(keyFile(t))).toBe("no key\n");

@@ -9,7 +9,7 @@ import { freezeHome } from "../helpers/frozen-home.ts";
 import { startShop } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 const isHistoryOf = (id: string, { path }: FileCall) => path.includes(`/journal/${id}.`);
 
 describe("what a review of the log found", () => {
@@ -17,7 +17,7 @@ describe("what a review of the log found", () => {
     await using home = await temporaryFolder();
     const ids = ["one", "two", "three"];
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noSweeps });
+    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noRescans });
     for (const id of ids) await t.addRepository(id);
     for (const id of ids) await t.owner.call("file/read", { repo: id });
     fileSystem.before = call => {
@@ -35,7 +35,7 @@ describe("what a review of the log found", () => {
     const schedule: Clock["schedule"] = (milliseconds, task) =>
       systemClock.schedule(milliseconds < 1_000 ? 0 : milliseconds, task);
     const clock = { ...systemClock, schedule };
-    const opening = startTestDaemon({ home: killed.path, fileSystem: starting, clock, ...noSweeps });
+    const opening = startTestDaemon({ home: killed.path, fileSystem: starting, clock, ...noRescans });
     const isInFile = async () => (await readFile(join(killed.path, "repos/one.json"), "utf8")).includes("31");
     await until(isInFile, "the file of the first");
     // Time to let go of what nobody needs.
@@ -44,7 +44,7 @@ describe("what a review of the log found", () => {
     gate.resolve();
     await (await opening)[Symbol.asyncDispose]();
 
-    await using again = await startTestDaemon({ home: killedAgain.path, ...noSweeps });
+    await using again = await startTestDaemon({ home: killedAgain.path, ...noRescans });
     for (const repo of ids) {
       const { result } = await again.owner.call("config/list", { repo, field: "svc.timeout" });
       expect(result, repo).toEqual({ svc: { timeout: 31 } });
@@ -53,14 +53,14 @@ describe("what a review of the log found", () => {
 
   test("a set is refused while its history cannot be read, also where nothing is stored yet", async () => {
     await using home = await temporaryFolder();
-    const first = await startTestDaemon({ home: home.path, ...noSweeps });
+    const first = await startTestDaemon({ home: home.path, ...noRescans });
     await first.addRepository("shop");
     await first[Symbol.asyncDispose]();
     const fileSystem = watchFileSystem();
     fileSystem.before = call => {
       if (call.operation === "open" && isHistoryOf("shop", call)) throw systemError("EACCES");
     };
-    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noSweeps });
+    await using t = await startTestDaemon({ home: home.path, fileSystem, ...noRescans });
     const set = () => t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 5 });
     expect((await set()).errors).toMatchObject([{ code: 1108 }]);
     fileSystem.before = () => {};
@@ -70,7 +70,7 @@ describe("what a review of the log found", () => {
   });
 
   test("a watch from a position that the history does not reach back to is 1110, also where its files went by their bytes", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { bytes: 65_536 } }));
     await t.restart();
     await t.addRepository("shop");
@@ -90,7 +90,7 @@ describe("what a review of the log found", () => {
   });
 
   test("what came back to what it was is told to a watch from before, over a restart too", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await t.addRepository("shop");
     await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 1 });
     const { result } = await t.owner.call("config/watch", { repo: "shop" });
@@ -114,7 +114,7 @@ describe("what a review of the log found", () => {
     await mkdir(folder);
     await writeFile(join(folder, ".repoconf.json"), `{ "config": { "svc": { "timeout": 30 } } }\n`);
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ fileSystem, ...noSweeps });
+    await using t = await startTestDaemon({ fileSystem, ...noRescans });
     await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
     await t.owner.call("file/read", { repo: "site" });
     fileSystem.before = ({ operation, path }) => {

@@ -21,7 +21,7 @@ interface MountedTree extends AsyncDisposable {
   quiet(): Promise<void>;
 }
 
-async function startMountedTree(timeout: number | undefined, sweepInterval = 50): Promise<MountedTree> {
+async function startMountedTree(timeout: number | undefined, rescanInterval = 50): Promise<MountedTree> {
   const above = await temporaryFolder();
   const folder = join(above.path, "site");
   const file = join(folder, ".repoconf.json");
@@ -32,7 +32,7 @@ async function startMountedTree(timeout: number | undefined, sweepInterval = 50)
     looks += 1;
     return (await realFileSystem.deviceOf(path)) === undefined ? undefined : device;
   };
-  const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, sweepInterval });
+  const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, rescanInterval });
   const put = async (value: number | undefined) => {
     if (value === undefined) await unlink(file).catch(() => {});
     else await writeFile(file, `{ "config": { "svc": { "timeout": ${value} } } }`);

@@ -8,7 +8,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 /** An in-tree repository "site" with a timeout of 30, and the folder that holds its work tree, `old`. */
 async function startSite(): Promise<AsyncDisposable & { readonly t: TestDaemon; readonly folder: string }> {
   const trees = await temporaryFolder();
-  const t = await startTestDaemon({ sweepInterval: 20 });
+  const t = await startTestDaemon({ rescanInterval: 20 });
   await mkdir(join(trees.path, "old"));
   await t.owner.call("repo/add", { name: "site", id: "site", path: join(trees.path, "old"), inTree: true });
   await t.owner.call("config/set", { repo: "site", "svc.timeout": 30 });

@@ -6,7 +6,7 @@ import { startTestDaemon, type TestDaemon, until } from "../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 describe("the revisions of a repository that was removed go on", () => {
   const comebacks: {
@@ -41,7 +41,7 @@ describe("the revisions of a repository that was removed go on", () => {
     },
   };
   test.each(Object.entries(comebacks))("when %s", async (_how, { same, comeBack }) => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 1, 2, 3);
@@ -61,7 +61,7 @@ describe("the revisions of a repository that was removed go on", () => {
 
 describe("removing a repository", () => {
   test("whose file was deleted by hand: the answer has no movedTo", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     await t.addRepository("a");
     await unlink(t.repositoryFile("a"));
     await untilHealth(t, "a", health => health.length > 0);
@@ -81,7 +81,7 @@ describe("removing a repository", () => {
     "while the disk fails at %s: 1108, and the repository stays",
     async (_what, failing) => {
       const fileSystem = watchFileSystem();
-      await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+      await using t = await startTestDaemon({ ...noRescans, fileSystem });
       const notes = new RevisionNotes();
       await t.addRepository("a");
       await notes.set(t, "a", 31);

@@ -7,7 +7,7 @@ import { watchFileSystem } from "../helpers/file-system.ts";
 import { timeoutOf } from "../helpers/revision-notes.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 describe("a daemon whose home is no longer the one it took", () => {
   const ways: { readonly [way: string]: (home: string) => Promise<void> } = {
@@ -31,11 +31,11 @@ describe("a daemon whose home is no longer the one it took", () => {
       await using folder = await temporaryFolder();
       const home = join(folder.path, "home");
       let left = 0;
-      await using first = await startTestDaemon({ ...noSweeps, home, onStop: () => void left++ });
+      await using first = await startTestDaemon({ ...noRescans, home, onStop: () => void left++ });
       await first.addRepository("shop");
       await replace(home);
       await until(() => left > 0, "the first daemon to ask for its end");
-      await using second = await startTestDaemon({ ...noSweeps, home });
+      await using second = await startTestDaemon({ ...noRescans, home });
       if (!(await second.owner.call("repo/list")).result.some(({ id }) => id === "shop"))
         await second.addRepository("shop");
       const set = { repo: "shop", "svc.timeout": 1 };
@@ -64,7 +64,7 @@ describe("a daemon whose home is no longer the one it took", () => {
     let left = false;
     await using t = await startTestDaemon({
       home: join(parent, "home"),
-      sweepInterval: 20,
+      rescanInterval: 20,
       onStop: () => {
         left = true;
       },
@@ -79,7 +79,7 @@ describe("a daemon whose home is no longer the one it took", () => {
     await using folder = await temporaryFolder();
     const home = join(folder.path, "home");
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ ...noSweeps, home, fileSystem });
+    await using t = await startTestDaemon({ ...noRescans, home, fileSystem });
     await t.addRepository("shop");
     const before = await t.readRepository("shop");
     fileSystem.before = ({ operation, path }) => {

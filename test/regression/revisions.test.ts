@@ -8,12 +8,12 @@ import { systemError, watchFileSystem } from "../helpers/file-system.ts";
 import { freezeHome } from "../helpers/frozen-home.ts";
 import { RevisionNotes, timeoutOf } from "../helpers/revision-notes.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 describe("no revision is given twice", () => {
   test("after a stop whose index could not be saved", async () => {
     const fileSystem = watchFileSystem();
-    await using t = await startTestDaemon({ ...noSweeps, fileSystem });
+    await using t = await startTestDaemon({ ...noRescans, fileSystem });
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 1);
@@ -36,7 +36,7 @@ describe("no revision is given twice", () => {
   });
 
   test("after a kill -9 and then a start that is stopped before it has checked every file", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     // More than are checked side by side.
     const others = Array.from({ length: 40 }, (_, i) => `a${i}`);
@@ -64,7 +64,7 @@ describe("no revision is given twice", () => {
     );
     setImmediate(stopped.resolve);
     await closing;
-    await using after = await startTestDaemon({ ...noSweeps, home: frozen.path });
+    await using after = await startTestDaemon({ ...noRescans, home: frozen.path });
     expect(await timeoutOf(after, "last")).toBe(30);
     await notes.note(after, "last");
     await notes.set(after, "last", 40, 50);
@@ -76,7 +76,7 @@ describe("a last good value that served while its file could not", () => {
   const mended = '{ "name": "a", "config": { "svc": { "timeout": 77 } } }';
 
   test("a refused value's last good one serves after a restart too, with the same revision", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 31);
@@ -94,7 +94,7 @@ describe("a last good value that served while its file could not", () => {
   });
 
   test("a broken file's last good values serve after a restart; fixed it is a new revision and an event", async () => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 31);
@@ -114,7 +114,7 @@ describe("a last good value that served while its file could not", () => {
   });
 
   test.each([halfAFile, refused])("%s fixed while no daemon runs is a new revision", async text => {
-    await using t = await startTestDaemon(noSweeps);
+    await using t = await startTestDaemon(noRescans);
     const notes = new RevisionNotes();
     await t.addRepository("a");
     await notes.set(t, "a", 30, 31);

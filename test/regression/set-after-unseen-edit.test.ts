@@ -15,7 +15,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 async function valuesAfterKill(home: string) {
   await using frozen = await freezeHome(home);
-  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
   const { result, revision } = await t.owner.call("config/list", { repo: "shop", stored: true });
   const history = await t.owner.call("history/list", { repo: "shop" });
   await t.owner.call("file/read", { repo: "shop" });
@@ -28,7 +28,7 @@ test("a set of a field of a file that was just found is there after a kill", asy
   fileSystem.before = ({ operation, path }) => {
     if (operation === "write" && path.includes(`${home.path}/journal`)) throw systemError("EIO");
   };
-  await using t = await startTestDaemon({ home: home.path, fileSystem, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: home.path, fileSystem, rescanInterval: 3_600_000 });
   await writeFile(join(home.path, "repos/shop.json"), shopText);
   await until(async () => (await t.owner.call("repo/list", { repo: "shop" })).result.length === 1, "the repository");
   const { errors } = await t.owner.call("config/set", { repo: "shop", "svc.timeout": 31, "svc.domain": "a.test" });

@@ -11,7 +11,7 @@ import { TestClock } from "../helpers/test-clock.ts";
 const noTimePasses = () => new TestClock({ timers: "run" });
 
 test("texts that are restored over in one millisecond are all kept", async () => {
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000, clock: noTimePasses() });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
   await t.addRepository("shop");
   const texts = ["{ the first", "{ the second", "{ the third"];
   const kept: string[] = [];
@@ -26,7 +26,7 @@ test("texts that are restored over in one millisecond are all kept", async () =>
 });
 
 test("files of a repository that is removed twice in one millisecond are both kept", async () => {
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000, clock: noTimePasses() });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, clock: noTimePasses() });
   const kept: string[] = [];
   for (const timeout of [10, 20]) {
     await t.addRepository("shop");
@@ -41,7 +41,7 @@ test("files of a repository that is removed twice in one millisecond are both ke
 
 test("a restore whose rename is blocked and tried again keeps what was there, once", async () => {
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000, fileSystem });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
   await t.addRepository("shop");
   await replaceFile(t.repositoryFile("shop"), "{ the first");
   await untilHealth(t, "shop", health => health.length > 0);

@@ -10,7 +10,7 @@ import { TestClock } from "../helpers/test-clock.ts";
 
 describe("temporary names are never shared", () => {
   test("repositories called as the home's own files, keys made and the index saved side by side: no call fails, every file is whole", async () => {
-    await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
     const ids = ["keys", "index", "daemon"];
     const rounds = 30;
     for (const id of ids) await t.addRepository(id);

@@ -20,7 +20,7 @@ async function restartWithoutJournal(
   between: (home: string) => Promise<void> = async () => {},
 ): Promise<Restarted> {
   const fileSystem: WatchedFileSystem = watchFileSystem();
-  const t = await startTestDaemon({ sweepInterval: 3_600_000, fileSystem });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
   await t.addRepository("shop");
   for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
   const { restart } = t;
@@ -92,7 +92,7 @@ describe.each(["EMFILE", "EACCES"])("a journal that could not be opened at first
 
 test("a journal whose end could be read and whose records could not gets no revision made of nothing", async () => {
   const fileSystem = watchFileSystem();
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000, fileSystem });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000, fileSystem });
   await t.addRepository("shop");
   for (const timeout of [10, 20, 30]) await t.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
   await t.daemon.close();
@@ -122,7 +122,7 @@ test("a journal whose end could be read and whose records could not gets no revi
 });
 
 test("a history that the disk does not let be read is told as 1108, not as a fault of the program", async () => {
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
   await t.addRepository("shop");
   await t.owner.call("config/set", { repo: "shop", flush: true, "svc.timeout": 10 });
   const [name = ""] = await readdir(join(t.homeFolder, "journal"));

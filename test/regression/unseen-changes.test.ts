@@ -8,11 +8,11 @@ import type { Grants } from "../../shared/grants.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "../helpers/daemon.ts";
 
 const grants: Grants = [{ repos: ["shop"], fields: ["svc.domain"], right: "read" }];
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 /** A daemon that keeps few revisions, with the repositories "shop" and "other". */
 async function startWithWindow(revisions: number): Promise<TestDaemon> {
-  const t = await startTestDaemon(noSweeps);
+  const t = await startTestDaemon(noRescans);
   await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions } }));
   await t.restart();
   for (const id of ["shop", "other"]) await t.addRepository(id);

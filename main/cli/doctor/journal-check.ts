@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import pLimit from "p-limit";
 import { listSegments, type Segment } from "../../daemon/store/journal/journal.ts";
 import { type JournalLine, parseLine } from "../../daemon/store/journal/record.ts";
-import { linesBackward, readSegment, SegmentGoneError } from "../../daemon/store/journal/segment.ts";
+import { linesBackward, readSegment, SegmentMissingError } from "../../daemon/store/journal/segment.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { counted, type Finding, good, messageOf, note, problem } from "./finding.ts";
@@ -84,7 +84,7 @@ async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
     try {
       bytes = await readSegment(path);
     } catch (error) {
-      if (error instanceof SegmentGoneError) return { revisions, damages, moved: true };
+      if (error instanceof SegmentMissingError) return { revisions, damages, moved: true };
       damages.push({ file: path, message: messageOf(error) });
       last = undefined;
       continue;

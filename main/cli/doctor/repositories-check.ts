@@ -56,8 +56,8 @@ export async function checkRepositories(
   );
   const running = options.served !== undefined;
   const { indexed, finding } = await checkIndex(home, checked, running);
-  const gone = await findGone(home, options.served ?? indexed.keys(), new Set(ids), running);
-  const findings = [...strangers, ...checked.flatMap(one => one.findings), ...findTwins(home, checked), ...gone];
+  const missing = await findMissing(home, options.served ?? indexed.keys(), new Set(ids), running);
+  const findings = [...strangers, ...checked.flatMap(one => one.findings), ...findTwins(home, checked), ...missing];
   const well = good(check, `${counted(ids.length, "file")}, all valid`);
   return {
     findings: [...(findings.length === 0 ? [well] : findings), finding],
@@ -115,10 +115,10 @@ async function checkIndex(
 }
 
 /** Repositories that are known and whose file is not there. */
-async function findGone(home: Home, known: Iterable<string>, there: ReadonlySet<string>, running: boolean) {
-  const gone = [...known].filter(id => !there.has(id));
-  const removed = gone.length === 0 ? [] : (await namesIn(home.removed)).sort();
-  return gone.map(id => {
+async function findMissing(home: Home, known: Iterable<string>, there: ReadonlySet<string>, running: boolean) {
+  const missing = [...known].filter(id => !there.has(id));
+  const removed = missing.length === 0 ? [] : (await namesIn(home.removed)).sort();
+  return missing.map(id => {
     const aside = removed.findLast(name => name.startsWith(`${id}.`) && !name.startsWith(`${id}.broken.`));
     const ways = [
       ...(running ? [`repoconf doctor --rewrite ${id} rewrites it from the values in the running daemon`] : []),

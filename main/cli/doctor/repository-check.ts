@@ -7,7 +7,7 @@ import {
   type FileStamps,
   type RepositoryContent,
   RepositoryFiles,
-  type RepositoryHead,
+  type RepositoryMetadata,
   type StoreFolders,
 } from "../../daemon/store/repository-files.ts";
 import type { TrustedValues } from "../../daemon/store/trusted-values.ts";
@@ -24,7 +24,7 @@ export interface CheckedRepository {
   readonly id: string;
   readonly findings: readonly Finding[];
   /** Undefined if its file in the home cannot be read. */
-  readonly head?: RepositoryHead;
+  readonly head?: RepositoryMetadata;
   /** What an index that is up to date has of them. */
   readonly stamps: FileStamps;
 }
@@ -48,11 +48,11 @@ export async function checkRepository(
     const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
     const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
     const finding = problem(check, reason, action, place);
-    return { id, findings: [finding], stamps, ...(content.head !== undefined && { head: content.head }) };
+    return { id, findings: [finding], stamps, ...(content.metadata !== undefined && { head: content.metadata }) };
   }
-  const { head, config } = content;
+  const { metadata, config } = content;
   // Without the file of trust the daemon has not asked yet.
-  const isFree = !head.inTree || trust.isNew;
+  const isFree = !metadata.inTree || trust.isNew;
   const rules: Rules = {
     scopes,
     isTrusted: (path, value) => isFree || trust.hasByAnyName(id, scopes.namesOf(path), value),
@@ -80,9 +80,9 @@ export async function checkRepository(
   });
   return {
     id,
-    head,
+    head: metadata,
     stamps,
-    findings: [...checkShape(id, home, tree), ...(await checkFolder(id, home, head)), ...findings],
+    findings: [...checkShape(id, home, tree), ...(await checkFolder(id, home, metadata)), ...findings],
   };
 }
 
@@ -100,22 +100,23 @@ interface ReadFiles {
 async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
   const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);
   const { home } = files;
-  await home.look();
+  await home.refresh();
   const { content } = files;
-  if (content.kind === "broken" || !content.head.inTree || content.head.path === undefined) return { home, content };
-  const { head } = content;
+  if (content.kind === "broken" || !content.metadata.inTree || content.metadata.path === undefined)
+    return { home, content };
+  const { metadata } = content;
   const treeId = basename(inTreeFileName, ".json");
   const treeFiles = new RepositoryFiles(
     treeId,
-    { ...folders, repositories: content.head.path },
+    { ...folders, repositories: content.metadata.path },
     realFileSystem,
     systemClock,
   );
   const tree = treeFiles.home;
-  await tree.look();
+  await tree.refresh();
   // A branch without the file has no stored values.
-  if (tree.status.kind === "gone") return { home, tree, content: { kind: "good", head, config: {} } };
-  return { home, tree, content: { ...treeFiles.content, head } };
+  if (tree.status.kind === "gone") return { home, tree, content: { kind: "good", metadata, config: {} } };
+  return { home, tree, content: { ...treeFiles.content, metadata } };
 }
 
 /** What a file may lack or have too much of and yet be used. */
@@ -145,7 +146,7 @@ function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefin
   return findings;
 }
 
-async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryHead): Promise<Finding[]> {
+async function checkFolder(id: string, home: JsonDocument, { path, inTree }: RepositoryMetadata): Promise<Finding[]> {
   if (path === undefined || !isAbsolute(path)) return [];
   if ((await stat(path).catch(() => undefined))?.isDirectory()) return inTree ? checkOtherHomes(id, home, path) : [];
   const place = placeIn(id, home, locate(home, ["path"]));

@@ -4,7 +4,7 @@ import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import type { Caller } from "../caller.ts";
-import { HomeError, privateFile, readSettled } from "../home.ts";
+import { HomeError, privateFile, readStable } from "../home.ts";
 import { hashKey, newKeyText } from "./key-text.ts";
 
 /** Who has the owner's key. */
@@ -48,7 +48,7 @@ export async function openOwnerKey(
 /** The key that the file holds while the daemon runs; undefined if it is gone, and stays so. Throws as `openOwnerKey`. */
 export async function lookForOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
   const file = privateFile(home, home.ownerKeyFile);
-  const text = await readSettled(file, clock, found => keyIdOf(found.trim()) !== undefined);
+  const text = await readStable(file, clock, found => keyIdOf(found.trim()) !== undefined);
   return text === null ? undefined : assertKey(home, text);
 }
 

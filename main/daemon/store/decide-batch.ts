@@ -84,7 +84,7 @@ export function* decidingBatch(
   return { decided, config };
 }
 
-/** `config` has the edits. `wasWhole`: without them it was in service as a whole, so that only they need be judged. */
+/** `config` has the edits. `wasWhole`: without them it was active as a whole, so that only they need be judged. */
 function* judgingOutcome(
   before: RepositoryState,
   config: Config,
@@ -97,7 +97,7 @@ function* judgingOutcome(
     const state = { ...before, health: [], stored: config };
     return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
   }
-  // What is set was judged when it was decided, and whoever sets a value may: that is trust in it.
+  // What is set was judged when it was decided, and the one who sets a value may: that is trust in it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
   const isJudged = ({ scope, field }: ConfigPath, value: JsonValue) =>
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
@@ -113,7 +113,7 @@ function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean 
   return !sameJson(configValue(config, scope, field), value);
 }
 
-/** Whether a set asks for the very value that the file has and that is not in service. */
+/** Whether a set asks for the very value that the file has and that is not active. */
 function isAwaited({ stored = {} }: RepositoryState, { scope, field, value }: ConfigEdit): boolean {
   return !sameJson(configValue(stored, scope, field), value);
 }

@@ -27,13 +27,13 @@ import { storageFailure, unreadableJournal } from "./storage-failure.ts";
 /** Reads a repository's files, and takes what is new in them up: an edit by hand is put into the log like any other change. */
 export class FileIntake {
   readonly lateEdits: LateEdits;
-  /** Asks for a look inside the queue. */
-  readonly requestLook: () => Promise<void>;
+  /** Asks for a refresh inside the queue. */
+  readonly requestRefresh: () => Promise<void>;
   /** What the files hold could not be put into the log yet. */
   unrecorded: unknown;
   /** The repository is gone. */
   isRemoved = false;
-  /** Whether files and journal have been looked at, if only in vain. */
+  /** Whether files and journal have been read, if only in vain. */
   isRead = false;
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
@@ -49,11 +49,11 @@ export class FileIntake {
 
   constructor(
     served: ServedState,
-    requestLook: () => Promise<void>,
+    requestRefresh: () => Promise<void>,
     takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void,
   ) {
     this.#served = served;
-    this.requestLook = requestLook;
+    this.requestRefresh = requestRefresh;
     this.#takeOver = takeOver;
     this.#unmirrored = [...served.options.unmirrored];
     this.lateEdits = new LateEdits(served, this);
@@ -78,13 +78,13 @@ export class FileIntake {
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
       await this.unrecorded.taken;
-      await this.look();
+      await this.refresh();
     }
-    // It may have been mended since, and nobody has said so yet.
+    // It may have been fixed since, and nobody has said so yet.
     const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
-    if (isBroken || (await this.#served.files.isTouched())) await this.look();
+    if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
     // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
-    while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.look();
+    while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.refresh();
   }
 
   get refusal(): RepoconfError | undefined {
@@ -92,7 +92,7 @@ export class FileIntake {
     return this.unrecorded === undefined ? undefined : storageFailure(this.#served.id, this.unrecorded);
   }
 
-  /** A look that failed by a bug says nothing of the files: what is known stays. */
+  /** A refresh that failed by a bug says nothing of the files: what is known stays. */
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
@@ -100,20 +100,20 @@ export class FileIntake {
   }
 
   /** Reads the files; tells whether they held something new. */
-  look(): Promise<boolean> {
-    return this.#served.mirror.inTurn(() => this.lookInTurn());
+  refresh(): Promise<boolean> {
+    return this.#served.mirror.inTurn(() => this.refreshInTurn());
   }
 
-  async lookInTurn(): Promise<boolean> {
+  async refreshInTurn(): Promise<boolean> {
     if (this.isRemoved) return false;
     const path = this.isRead ? this.#served.files.values.path : undefined;
-    const changed = await this.#served.files.look();
+    const changed = await this.#served.files.refresh();
     // What was written to another file is no earlier text of this one.
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
-    else if (changed || this.unrecorded !== undefined) await this.takeUp();
-    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#tellHealth();
-    else if (this.#served.isJudgedByOldRules) await this.absorb(this.#served.mirror.wanted, "file");
+    else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
+    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#reportHealth();
+    else if (this.#served.isJudgedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
     else return this.lateEdits.take();
     await this.lateEdits.take();
     return true;
@@ -153,11 +153,11 @@ export class FileIntake {
       // What an earlier repository of this id held is no good value of this one.
       const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
-      // In service before values had to be trusted, and the history does not have it.
+      // Active before values had to be trusted, and the history does not have it.
       if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest === 0)
         this.#served.trustCommands(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
-      await this.absorb(point.wanted, point.merged ? "merge" : "file");
+      await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
       // With its end and without what it recorded, the next record would tell of changes that nobody made.
@@ -169,7 +169,7 @@ export class FileIntake {
         );
       this.unrecorded = unreadableJournal(this.#served.id, error);
       const { content } = files;
-      await this.absorb(content.kind === "good" ? content.config : {}, "file");
+      await this.reconcile(content.kind === "good" ? content.config : {}, "file");
     }
     this.isRead = true;
     this.#journalRead = journal.head !== undefined;
@@ -181,8 +181,8 @@ export class FileIntake {
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#served.files;
     this.#served.mirror.waitForEdit(point);
-    if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.head };
-    this.#served.options.onHead(this.#served.current);
+    if (content.kind === "good") this.#served.current = { ...this.#served.current, ...content.metadata };
+    this.#served.options.onMetadata(this.#served.current);
   }
 
   /** Of other machines: what came while the journal was being read. */
@@ -195,21 +195,21 @@ export class FileIntake {
   }
 
   /** The files hold something new. */
-  async takeUp(): Promise<void> {
+  async applyExternalEdit(): Promise<void> {
     const { content } = this.#served.files;
-    if (content.kind === "broken") return this.absorb(this.#served.mirror.wanted, "file");
+    if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
     // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
     const told = this.#served.mirror.journal.head?.text;
     const isOurs = told !== undefined && [told.text, told.over].includes(this.#served.mirror.textHash());
     const { config, merged } =
-      content.head.inTree && !isOurs
+      content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
         : this.#served.mirror.rebase(content.config, this.#served.options.scopes);
-    await this.absorb(config, merged ? "merge" : "file");
+    await this.reconcile(config, merged ? "merge" : "file");
   }
 
   /** Takes what the files hold as the state: a change like any other. `wanted` is what they are to say from now on. */
-  async absorb(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
+  async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
     const before = this.#served.current;
     const first = !this.isRead;
     this.#served.judgedBy = this.#served.options.scopes.defaults;
@@ -218,8 +218,8 @@ export class FileIntake {
     if (content.kind === "broken") {
       // That is a person in an editor, and what comes next is based on it: no program that knows of nothing.
       this.#served.mirror.forgetRecentWrites();
-      this.#served.become({ ...whole, ...content.head, broken: content.problem }, [content.problem]);
-      this.#served.options.onHead(this.#served.current);
+      this.#served.setState({ ...whole, ...content.metadata, broken: content.problem }, [content.problem]);
+      this.#served.options.onMetadata(this.#served.current);
       this.#served.publishDifferences(before, this.#served.current, first);
       return;
     }
@@ -228,7 +228,7 @@ export class FileIntake {
     const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
     await this.#served.turn();
     const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;
-    // Values of a scope that went are no longer in service, but this is no revision: they come back with it.
+    // Values of a scope that went are no longer active, but this is no revision: they come back with it.
     const isSame =
       health.length === 0 &&
       before.stored !== undefined &&
@@ -248,15 +248,15 @@ export class FileIntake {
         source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
       const state = {
         id: this.#served.id,
-        ...content.head,
+        ...content.metadata,
         revision,
         position,
         stored: isSame ? before.stored : stored,
         health,
       };
       if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
-      this.#served.become(state, [...health, ...told]);
-      this.#served.options.onHead(this.#served.current);
+      this.#served.setState(state, [...health, ...told]);
+      this.#served.options.onMetadata(this.#served.current);
       // Before its first revision nobody has seen any values.
       if (committed !== undefined && changes.length > 0 && !begins)
         this.#served.options.publish({
@@ -281,25 +281,25 @@ export class FileIntake {
   }
 
   /**
-   * What is wrong with the values by the rules of this machine. What another machine committed stays in service: two whose rules
+   * What is wrong with the values by the rules of this machine. What another machine committed stays active: two whose rules
    * differ would else change it back and forth for ever.
    */
-  async #tellHealth(): Promise<void> {
+  async #reportHealth(): Promise<void> {
     this.isToBeTold = false;
     const before = this.#served.current;
     const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
     if (before.broken !== undefined || this.#served.current !== before) return;
-    this.#served.become(before, health);
+    this.#served.setState(before, health);
     this.#served.publishDifferences(before, this.#served.current, false);
   }
 
   /** Another machine was first: what the file says is compared with that, as soon as it is there. */
   #beginAgain(conflict: ConflictError): void {
     this.unrecorded = conflict;
-    void conflict.taken.then(() => this.requestLook());
+    void conflict.taken.then(() => this.requestRefresh());
   }
 
-  /** Commits what a hand edit changed; if that fails it is tried again at the next look, and until then not in service. */
+  /** Commits what a hand edit changed; if that fails it is tried again at the next refresh, and until then not active. */
   async #record(
     record: ChangeRecord,
     edits: readonly ConfigEdit[],
@@ -348,7 +348,7 @@ export class FileIntake {
   }
 
   get #headName(): string {
-    return this.#served.files.content.head?.name ?? this.#served.id;
+    return this.#served.files.content.metadata?.name ?? this.#served.id;
   }
 
   notWritable(): RepoconfError {

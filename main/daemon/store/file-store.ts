@@ -81,7 +81,7 @@ export interface FileStoreOptions {
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
   /** Milliseconds between two comparisons of the folder with what is known. */
-  readonly sweepInterval?: number;
+  readonly rescanInterval?: number;
   /** How many repositories are held open at most; the others' values are read when they are asked for. */
   readonly mostOpen?: number;
   /** How far `open` has come with what a crash left. */
@@ -101,7 +101,7 @@ const defaultMostOpen = 2_000;
 /** Bytes of a log that others share, from which on it is shortened. */
 const defaultSharedLogBytes = 64 * 1024 * 1024;
 /** Milliseconds between two comparisons of the files with what is known. */
-export const defaultSweepInterval = 10_000;
+export const defaultRescanInterval = 10_000;
 
 /** The store on files: one JSON file a repository, an index to start fast, one watcher for edits by hand. */
 export class FileStore implements RepositoryStore {
@@ -173,7 +173,7 @@ export class FileStore implements RepositoryStore {
       });
     this.#handEdits = new HandEdits({
       folder: options.folders.repositories,
-      sweepInterval: options.sweepInterval ?? defaultSweepInterval,
+      rescanInterval: options.rescanInterval ?? defaultRescanInterval,
       repositories: this.#repositories,
       adopt: (ids, onRead) =>
         this.#roster(() => sideBySide(ids, readWidth, id => this.#tryToAdopt(id).finally(onRead))),
@@ -234,7 +234,7 @@ export class FileStore implements RepositoryStore {
   async read(id: string): Promise<RepositoryState | undefined> {
     const repository = this.#repositories.get(id);
     if (repository === undefined) return undefined;
-    if (!repository.loaded) await repository.look();
+    if (!repository.loaded) await repository.refresh();
     return repository.state;
   }
 
@@ -244,7 +244,7 @@ export class FileStore implements RepositoryStore {
 
   async source(id: string, scope: string, field: string): Promise<ValueSource | undefined> {
     const repository = this.#repositories.get(id);
-    // Whoever opens the file at that line is to find there what was told.
+    // Anyone who opens the file at that line is to find there what was told.
     await repository?.follow();
     return repository?.source(scope, field);
   }
@@ -254,7 +254,7 @@ export class FileStore implements RepositoryStore {
   }
 
   revision(id: string): number {
-    return this.#repositories.head(id)?.revision ?? 0;
+    return this.#repositories.brief(id)?.revision ?? 0;
   }
 
   oldest(id: string): number {
@@ -299,7 +299,7 @@ export class FileStore implements RepositoryStore {
     for (const { number, entry } of entries) if (entry.kind === "forget") this.#unforgotten.set(number, entry);
     let done = 0;
     await sideBySide(touched, readWidth, async repository => {
-      await repository.look();
+      await repository.refresh();
       done += 1;
       this.#options.onRecovering?.({ done, total: touched.length });
     });
@@ -350,7 +350,7 @@ export class FileStore implements RepositoryStore {
   async #prepareRemovals(ids: readonly string[], number: LogNumber): Promise<() => void> {
     for (const id of ids) {
       const repository = this.#repositories.get(id);
-      if (repository?.isRead === false) await repository.look();
+      if (repository?.isRead === false) await repository.refresh();
     }
     return () => {
       for (const id of ids) this.#leave(id, number);
@@ -365,7 +365,7 @@ export class FileStore implements RepositoryStore {
     const [first] = kept;
     if (first === undefined) return () => {};
     const known = this.#repositories.get(id);
-    if (known?.isRead === false) await known.look();
+    if (known?.isRead === false) await known.refresh();
     // That one was removed, and this one added, meanwhile.
     if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
     const added = this.has(id) ? undefined : await this.#addElsewhere(first.committed, first.document);
@@ -385,7 +385,7 @@ export class FileStore implements RepositoryStore {
     const renaming = { number };
     this.#renamings.add(renaming);
     void repository
-      .exclusive(() => repository.text.changeHead({ name }))
+      .exclusive(() => repository.text.changeMetadata({ name }))
       .catch(error =>
         this.#options.onProblem("cannot write the new name of a repository into its file", {
           repo: id,
@@ -433,7 +433,7 @@ export class FileStore implements RepositoryStore {
     if (!this.has(id)) return undefined;
     const repository = this.#repositories.require(id);
     // The change is told as one of what was there.
-    if (!repository.isRead) await repository.look();
+    if (!repository.isRead) await repository.refresh();
     return isPart => {
       this.#kept.add(repository);
       repository.takeOver(committed, document, isPart);
@@ -452,22 +452,22 @@ export class FileStore implements RepositoryStore {
     await this.#leaving.get(id)?.left;
     trust.drop(id);
     const { home } = new RepositoryFiles(id, folders, this.#fileSystem, clock);
-    await home.look();
+    await home.refresh();
     if (this.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
     // Known before its file is there, which then is nobody's new repository.
     this.#unmirrored.set(id, [committed]);
     this.#repositories.add(id);
     try {
-      const head: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
-      if (home.status.kind === "gone") await home.write(head);
+      const metadata: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
+      if (home.status.kind === "gone") await home.write(metadata);
     } catch (error) {
       onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
     }
     const added = this.#repositories.require(id);
     this.#unmirrored.delete(id);
     this.#kept.add(added);
-    await added.look();
+    await added.refresh();
     return added;
   }
 
@@ -488,7 +488,7 @@ export class FileStore implements RepositoryStore {
     this.#publish({ kind: "removed", state: repository.state });
     const putAside = async () => {
       await repository.mirror.dropReplaced();
-      if (repository.loaded) await repository.mirror.settleText();
+      if (repository.loaded) await repository.mirror.recordText();
       await this.#putAside(repository);
     };
     const left = repository
@@ -571,11 +571,11 @@ export class FileStore implements RepositoryStore {
         await this.#log.seal();
         const through = this.#log.newest;
         appended = await this.#appendInTurn(forgetting);
-        // In a log of this home alone whoever was told that it failed asks again.
+        // In a log of this home alone the one who was told that it failed asks again.
         if (this.#shortener !== undefined) this.#unforgotten.set(appended.number, appended.entry);
         this.#shortener?.watchForgetting();
         for (const kept of this.#kept) {
-          // Not waited for: whoever holds it may be waiting for this one.
+          // Not waited for: the one who holds it may be waiting for this one.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);
         }
@@ -648,7 +648,7 @@ export class FileStore implements RepositoryStore {
 
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean {
     const { trust, scopes } = this.#options;
-    return this.#repositories.head(id)?.inTree !== true || trust.hasByAnyName(id, scopes.namesOf(path), value);
+    return this.#repositories.brief(id)?.inTree !== true || trust.hasByAnyName(id, scopes.namesOf(path), value);
   }
 
   async apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -680,8 +680,8 @@ export class FileStore implements RepositoryStore {
 
   async readText(id: string): Promise<FileText> {
     const repository = this.#repositories.require(id);
-    await repository.look();
-    // Whoever edits it begins with what is committed.
+    await repository.refresh();
+    // Anyone who edits it begins with what is committed.
     await repository.follow();
     const { path, text } = repository.files.edited;
     return { file: path, text };
@@ -719,11 +719,11 @@ export class FileStore implements RepositoryStore {
           repo: id,
         });
       if (inTree && path !== undefined) await this.#claimTree(id, path);
-      const head: JsonObject = inTree
+      const metadata: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
         : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
-      await files.home.look();
+      await files.home.refresh();
       if (files.home.status.kind !== "gone") {
         throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
           repo: id,
@@ -732,12 +732,12 @@ export class FileStore implements RepositoryStore {
       // Of an earlier repository of this id.
       this.#options.trust.drop(id);
       try {
-        await files.home.write(head);
+        await files.home.write(metadata);
       } catch (error) {
         throw storageFailure(id, error);
       }
       const added = this.#repositories.get(id) ?? this.#open(id, files, actor);
-      await added.look();
+      await added.refresh();
       this.#publish({ kind: "added", state: added.state });
       return added.summary;
     });
@@ -749,7 +749,7 @@ export class FileStore implements RepositoryStore {
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(async () => {
         await this.#shareName(repository, changes.name);
-        await repository.text.changeHead(changes);
+        await repository.text.changeMetadata(changes);
       });
       return repository.summary;
     });
@@ -782,7 +782,7 @@ export class FileStore implements RepositoryStore {
     try {
       await repository.mirror.dropReplaced();
       // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
-      if (repository.loaded) await repository.mirror.settleText();
+      if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(this.#options.clock), repo: id };
       await this.#appendInTurn(() => removal);
     } catch (error) {
@@ -840,7 +840,7 @@ export class FileStore implements RepositoryStore {
     await this.#mirrors.drain();
     for (const repository of this.#repositories.allOpened()) await repository.endReplaced();
     this.#mirrors.close();
-    // An edit that was found meanwhile is taken up first.
+    // An edit that was found meanwhile is applied first.
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     try {
       await this.#log.seal();
@@ -907,7 +907,7 @@ export class FileStore implements RepositoryStore {
       lost: this.#lost,
       addedBy,
       publish: event => this.#publish(event),
-      onHead: state => this.#handEdits.follow(state),
+      onMetadata: state => this.#handEdits.follow(state),
       onBehind: () => {
         // It may have been let go while somebody was about to change it.
         this.#repositories.touch(repository);
@@ -961,10 +961,10 @@ export class FileStore implements RepositoryStore {
     }
   }
 
-  /** One that fails is tried again with the next sweep, and keeps no other waiting. */
+  /** One that fails is tried again with the next rescan, and keeps no other waiting. */
   async #tryToAdopt(id: string): Promise<void> {
     await this.#adopt(id).catch(error =>
-      this.#options.onProblem("a new file cannot be taken up", { repo: id, error: String(error) }),
+      this.#options.onProblem("a new file cannot be read", { repo: id, error: String(error) }),
     );
   }
 
@@ -972,10 +972,10 @@ export class FileStore implements RepositoryStore {
   async #adopt(id: string): Promise<void> {
     if (this.#closed || this.#repositories.has(id) || this.#leaving.has(id)) return;
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
-    await files.home.look();
+    await files.home.refresh();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
     const repository = this.#open(id, files);
-    await repository.look();
+    await repository.refresh();
     this.#publish({ kind: "added", state: repository.state });
   }
 
@@ -988,7 +988,7 @@ export class FileStore implements RepositoryStore {
     }
     const real = await realpath(folder);
     for (const other of this.#repositories.ids()) {
-      const { path, inTree } = this.#repositories.head(other) ?? {};
+      const { path, inTree } = this.#repositories.brief(other) ?? {};
       if (other === id || !inTree || path === undefined) continue;
       if ((await realpath(path).catch(() => path)) !== real) continue;
       const message = `The in-tree file of ${folder} already belongs to the repository ${other}.`;

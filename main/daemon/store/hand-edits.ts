@@ -16,8 +16,8 @@ export const readWidth = 32;
 export interface HandEditsOptions {
   /** The folder of the repositories' files. */
   readonly folder: string;
-  /** Milliseconds between two sweeps. */
-  readonly sweepInterval: number;
+  /** Milliseconds between two rescans. */
+  readonly rescanInterval: number;
   readonly clock: Clock;
   readonly repositories: Repositories;
   /** There are files that no repository has; `onRead` is called behind each. */
@@ -28,14 +28,14 @@ export interface HandEditsOptions {
 }
 
 /**
- * Milliseconds after a write of ours in which a hint is mostly that write's own echo. The look waits until they are over,
+ * Milliseconds after a write of ours in which a hint is mostly that write's own echo. The refresh waits until they are over,
  * so that a repository set again and again is not read again after each set, with the next one waiting for that.
  */
 const echoTime = 30;
 
 /**
- * Notices edits by hand: a watcher's hints make a repository look at its files, and a sweep, which compares every file's
- * stamp with the one known, finds what a watcher missed. The truth is in the repository's own look.
+ * Notices edits by hand: a watcher's hints make a repository refresh, and a rescan, which compares every file's
+ * stamp with the one known, finds what a watcher missed. The truth is in the repository's own refresh.
  */
 export class HandEdits {
   readonly #options: HandEditsOptions;
@@ -43,18 +43,18 @@ export class HandEdits {
   /** The folder of each in-tree repository, and the other way round. */
   readonly #treeFolders = new Map<string, string>();
   readonly #inFolder = new Map<string, Set<string>>();
-  /** Which folder stood there when it was last looked at: the numbers of its disk and its inode. */
+  /** Which folder stood there when it was last checked: the numbers of its disk and its inode. */
   readonly #identities = new Map<string, string>();
-  /** What calls each delayed look off, by the repository's id. */
+  /** What calls each delayed refresh off, by the repository's id. */
   readonly #delayed = new Map<string, () => void>();
-  /** Settled once what changed before the start has been looked at, or no longer will be. */
-  readonly #firstSweep = Promise.withResolvers<void>();
+  /** Settled once what changed before the start has been read, or no longer will be. */
+  readonly #firstRescan = Promise.withResolvers<void>();
   /** Files that wait to become repositories. */
   readonly #new = new Set<string>();
   #adopting: Promise<void> | undefined;
   /** Of the files that nobody has read yet; both 0 when there are none. */
   #indexing: IndexingProgress = { done: 0, total: 0 };
-  #callOffSweep: (() => void) | undefined;
+  #cancelRescan: (() => void) | undefined;
   #started = false;
   #closed = false;
 
@@ -65,7 +65,7 @@ export class HandEdits {
     );
   }
 
-  /** Begins to watch, and sweeps once for what changed before. */
+  /** Begins to watch, and rescans once for what changed before. */
   start(): void {
     this.#started = true;
     const { folder, repositories, onProblem } = this.#options;
@@ -74,13 +74,13 @@ export class HandEdits {
     this.#expect(expected);
     void this.#watcher
       .ready()
-      .then(() => this.#sweep(expected))
+      .then(() => this.#rescan(expected))
       .catch(error => {
         this.#indexing = { done: 0, total: 0 };
         onProblem("cannot compare the folder with the index", { error: String(error) });
       })
-      .then(this.#firstSweep.resolve);
-    this.#scheduleSweep();
+      .then(this.#firstRescan.resolve);
+    this.#scheduleRescan();
   }
 
   /** How many files have been read of those that are to be read for the first time; undefined when that is done. */
@@ -99,9 +99,9 @@ export class HandEdits {
     this.#options.onIndexing();
   }
 
-  /** Resolves when what changed before the start has been looked at. */
+  /** Resolves when what changed before the start has been read. */
   get reconciled(): Promise<void> {
-    return this.#firstSweep.promise;
+    return this.#firstRescan.promise;
   }
 
   /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
@@ -117,14 +117,14 @@ export class HandEdits {
     inside.add(id);
     if (this.#inFolder.has(wanted)) return;
     this.#inFolder.set(wanted, inside);
-    const lookInside = () => {
-      for (const one of inside) this.#lookSoon(one);
+    const refreshInside = () => {
+      for (const one of inside) this.#refreshSoon(one);
     };
     const watched = this.#watcher.add(wanted, name => {
-      if (name === undefined || name === inTreeFileName) lookInside();
+      if (name === undefined || name === inTreeFileName) refreshInside();
     });
-    // At the start the first sweep, which waits for all watches, finds what changed before them.
-    if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(lookInside);
+    // At the start the first rescan, which waits for all watches, finds what changed before them.
+    if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(refreshInside);
   }
 
   #leave(id: string, folder: string): void {
@@ -138,22 +138,22 @@ export class HandEdits {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#callOffSweep?.();
+    this.#cancelRescan?.();
     for (const callOff of this.#delayed.values()) callOff();
     await this.#watcher.close();
-    if (this.#started) await this.#firstSweep.promise;
+    if (this.#started) await this.#firstRescan.promise;
     await this.#adopting;
   }
 
   /** Something happened to an entry of the repositories' folder. */
   #hint(name: string | undefined): void {
     if (name === undefined || name === basename(this.#options.folder)) {
-      void this.#sweepNow();
+      void this.#rescanNow();
       return;
     }
     const id = repositoryOfFile(name);
     if (id === undefined) return;
-    if (this.#options.repositories.has(id)) this.#lookSoon(id);
+    if (this.#options.repositories.has(id)) this.#refreshSoon(id);
     else void this.#adopt([id]);
   }
 
@@ -177,29 +177,29 @@ export class HandEdits {
   }
 
   /** At once, but for what is probably our own write. */
-  #lookSoon(id: string): void {
+  #refreshSoon(id: string): void {
     const { repositories, clock } = this.#options;
     if (this.#delayed.has(id)) return;
     const wroteAt = repositories.opened(id)?.wroteAt ?? Number.NEGATIVE_INFINITY;
     const wait = wroteAt + echoTime - clock.monotonic();
     if (wait <= 0) {
-      void repositories.get(id)?.look();
+      void repositories.get(id)?.refresh();
       return;
     }
-    const look = () => {
+    const refresh = () => {
       this.#delayed.delete(id);
-      void repositories.get(id)?.look();
+      void repositories.get(id)?.refresh();
     };
-    this.#delayed.set(id, clock.schedule(wait, look));
+    this.#delayed.set(id, clock.schedule(wait, refresh));
   }
 
-  #scheduleSweep(): void {
-    const { clock, sweepInterval } = this.#options;
-    this.#callOffSweep = clock.schedule(sweepInterval, () => {
+  #scheduleRescan(): void {
+    const { clock, rescanInterval } = this.#options;
+    this.#cancelRescan = clock.schedule(rescanInterval, () => {
       void this.#remakeFolder()
-        .then(() => this.#sweepNow())
+        .then(() => this.#rescanNow())
         .then(() => {
-          if (!this.#closed) this.#scheduleSweep();
+          if (!this.#closed) this.#scheduleRescan();
         });
     });
   }
@@ -212,10 +212,10 @@ export class HandEdits {
     });
   }
 
-  async #sweepNow(): Promise<void> {
+  async #rescanNow(): Promise<void> {
     try {
-      await this.#firstSweep.promise;
-      await this.#sweep();
+      await this.#firstRescan.promise;
+      await this.#rescan();
     } catch (error) {
       if (this.#closed) return;
       this.#options.onProblem("cannot compare the folder with the known repositories", { error: String(error) });
@@ -223,7 +223,7 @@ export class HandEdits {
   }
 
   /** `expected`: in the first one, as many as it was said that there are. */
-  async #sweep(expected?: number): Promise<void> {
+  async #rescan(expected?: number): Promise<void> {
     const { folder, repositories } = this.#options;
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
     await this.#adopt((await listRepositoryFiles(folder)).filter(id => !repositories.has(id)));
@@ -245,13 +245,13 @@ export class HandEdits {
     const home = await stampOf(join(folder, `${id}.json`));
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
     const known = repository?.loaded ? repository.stamps : indexed?.stamps;
-    const look = () => repositories.get(id)?.look();
-    // One that cannot be read has no stamp known, and so is tried again at every sweep.
+    const refresh = () => repositories.get(id)?.refresh();
+    // One that cannot be read has no stamp known, and so is tried again at every rescan.
     // A work tree that is gone has no stamps either when it comes back without the file.
-    if (treePath !== undefined && repository?.state.broken !== undefined) await look();
+    if (treePath !== undefined && repository?.state.broken !== undefined) await refresh();
     // Its file lacked something when the index was written.
-    else if (!repository?.loaded && indexed !== undefined && indexed.text === undefined) await look();
-    else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await look();
+    else if (!repository?.loaded && indexed !== undefined && indexed.text === undefined) await refresh();
+    else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await refresh();
   }
 
   /** A folder that was removed and made again is another one, and its watch is deaf. */

@@ -17,21 +17,21 @@ export type Locate = (paths: readonly (readonly string[])[]) => readonly (Place 
 /** What values are judged by. */
 export interface Rules {
   readonly scopes: Scopes;
-  /** Whether a value that runs as a command may come into service. */
+  /** Whether a value that runs as a command may become active. */
   isTrusted(path: ConfigPath, value: JsonValue): boolean;
 }
 
 export interface Interpretation {
-  /** The stored values in service; the very object that was given if those are all of it. */
+  /** The stored values that are active; the very object that was given if those are all of it. */
   readonly stored: Config;
-  /** Fields whose text is not in service, and why: `limits.problemsOfFile` of them, and how many more there are. */
+  /** Fields whose text is not active, and why: `limits.problemsOfFile` of them, and how many more there are. */
   readonly health: readonly HealthProblem[];
 }
 
 /** Values that are judged in one go. What they may cost beyond their size, they share. */
 const judgedAtOnce = 2_000;
 
-/** How often a value that is in service, or acknowledged, may run out of steps until it is refused. */
+/** How often a value that is active, or acknowledged, may run out of steps until it is refused. */
 const mostTries = 10;
 
 /** Where in the text a problem is: scope and field, and what is wrong inside the value, "" being all of it. */
@@ -173,7 +173,7 @@ interface Judging {
 }
 
 /**
- * What the `config` of a file means, field by field. A value its schema refuses leaves the last good one in service;
+ * What the `config` of a file means, field by field. A value its schema refuses leaves the last valid one active;
  * so does one that runs as a command and is not trusted, and a reference to a key that is not there, unless the last good
  * one is broken too: then the default serves.
  * Unknown scopes and fields are told and left alone. What stands by an old name of a field is its value, unless it has one by the new name.
@@ -196,10 +196,10 @@ export function* interpretingConfig(
   const acknowledged = known && withNewNames(known, scopes).config;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const findings = new Findings(renamed);
-  let looked = 0;
+  let refreshed = 0;
   for (const scopeName of Object.keys(config)) {
-    looked += 1;
-    if (looked % judgedAtOnce === 0) yield;
+    refreshed += 1;
+    if (refreshed % judgedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
       if (findings.addUntold()) continue;
@@ -211,8 +211,8 @@ export function* interpretingConfig(
     const fields = config[scopeName] ?? {};
     // A list of all values besides takes three times as long, and of what is unknown none is asked for.
     for (const name of Object.keys(fields)) {
-      looked += 1;
-      if (looked % judgedAtOnce === 0) yield;
+      refreshed += 1;
+      if (refreshed % judgedAtOnce === 0) yield;
       const field = scope.fields.get(name);
       if (field === undefined) {
         if (findings.addUntold()) continue;
@@ -240,7 +240,7 @@ export function* interpretingConfig(
         // With one more it is no longer what is remembered.
         problem = field.validate(value, new SpareSteps(new SpareSteps().left + tries));
       }
-      // What is in service was trusted when it came there.
+      // What is active was trusted when it came there.
       const waits =
         problem === undefined &&
         !isInService &&
@@ -262,13 +262,13 @@ export function* interpretingConfig(
     }
     stored[scopeName] = good;
   }
-  if (looked >= judgedAtOnce) yield;
-  settleReferences(stored, lastGood, scopes, findings);
-  if (looked >= judgedAtOnce) yield;
+  if (refreshed >= judgedAtOnce) yield;
+  resolveReferences(stored, lastGood, scopes, findings);
+  if (refreshed >= judgedAtOnce) yield;
   return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
 }
 
-/** Values in service by the names of now. A command that came into service by another name has to be trusted, as the field may have been no command. */
+/** Active values by the names of now. A command that became active by another name has to be trusted, as the field may have been no command. */
 function trustedByNewNames(inService: Config, { scopes, isTrusted }: Rules): Config {
   const { config, byOldName } = withNewNames(inService, scopes);
   const untrusted = byOldName.filter(({ scope, field, oldName }) => {
@@ -282,7 +282,7 @@ function trustedByNewNames(inService: Config, { scopes, isTrusted }: Rules): Con
   );
 }
 
-/** Whether all of a configuration is in service, or can be. The rules are still those that the values in service were judged by. */
+/** Whether all of a configuration is active, or can be. The rules are still those that the active values were judged by. */
 export function isServed(config: Config, inService: Config | undefined, { scopes, isTrusted }: Rules): boolean {
   const spare = new SpareSteps();
   return (
@@ -306,7 +306,7 @@ export function isServed(config: Config, inService: Config | undefined, { scopes
 const untrusted =
   "runs as a command and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen";
 
-/** Whether these edits, each good for its field, leave a configuration in service as a whole if it was so before. */
+/** Whether these edits, each good for its field, leave a configuration active as a whole if it was so before. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
   return (
     edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined) &&
@@ -314,7 +314,7 @@ export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: 
   );
 }
 
-function settleReferences(
+function resolveReferences(
   stored: { [scope: string]: { [field: string]: JsonValue } },
   lastGood: Config | undefined,
   scopes: Scopes,

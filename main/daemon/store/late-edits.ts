@@ -28,7 +28,7 @@ export class LateEdits {
     if (edited === null && !this.#isEnding) return false;
     if (edited === null)
       await this.#served.options.keepText(this.#served.id, this.#served.files.values.replacedPath ?? "");
-    else await this.#intake.absorb(edited, "merge", after);
+    else await this.#intake.reconcile(edited, "merge", after);
     if (this.#intake.unrecorded === undefined) await this.#served.mirror.dropReplaced().catch(() => {});
     return true;
   }
@@ -44,7 +44,7 @@ export class LateEdits {
     if (!this.#intake.loaded || this.#intake.isRemoved) return;
     if ((await this.#served.mirror.lateEdit(this.#served.options.scopes)) !== undefined) {
       this.#isEnding = true;
-      await this.#intake.requestLook();
+      await this.#intake.requestRefresh();
       this.#isEnding = false;
     }
     await this.#served.mirror.inTurn(async () => {

@@ -1,6 +1,6 @@
 import pLimit from "p-limit";
 import { type Clock, timeText } from "../../clock.ts";
-import { SegmentGoneError } from "./journal/segment.ts";
+import { SegmentMissingError } from "./journal/segment.ts";
 import { beginningOf, commitsSince } from "./kept-history.ts";
 import {
   type Commit,
@@ -34,7 +34,7 @@ const lookTime = 250;
 
 /**
  * Keeps a log that several machines share from growing for ever, and what is to be forgotten from staying in it: the kept histories
- * of all repositories are appended once more, as a snapshot, and what came before that goes. One machine does it at a time: whoever
+ * of all repositories are appended once more, as a snapshot, and what came before that goes. One machine does it at a time: the one who
  * begins a snapshot behind another one's ends that.
  */
 export class LogShortener {
@@ -54,7 +54,7 @@ export class LogShortener {
     this.#callOff?.();
   }
 
-  /** What is to be forgotten was seen: whoever asked for it sees to the log, unless he died. */
+  /** What is to be forgotten was seen: the one who asked for it sees to the log, unless he died. */
   watchForgetting(): void {
     if (this.#isClosed) return;
     this.#callOff ??= this.#options.clock.schedule(staleTime, () => {
@@ -70,7 +70,7 @@ export class LogShortener {
       // It is tried again until it can be reached.
       if (this.#options.log.problem === undefined) await this.shorten(forgetting);
     } catch (error) {
-      this.#tell(error);
+      this.#report(error);
     }
     if (forgetting > this.#snapshots.ended) this.watchForgetting();
   }
@@ -88,7 +88,7 @@ export class LogShortener {
       if (bytes < leastBytes + 2 * (await historyBytes())) return;
       await this.shorten(behind);
     } catch (error) {
-      this.#tell(error);
+      this.#report(error);
     }
   }
 
@@ -121,8 +121,8 @@ export class LogShortener {
     return snapshots;
   }
 
-  #tell(error: unknown): void {
-    this.#options.onProblem("the shared log cannot be shortened; it is tried again", error);
+  #report(error: unknown): void {
+    this.#options.onProblem("cannot shorten the shared log; Repoconf keeps retrying", error);
   }
 
   async #writeSnapshot(): Promise<void> {
@@ -161,7 +161,7 @@ export class LogShortener {
         return await this.#writeHistory(repository, snapshot);
       } catch (error) {
         // Written anew, or its oldest part taken away, while it was read.
-        if (!(error instanceof SegmentGoneError)) throw error;
+        if (!(error instanceof SegmentMissingError)) throw error;
       }
     }
   }

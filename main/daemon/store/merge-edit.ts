@@ -29,7 +29,7 @@ export function mergeStaleEdit(
   if (recent.some(({ before, after }) => before.textHash === edit.textHash || after.textHash === edit.textHash))
     return undefined;
   const isAsIn = (config: Config, path: ConfigPath) => sameJson(valueIn(config, path), valueIn(edit.config, path));
-  /** The fields of the sets since the moment looked at, and those of them that the edit has otherwise than they were then, or are now. */
+  /** The fields of the sets since that moment, and those of them that the edit has otherwise than they were then, or are now. */
   const touched = new Map<string, ConfigPath>();
   const [otherThen, otherNow] = [new Set<string>(), new Set<string>()];
   const compare = (config: Config, key: string, path: ConfigPath) => {

@@ -10,7 +10,7 @@ import type { Mirrored } from "./store.ts";
 export const foreignEditTime = 7_500;
 /** Milliseconds before history and file are tried again by themselves. */
 export const retryPause = 1_000;
-/** Why a file does not have what was committed for now: a look comes first. */
+/** Why a file does not have what was committed for now: a refresh comes first. */
 const beingChanged = "another program keeps changing the file";
 
 /** Makes a repository's history and file follow what is committed, and `health` tell where they cannot. */
@@ -60,19 +60,19 @@ export class MirrorFollower {
         if (isBehind) this.#intake.lateEdits.endLater();
         this.#served.stamps = this.#served.files.stamps;
         await this.#served.turn();
-        this.#served.tellMirrorProblem(undefined);
+        this.#served.reportMirrorProblem(undefined);
         if (isBehind) this.#served.findPlaces();
         if (!this.#served.mirror.isBehind) this.#served.options.onLevel();
         return this.#served.fileProblem ?? true;
       } catch (error) {
         if (error instanceof ForeignEditError) {
-          // Whoever changed it is heard first.
-          void this.#intake.requestLook();
+          // Anyone who changed it is heard first.
+          void this.#intake.requestRefresh();
           return beingChanged;
         }
         const cause = causeOf(error);
         this.#failed = { cause, until: this.#served.options.clock.monotonic() + retryPause };
-        this.#served.tellMirrorProblem({
+        this.#served.reportMirrorProblem({
           code: 1108,
           message: `The file cannot be written (${cause}). The values are active and safe in the log; Repoconf keeps retrying.`,
         });
@@ -87,7 +87,7 @@ export class MirrorFollower {
     for (;;) {
       const mirrored = await this.follow();
       if (mirrored !== beingChanged || this.#served.options.clock.monotonic() > end) return mirrored;
-      await this.#intake.requestLook();
+      await this.#intake.requestRefresh();
     }
   }
 
@@ -103,7 +103,8 @@ export class MirrorFollower {
       const { promise: replaced, resolve } = Promise.withResolvers<Mirrored>();
       return Promise.race([replaced, this.follow({ onReplaced: () => resolve(true) })]);
     };
-    while ((await seen()) === beingChanged && this.#served.options.clock.monotonic() < end) await this.#intake.look();
+    while ((await seen()) === beingChanged && this.#served.options.clock.monotonic() < end)
+      await this.#intake.refresh();
     await trusted;
   }
 }

@@ -20,7 +20,7 @@ import { UntoldEdits } from "./untold-edits.ts";
 /** A commit of this repository, as its mirrors take it. */
 export interface MirroredCommit {
   readonly number: LogNumber;
-  /** Undefined: nothing in service changed, only what the file is to say. */
+  /** Undefined: nothing active changed, only what the file is to say. */
   readonly record: ChangeRecord | undefined;
   /** What the file is to say. */
   readonly edits: readonly ConfigEdit[];
@@ -47,7 +47,7 @@ export class Mirror {
   readonly #inTurn = pLimit(1);
   /** Which of the repositories that had this id. */
   #lineage = "";
-  /** What the file says, as it was last taken up or written. */
+  /** What the file says, as it was last read or written. */
   #said: Config = {};
   /** The revision whose values that are. */
   #saidRevision = 0;
@@ -59,7 +59,7 @@ export class Mirror {
   /** Committed, and not on the disk in the history yet; so many of them have been appended to it. */
   #tail: MirroredCommit[] = [];
   #appended = 0;
-  /** What the file is to say, does not, and no revision stands for: nothing in service changed by it. */
+  /** What the file is to say, does not, and no revision stands for: nothing active changed by it. */
   #untold = new UntoldEdits();
   readonly #historyInTurn = pLimit(1);
   /** What comes first when the history goes on. */
@@ -83,7 +83,7 @@ export class Mirror {
     this.#clock = clock;
   }
 
-  /** What the file is to say. Undecided by this: whether it is in service. */
+  /** What the file is to say. Undecided by this: whether it is active. */
   get wanted(): Config {
     return this.#wanted;
   }
@@ -167,7 +167,7 @@ export class Mirror {
     }
   }
 
-  /** The file has been taken up as it is; it is to say `wanted`. */
+  /** The file has been accepted as it is; it is to say `wanted`. */
   take(said: Config, wanted: Config): void {
     this.#said = said;
     this.#wanted = sameConfig(said, wanted) ? said : wanted;
@@ -205,7 +205,7 @@ export class Mirror {
     if (value === null || !isConfig(config)) return null;
     // In a work tree a text is taken as a whole.
     const { content } = this.files;
-    if (content.kind === "good" && content.head.inTree) return config;
+    if (content.kind === "good" && content.metadata.inTree) return config;
     return applyConfigEdits(this.#wanted, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
   }
 
@@ -270,7 +270,7 @@ export class Mirror {
 
   /**
    * Makes history and file say what was committed, durably: before the file is replaced the history has its revision and the
-   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be in service; `onReplaced` is called
+   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be active; `onReplaced` is called
    * when people see the new file, which then only a power loss could take back, for the log to put it there again. Throws
    * ForeignEditError, DocumentTooLargeError or the system's error.
    */
@@ -310,7 +310,7 @@ export class Mirror {
   }
 
   /** Tells of the file's text as it is, also where that has been told: nothing is on its way into the file any more. */
-  async settleText(): Promise<void> {
+  async recordText(): Promise<void> {
     if (!this.isFileBehind) this.#saidRevision = this.#newestRevision;
     this.#isTextUntold = true;
     await this.writeHistory(false);
@@ -320,7 +320,7 @@ export class Mirror {
   rewriteHistory(task: () => Promise<void>): Promise<void> {
     return this.#historyInTurn(async () => {
       await task();
-      this.#settle(this.#appended);
+      this.#markSynced(this.#appended);
     });
   }
 
@@ -368,12 +368,12 @@ export class Mirror {
         throw error;
       }
       this.#through = through;
-      this.#settle(end);
+      this.#markSynced(end);
     });
   }
 
   /** All that was appended to the history is on the disk, and so many commits have nothing that it lacks. */
-  #settle(commits: number): void {
+  #markSynced(commits: number): void {
     this.#synced = this.#written;
     this.#tail.splice(0, commits);
     this.#appended -= commits;

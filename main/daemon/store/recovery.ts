@@ -130,7 +130,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const said = content.kind === "good" ? content.config : saidThen;
   if (content.kind === "broken") return { ...known, ...before, saidRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
-  const isTakenWhole = isNew || (content.head.inTree && !isOurs);
+  const isTakenWhole = isNew || (content.metadata.inTree && !isOurs);
   if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
   // A text of ours lacks all of it; of another one it is only known where it still says what was there before. What it says by an old
   // name of a field it says.
@@ -217,7 +217,7 @@ interface Replayed {
   /** What the file is to say and no revision stands for: in all, and of what was committed since the newest text. */
   readonly untold: readonly ConfigEdit[];
   readonly untoldSince: readonly ConfigEdit[];
-  /** What no edit stands for: it came into service, or out of it, by a schema or by trust, and the file lacks nothing of it. */
+  /** What no edit stands for: it became active, or stopped being so, by a schema or by trust, and the file lacks nothing of it. */
   readonly byRules: ReadonlySet<string>;
   /** Behind a gap nothing can be told; so many revisions were given out. */
   readonly gapTo: number | undefined;
@@ -354,7 +354,7 @@ async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | 
   const text = journal.head?.text;
   const tellsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
   if (content.kind === "broken" || !tellsAll) return undefined;
-  // What was written as a whole was in service as a whole.
+  // What was written as a whole was active as a whole.
   const rules = { scopes, isTrusted: () => true };
   const { stored, health } = await runInParts(
     interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),

@@ -12,7 +12,7 @@ export interface RepositoriesOptions {
   onLetGo(repository: Repository): void;
 }
 
-/** How many are looked at when there is to be room for another one, so that nobody waits for long. */
+/** How many are checked when there is to be room for another one, so that nobody waits for long. */
 const triesForRoom = 8;
 
 /**
@@ -92,7 +92,7 @@ export class Repositories {
   }
 
   /** As `summary`, but nothing has to be counted for it. */
-  head(id: string): Pick<RepositorySummary, "path" | "inTree" | "revision"> | undefined {
+  brief(id: string): Pick<RepositorySummary, "path" | "inTree" | "revision"> | undefined {
     if (!this.has(id)) return undefined;
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }

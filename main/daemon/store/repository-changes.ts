@@ -156,7 +156,7 @@ export class RepositoryChanges {
       // The text is as it was; where it is written anew the places are looked for.
       if (made.length > 0) {
         this.#served.mirror.commit(committed, config);
-        this.#served.become(last, placedAs(last.health, before.health));
+        this.#served.setState(last, placedAs(last.health, before.health));
       }
       for (const { record, after } of committed)
         if (record !== undefined)
@@ -170,11 +170,11 @@ export class RepositoryChanges {
   /** What is said to be there already has to be there: an edit that nobody has seen yet comes first. */
   async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
     const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
-    return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.look());
+    return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.refresh());
   }
 
   /**
-   * In a work tree the new text is beside the file before the commit, so that between a look at the file and its replacing there is
+   * In a work tree the new text is beside the file before the commit, so that between a check of the file and its replacing there is
    * as little as can be: what git puts there comes before the change, or as a whole behind it. Throws ForeignEditError if another
    * program keeps changing it.
    */
@@ -187,7 +187,7 @@ export class RepositoryChanges {
       // Where the disk refuses, the set is served all the same, and `health` tells of the file.
       if (!(error instanceof ForeignEditError)) return false;
       if (this.#served.options.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
-      return this.#intake.look();
+      return this.#intake.refresh();
     }
   }
 

@@ -19,7 +19,7 @@ export interface StoreFolders {
   readonly removed: string;
 }
 
-export interface RepositoryHead {
+export interface RepositoryMetadata {
   readonly name: string;
   readonly path?: string;
   readonly inTree: boolean;
@@ -27,8 +27,8 @@ export interface RepositoryHead {
 
 /** What the files of a repository hold now, or why they cannot be used. */
 export type RepositoryContent =
-  | { readonly kind: "good"; readonly head: RepositoryHead; readonly config: Config }
-  | { readonly kind: "broken"; readonly head?: RepositoryHead; readonly problem: HealthProblem };
+  | { readonly kind: "good"; readonly metadata: RepositoryMetadata; readonly config: Config }
+  | { readonly kind: "broken"; readonly metadata?: RepositoryMetadata; readonly problem: HealthProblem };
 
 /** The versions of a repository's files that were last read or written. */
 export interface FileStamps {
@@ -91,13 +91,13 @@ export class RepositoryFiles {
   }
 
   /** Reads what there is and tells whether any of it differs from what was known. */
-  async look(): Promise<boolean> {
-    const homeChanged = await this.home.look();
+  async refresh(): Promise<boolean> {
+    const homeChanged = await this.home.refresh();
     this.follow();
     const tree = this.#tree;
     // Of what is read below; asked for before, as it may go right after.
     const device = tree && (await this.#fileSystem.deviceOf(dirname(tree.path)));
-    const treeChanged = (await tree?.look()) ?? false;
+    const treeChanged = (await tree?.refresh()) ?? false;
     const problem = this.#folderProblem;
     if (tree?.status.kind !== "gone") this.#device = device;
     this.#folderProblem = tree?.status.kind === "gone" ? await this.#problemOf(dirname(tree.path)) : undefined;
@@ -114,7 +114,7 @@ export class RepositoryFiles {
   }
 
   /**
-   * Whether a file may be another one than was last read or written, by its stamp: a look tells. Costs some microseconds for
+   * Whether a file may be another one than was last read or written, by its stamp: a refresh tells. Costs some microseconds for
    * the file of the home; a work tree may be on a slower disk, and is not waited for by others.
    */
   async isTouched(): Promise<boolean> {
@@ -125,35 +125,35 @@ export class RepositoryFiles {
     return tree.status.kind === "gone" || !sameStamp(await stampOf(tree.path), tree.stamp);
   }
 
-  /** What was found at the last look, or written since. */
+  /** What was found at the last refresh, or written since. */
   get content(): RepositoryContent {
     const { status } = this.home;
     if (status.kind !== "good") return { kind: "broken", problem: fileProblem(this.home) };
-    const head = readHead(this.#id, this.home.value);
-    if (this.home.value["inTree"] === true && !head.inTree) {
+    const metadata = readMetadata(this.#id, this.home.value);
+    if (this.home.value["inTree"] === true && !metadata.inTree) {
       return {
         kind: "broken",
-        head,
+        metadata,
         problem: shapeProblem(this.home, "path", "must be the absolute path of the work tree"),
       };
     }
     if (this.#folderProblem !== undefined)
-      return { kind: "broken", head, problem: { code: 1106, message: this.#folderProblem } };
+      return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem } };
     // A branch without the in-tree file has no stored values.
-    if (this.#tree?.status.kind === "gone") return { kind: "good", head, config: {} };
-    if (this.values.status.kind !== "good") return { kind: "broken", head, problem: fileProblem(this.values) };
+    if (this.#tree?.status.kind === "gone") return { kind: "good", metadata, config: {} };
+    if (this.values.status.kind !== "good") return { kind: "broken", metadata, problem: fileProblem(this.values) };
     const { config = {} } = this.values.value;
-    if (isConfig(config)) return { kind: "good", head, config };
+    if (isConfig(config)) return { kind: "good", metadata, config };
     const scope = isJsonObject(config) ? Object.keys(config).find(name => !isJsonObject(config[name])) : undefined;
     const problem = shapeProblem(this.values, scope === undefined ? "config" : `config.${scope}`);
-    return { kind: "broken", head, problem };
+    return { kind: "broken", metadata, problem };
   }
 
   /** Opens the file that the pointer names now, or none. While the pointer is broken the one it named last stays. */
   follow(): void {
     if (this.home.status.kind !== "good") return;
-    const head = readHead(this.#id, this.home.value);
-    const path = head.inTree && head.path !== undefined ? join(head.path, inTreeFileName) : undefined;
+    const metadata = readMetadata(this.#id, this.home.value);
+    const path = metadata.inTree && metadata.path !== undefined ? join(metadata.path, inTreeFileName) : undefined;
     if (this.#tree?.path === path) return;
     void this.#tree?.dropReplaced().catch(() => {});
     if (path !== undefined) void moveIn(dirname(path), this.home.path);
@@ -222,7 +222,7 @@ function shapeProblem(document: JsonDocument, path: string, rule = "must be an o
 }
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
-function readHead(id: string, value: JsonObject): RepositoryHead {
+function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
   const { name, path, inTree } = value;
   return {
     name: typeof name === "string" && name !== "" ? name : id,

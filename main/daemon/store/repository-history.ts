@@ -3,7 +3,7 @@ import { joinConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import { systemErrorCode } from "../../files/file-system.ts";
 import { endlessTurn, type Turn } from "../yielding.ts";
-import { JournalDamageError, SegmentGoneError } from "./journal/segment.ts";
+import { JournalDamageError, SegmentMissingError } from "./journal/segment.ts";
 import type { Position } from "./log/commit-log.ts";
 import type { Repository } from "./repository.ts";
 import { unreadableJournal } from "./storage-failure.ts";
@@ -123,7 +123,7 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
   } catch (error) {
     if (error instanceof JournalDamageError) throw damagedJournal(repository, error);
     if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);
-    if (!(error instanceof SegmentGoneError)) throw error;
+    if (!(error instanceof SegmentMissingError)) throw error;
     const { id, state, oldest } = repository;
     const message = "The journal was compacted while it was being read. Retry.";
     throw new RepoconfError(1110, message, { repo: id, details: { current: state.revision, oldest } });
@@ -132,7 +132,7 @@ async function* telling<Item>(repository: Repository, records: AsyncIterable<Ite
 
 /** As a caller is told of it, and the log. */
 export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
-  journal.tellDamage(error);
+  journal.reportDamage(error);
   const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;
   return new RepoconfError(1110, message, { repo: id, details: { current: state.revision } });
 }

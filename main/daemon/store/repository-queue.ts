@@ -8,17 +8,17 @@ export interface QueueHost {
   /** Nobody has read the files yet. */
   readonly isToBeRead: boolean;
   /** Does not throw. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
   change(batch: readonly WaitingChange[]): Promise<void>;
   /** The end of a change. */
   dropPrepared(): Promise<void>;
 }
 
-/** What waits for a repository: one thing at a time, looks at the files first. Changes that wait together become one batch. */
+/** What waits for a repository: one thing at a time, refreshes of the files first. Changes that wait together become one batch. */
 export class RepositoryQueue {
   readonly #host: QueueHost;
   readonly #waiting: Waiting[] = [];
-  #looks: (() => void)[] = [];
+  #refreshes: (() => void)[] = [];
   #running: Promise<void> | undefined;
 
   constructor(host: QueueHost) {
@@ -27,14 +27,14 @@ export class RepositoryQueue {
 
   /** Whether anything waits or runs. */
   get isBusy(): boolean {
-    return this.#running !== undefined || this.#waiting.length > 0 || this.#looks.length > 0;
+    return this.#running !== undefined || this.#waiting.length > 0 || this.#refreshes.length > 0;
   }
 
-  /** Resolves after the next look at the files, which comes before all that waits. */
-  look(): Promise<void> {
-    const looked = new Promise<void>(resolve => this.#looks.push(resolve));
+  /** Resolves after the next refresh of the files, which comes before all that waits. */
+  refresh(): Promise<void> {
+    const refreshed = new Promise<void>(resolve => this.#refreshes.push(resolve));
     this.#wake();
-    return looked;
+    return refreshed;
   }
 
   change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -64,7 +64,7 @@ export class RepositoryQueue {
     if (this.#running !== undefined) return;
     this.#running = this.#run().finally(() => {
       this.#running = undefined;
-      if (this.#waiting.length > 0 || this.#looks.length > 0) this.#wake();
+      if (this.#waiting.length > 0 || this.#refreshes.length > 0) this.#wake();
     });
   }
 
@@ -73,11 +73,11 @@ export class RepositoryQueue {
     await Promise.resolve();
     for (;;) {
       const head = this.#waiting[0];
-      if (this.#host.isToBeRead || this.#looks.length > 0) {
-        const looks = this.#looks;
-        this.#looks = [];
-        await this.#host.look();
-        for (const resolve of looks) resolve();
+      if (this.#host.isToBeRead || this.#refreshes.length > 0) {
+        const refreshes = this.#refreshes;
+        this.#refreshes = [];
+        await this.#host.refresh();
+        for (const resolve of refreshes) resolve();
       } else if (head === undefined) {
         return;
       } else if (head.kind === "exclusive") {

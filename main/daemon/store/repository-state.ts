@@ -40,7 +40,7 @@ export interface RepositoryOptions {
   readonly addedBy: Actor | undefined;
   publish(event: StoreEvent): void;
   /** Name and place as they are in the file now, whenever that was read. */
-  onHead(state: RepositoryState): void;
+  onMetadata(state: RepositoryState): void;
   /** History or file lack something. */
   onBehind(): void;
   /** They lack nothing any more. */
@@ -54,13 +54,13 @@ export interface RepositoryOptions {
 /** From so many characters on a file's text is worked on in parts. */
 const largeText = 64 * 1024;
 
-/** What is in service of one repository, by which rules that was judged, and what is wrong with it. Tells where it becomes another. */
+/** What is active in one repository, by which rules that was judged, and what is wrong with it. Tells where it becomes another. */
 export class ServedState {
   readonly id: string;
   readonly options: RepositoryOptions;
   /** The newest durable state; before the files were read only what the index knew. */
   current: RepositoryState;
-  /** The values as the log has them: those in service, and of scopes that are not there now the last ones. */
+  /** The values as the log has them: those active, and of scopes that are not there now the last ones. */
   recorded: Config = {};
   /** Of the files that `current` was made from. */
   stamps: FileStamps = {};
@@ -80,8 +80,8 @@ export class ServedState {
     this.options = options;
     this.origin = options.log.shared ?? {};
     const { name = id, path, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
-    const head = { id, name, ...(path !== undefined && { path }), inTree };
-    this.current = { ...head, revision, position, health, stored: undefined };
+    const metadata = { id, name, ...(path !== undefined && { path }), inTree };
+    this.current = { ...metadata, revision, position, health, stored: undefined };
   }
 
   /** Made when it is first asked for. */
@@ -126,7 +126,7 @@ export class ServedState {
     return this.files.tree !== undefined;
   }
 
-  /** They are or were in service, or somebody sets them who may. */
+  /** They are or were active, or somebody sets them who may. */
   trustCommands(config: Config): void {
     const { scopes, trust } = this.options;
     if (this.#isOfWorkTree) trust.addAll(this.id, config, (scope, field) => scopes.isCommand(scope, field));
@@ -141,7 +141,7 @@ export class ServedState {
     );
   }
 
-  become(state: RepositoryState, health: readonly HealthProblem[]): void {
+  setState(state: RepositoryState, health: readonly HealthProblem[]): void {
     const problem = state.broken === undefined ? this.#mirrorProblem : undefined;
     this.current = { ...state, health: problem === undefined ? health : [...health, problem] };
     this.stamps = this.files.stamps;
@@ -149,9 +149,9 @@ export class ServedState {
 
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.options;
-    const sameHead = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
+    const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
     // What others were told came from the index.
-    if (!sameHead && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
+    if (!isSameMetadata && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
       publish({ kind: "health", state: after, before: before.health });
   }
@@ -160,17 +160,17 @@ export class ServedState {
   findPlaces(): void {
     const before = this.current;
     if (before.broken !== undefined || before.health.length === 0) return;
-    this.become(before, placed(this.problems, this.locate));
+    this.setState(before, placed(this.problems, this.locate));
     this.publishDifferences(before, this.current, false);
   }
 
-  tellMirrorProblem(problem: HealthProblem | undefined): void {
+  reportMirrorProblem(problem: HealthProblem | undefined): void {
     const known = this.#mirrorProblem;
     if (known?.message === problem?.message) return;
     const before = this.current;
     this.#mirrorProblem = problem;
     if (before.broken !== undefined) return;
-    this.become(
+    this.setState(
       before,
       before.health.filter(one => one !== known),
     );

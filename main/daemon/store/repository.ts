@@ -53,7 +53,7 @@ export class Repository {
     this.#served = new ServedState(options);
     const intake = new FileIntake(
       this.#served,
-      () => this.look(),
+      () => this.refresh(),
       (committed, document) => this.takeOver(committed, document, false),
     );
     this.#intake = intake;
@@ -65,8 +65,8 @@ export class Repository {
       get isToBeRead() {
         return !intake.isRead && !intake.isRemoved;
       },
-      look: async () => {
-        await intake.look().catch(error => intake.giveUpLoading(error));
+      refresh: async () => {
+        await intake.refresh().catch(error => intake.giveUpLoading(error));
       },
       change: batch => changes.change(batch),
       dropPrepared: () => this.dropPrepared(),
@@ -129,7 +129,7 @@ export class Repository {
     return this.#intake.loaded;
   }
 
-  /** Whether they have been looked at, if only in vain. */
+  /** Whether they have been read, if only in vain. */
   get isRead(): boolean {
     return this.#intake.isRead;
   }
@@ -162,7 +162,7 @@ export class Repository {
 
   /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
   async load(): Promise<void> {
-    if (!this.loaded) await this.look();
+    if (!this.loaded) await this.refresh();
     if (!this.loaded) throw this.#intake.isRemoved ? this.#intake.notWritable() : this.#intake.unrecorded;
   }
 
@@ -177,7 +177,7 @@ export class Repository {
     return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
 
-  /** Whether the value in service is what the file says, also of a field that stands in neither. */
+  /** Whether the active value is what the file says, also of a field that stands in neither. */
   isFromFile(scope: string, field: string): boolean {
     const { stored, broken } = this.#served.current;
     const served = configValue(stored ?? {}, scope, field);
@@ -212,14 +212,14 @@ export class Repository {
     const changes = record?.changes ?? [];
     const wanted = applyConfigEdits(this.mirror.wanted, edits);
     const isKnown = edits.every(({ scope, field }) => this.#served.options.scopes.field(scope, field) !== undefined);
-    // As long as all that the file says is in service, both are one object, and what is set next need not be judged with the rest.
+    // As long as all that the file says is active, both are one object, and what is set next need not be judged with the rest.
     const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
     const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
     this.#served.recorded =
       isWhole && this.#served.recorded === before.stored ? wanted : applyChanges(this.#served.recorded, changes);
     this.mirror.commit([{ number, record, edits }], wanted);
     const health = this.#served.problems;
-    this.#served.become({ ...before, stored, ...(isRevision && { revision, position }) }, health);
+    this.#served.setState({ ...before, stored, ...(isRevision && { revision, position }) }, health);
     if (record !== undefined)
       this.#served.options.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
     this.#served.publishDifferences(before, this.#served.current, false);
@@ -228,24 +228,24 @@ export class Repository {
     if ((health.length > 0 || document.served !== undefined) && !this.#served.isJudgedByOldRules) {
       this.#served.judgedBy = undefined;
       this.#intake.isToBeTold = true;
-      void this.look();
+      void this.refresh();
     }
   }
 
   /** The log can be reached again: an edit by hand that waits in the file is tried again. */
   retry(): void {
-    if (this.#intake.unrecorded !== undefined) void this.look();
+    if (this.#intake.unrecorded !== undefined) void this.refresh();
   }
 
   /** The rules for values changed: judges what the files hold anew. */
   async reinterpret(): Promise<void> {
     this.#intake.isToBeTold = false;
-    if (this.isRead) await this.look();
+    if (this.isRead) await this.refresh();
   }
 
   /** Reads the files inside the queue; an edit found there becomes a change. */
-  look(): Promise<void> {
-    return this.#queue.look();
+  refresh(): Promise<void> {
+    return this.#queue.refresh();
   }
 
   change<Answer>(request: ChangeRequest<Answer>): Promise<Applied<Answer>> {
@@ -281,7 +281,7 @@ export class Repository {
 
   /** The values of the work tree's file that wait until they are trusted, as the file has them now. */
   async waiting(): Promise<readonly WaitingValue[]> {
-    await this.look();
+    await this.refresh();
     return waitingValues(this.#served);
   }
 

@@ -23,7 +23,7 @@ export interface RepositoryStore {
   peek(id: string): RepositoryState | undefined;
   /** The state, read if need be; undefined if there is no such repository. */
   read(id: string): Promise<RepositoryState | undefined>;
-  /** Every repository in short, true to what is stored: waits for what is being looked at. */
+  /** Every repository in short, true to what is stored: waits for what is being read. */
   summaries(): Promise<readonly RepositorySummary[]>;
   /** How far the reading of files is that nobody has read yet, which `summaries` waits for; undefined when that is done. */
   readonly indexing: IndexingProgress | undefined;
@@ -31,7 +31,7 @@ export interface RepositoryStore {
   file(id: string): string | undefined;
   /** Where one of the repository's values stands, if it is there, or the file alone, once the file has it. Undefined: no such repository. */
   source(id: string, scope: string, field: string): Promise<ValueSource | undefined>;
-  /** Whether the value in service is what the repository's file says, and not the last good one. */
+  /** Whether the active value is what the repository's file says, and not the last valid one. */
   isFromFile(id: string, scope: string, field: string): boolean;
   /** The newest revision, as far as known now; 0 if there is no such repository. */
   revision(id: string): number;
@@ -70,7 +70,7 @@ export interface RepositoryStore {
   /** Blanks the values that a field had before its present one. Throws RepoconfError 1102, 1108 or 1110. */
   forget(id: string, path: ConfigPath, actor: Actor): Promise<void>;
   /**
-   * Lets `decide` look at the newest state and applies its edits, durably and visible together, as one revision.
+   * Gives `decide` the newest state and applies its edits, durably and visible together, as one revision.
    * `decide` may run more than once and must be pure. Throws RepoconfError 1102, 1106, 1107 or 1108.
    */
   apply<Answer>(id: string, request: ChangeRequest<Answer>): Promise<Applied<Answer>>;
@@ -80,7 +80,7 @@ export interface RepositoryStore {
   readText(id: string): Promise<FileText>;
   /** Replaces that text, as an edit by hand does; false if it is not `expected` any more. Throws RepoconfError 1102 or 1108. */
   writeText(id: string, text: string, expected: string | null): Promise<boolean>;
-  /** Writes the file anew from the values in service; returns where what was there is kept. Throws RepoconfError 1102, 1106 or 1108. */
+  /** Writes the file anew from the active values; returns where what was there is kept. Throws RepoconfError 1102, 1106 or 1108. */
   restoreText(id: string): Promise<string | undefined>;
   /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
   add(repository: NewRepository): Promise<RepositorySummary>;
@@ -91,11 +91,11 @@ export interface RepositoryStore {
   /** What waits in a repository until it is trusted, as its file is now. Throws RepoconfError 1102. */
   waiting(id: string): Promise<readonly WaitingValue[]>;
   /**
-   * Trusts the value that waits in a field, and is known by its hash; returns the revision by which it is in service. Throws
+   * Trusts the value that waits in a field, and is known by its hash; returns the revision by which it is active. Throws
    * RepoconfError 1102, 1104 if that value does not wait there any more, 1106 or 1108.
    */
   accept(id: string, path: ConfigPath, hash: string): Promise<number>;
-  /** Whether a value that runs as a command may come into service in a repository again: it is not in-tree, or trusted. */
+  /** Whether a value that runs as a command may become active in a repository again: it is not in-tree, or trusted. */
   isTrusted(id: string, path: ConfigPath, value: JsonValue): boolean;
   /** Every change, after it is durable and visible, in the order of the log. */
   subscribe(listener: (event: StoreEvent) => void): void;
@@ -110,7 +110,7 @@ export interface RecordedDifference extends StoredDifference {
   readonly forgotten?: true;
 }
 
-/** A value that runs as a command, came with a work tree's file, and is not in service until a person trusts it. */
+/** A value that runs as a command, came with a work tree's file, and is not active until a person trusts it. */
 export interface WaitingValue extends ConfigPath {
   readonly value: JsonValue;
   /** SHA-256 of its canonical JSON, hexadecimal. */
@@ -152,7 +152,7 @@ export interface RepositorySummary extends RepositoryInfo {
 export interface RepositoryState extends RepositoryInfo {
   /** Where the log has the revision, or later; undefined if that is not known. */
   readonly position?: Position | undefined;
-  /** The stored values in service: valid ones, and for a broken file or value the last good one. Undefined: never known. */
+  /** The stored values that are active: valid ones, and for a broken file or value the last valid one. Undefined: never known. */
   readonly stored: Config | undefined;
   /** Set while the file as a whole cannot be used; then nothing can be written (1106). */
   readonly broken?: HealthProblem;

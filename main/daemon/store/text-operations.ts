@@ -22,7 +22,7 @@ export class TextOperations {
    * Inside `exclusive`: rewrites name and path in the file of the home. That file alone has to be good: of an in-tree
    * repository whose folder has moved, the path is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
-  async changeHead(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
+  async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.#served.files;
     const end = this.#served.options.clock.monotonic() + foreignEditTime;
     await this.#follower.follow();
@@ -38,13 +38,13 @@ export class TextOperations {
         } catch (error) {
           if (!(error instanceof ForeignEditError) || this.#served.options.clock.monotonic() > end)
             throw storageFailure(this.#served.id, error);
-          await this.#intake.lookInTurn();
+          await this.#intake.refreshInTurn();
         }
       }
       // The path of an in-tree repository decides which file holds its values.
       this.#served.files.follow();
-      await this.#served.files.look();
-      await this.#intake.takeUp();
+      await this.#served.files.refresh();
+      await this.#intake.applyExternalEdit();
     });
   }
 
@@ -54,7 +54,7 @@ export class TextOperations {
    */
   async replace(text: string, expected: string | null): Promise<boolean> {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
-    await this.#intake.look();
+    await this.#intake.refresh();
     await this.#follower.follow();
     return this.#served.mirror.inTurn(async () => {
       const document = this.#served.files.edited;
@@ -66,28 +66,28 @@ export class TextOperations {
         if (error instanceof ForeignEditError) return false;
         throw storageFailure(this.#served.id, error);
       }
-      // Whoever wrote it knew the text that was there, and so every set.
+      // Anyone who wrote it knew the text that was there, and so every set.
       this.#served.mirror.forgetRecentWrites();
       this.#intake.lateEdits.endLater();
-      await this.#intake.lookInTurn();
+      await this.#intake.refreshInTurn();
       return true;
     });
   }
 
   /**
-   * Inside `exclusive`: writes the file that people edit anew from what is in service; `keep` puts aside what is
+   * Inside `exclusive`: writes the file that people edit anew from what is active; `keep` puts aside what is
    * there right before. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restore(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
-    await this.#intake.look();
+    await this.#intake.refresh();
     await this.#served.mirror.inTurn(async () => {
       const { stored, name, path, inTree } = this.#served.current;
       const document = this.#served.files.edited;
       if (stored === undefined) throw this.#intake.notWritable();
       const config = filterConfig(stored, () => true);
-      const head = { name, ...(path !== undefined && { path }) };
-      const whole = inTree ? { ...head, inTree: true } : { $schema: schemaReference, ...head, config };
+      const metadata = { name, ...(path !== undefined && { path }) };
+      const whole = inTree ? { ...metadata, inTree: true } : { $schema: schemaReference, ...metadata, config };
       const value = document === this.#served.files.tree ? { config } : whole;
       try {
         await document.dropReplaced();
@@ -96,7 +96,7 @@ export class TextOperations {
         throw storageFailure(this.#served.id, error);
       }
       this.#served.mirror.forgetRecentWrites();
-      await this.#intake.lookInTurn();
+      await this.#intake.refreshInTurn();
     });
   }
 }

@@ -7,16 +7,16 @@ import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 
 interface TrustData {
-  /** Repositories that had no history when this file was begun: what their files say at their first reading was in service. */
+  /** Repositories that had no history when this file was begun: what their files say at their first reading was active. */
   readonly unread: readonly string[];
-  /** `<repo> <scope>.<field>`: the hashes of the values that may come into service there, the newest last. */
+  /** `<repo> <scope>.<field>`: the hashes of the values that may become active there, the newest last. */
   readonly trusted: { readonly [place: string]: readonly string[] };
 }
 
 /** So many values of one field are remembered; older ones are asked for again. */
 const mostValues = 1_000;
 
-/** A large value is asked about at each look at its file. No value ever changes. */
+/** A large value is asked about at each refresh of its file. No value ever changes. */
 const hashes = new WeakMap<object, string>();
 
 /** What `trust/list` calls a value by. */
@@ -30,8 +30,8 @@ export function hashOfValue(value: JsonValue): string {
 }
 
 /**
- * Which values that run as commands may come into service out of a work tree's file: those that a person accepted, that were
- * set through the daemon, or that are or were in service. By repository, field and value, so that a switch of branches asks
+ * Which values that run as commands may become active out of a work tree's file: those that a person accepted, that were
+ * set through the daemon, or that are or were active. By repository, field and value, so that a switch of branches asks
  * for nothing twice. `trust.json` keeps hashes and no values.
  */
 export class TrustedValues {
@@ -54,7 +54,7 @@ export class TrustedValues {
     this.#trusted = new Map(Object.entries(low.data.trusted));
   }
 
-  /** A file that cannot be used trusts nothing: what is in service stays so, and the rest is asked for again. */
+  /** A file that cannot be used trusts nothing: what is active stays so, and the rest is asked for again. */
   static async open(
     file: DurableTextFile,
     onProblem: (message: string, error: unknown) => void,
@@ -115,7 +115,7 @@ export class TrustedValues {
       if (isCommand(scope, field)) this.add(repo, { scope, field }, value);
   }
 
-  /** Whether what its file says now is what was in service before anybody asked; once. */
+  /** Whether what its file says now is what was active before anybody asked; once. */
   takeUnread(repo: string): boolean {
     if (!this.#unread.delete(repo)) return false;
     this.#saveSoon();

@@ -1,7 +1,7 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 
-/** What a file is to say, does not, and no revision stands for: nothing in service changed by it. Of each field the newest. */
+/** What a file is to say, does not, and no revision stands for: nothing active changed by it. Of each field the newest. */
 export class UntoldEdits {
   readonly #edits = new Map<string, ConfigEdit>();
   #list: readonly ConfigEdit[] | undefined;

@@ -22,7 +22,7 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
 }
 
 /**
- * Inside `exclusive`: a person trusts the value that waits in a field, known by its hash, and it comes into service. The
+ * Inside `exclusive`: a person trusts the value that waits in a field, known by its hash, and it becomes active. The
  * revision by which it is. Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
  */
 export async function acceptValue(
@@ -47,7 +47,7 @@ export async function acceptValue(
   } catch (error) {
     throw storageFailure(served.id, error);
   }
-  await served.mirror.inTurn(() => intake.absorb(served.mirror.wanted, "file"));
+  await served.mirror.inTurn(() => intake.reconcile(served.mirror.wanted, "file"));
   if (intake.unrecorded !== undefined) throw storageFailure(served.id, intake.unrecorded);
   return served.current.revision;
 }

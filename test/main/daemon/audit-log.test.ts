@@ -75,7 +75,7 @@ test("an operation that is there under no name is told as unknown, whatever the 
 });
 
 test("another owner's key ends the one before and its sessions", async () => {
-  await using t = await startTestDaemon({ sweepInterval: 50 });
+  await using t = await startTestDaemon({ rescanInterval: 50 });
   const session = (await t.owner.call("session/create", { label: "browser" })).result;
   const { rm } = await import("node:fs/promises");
   await rm(join(t.homeFolder, "owner.key"));

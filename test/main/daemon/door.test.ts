@@ -3,14 +3,14 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../main/clock.ts";
-import { openDoor } from "../../../main/daemon/server.ts";
+import { openServer } from "../../../main/daemon/server.ts";
 import { until } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 test("anyone who comes before it is open waits, by each of its ways, and is answered then", async () => {
   await using folder = await temporaryFolder();
   const asked: string[] = [];
-  const door = await openDoor({
+  const door = await openServer({
     port: 0,
     insist: false,
     socketPath: join(folder.path, "socket"),

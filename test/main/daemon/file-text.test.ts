@@ -22,7 +22,7 @@ async function startSite(text: string | null = treeText): Promise<Site> {
   await mkdir(folder);
   const file = join(folder, ".repoconf.json");
   if (text !== null) await writeFile(file, text);
-  const t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000 });
   await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   return {
     t,

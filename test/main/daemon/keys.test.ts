@@ -119,7 +119,7 @@ describe("key/self, key/list and key/revoke", () => {
 
   test("key/list says when a client came with a key, or left, last, and how many are there now; also after a restart", async () => {
     const clock = new TestClock({ timers: "run" });
-    await using t = await startTestDaemon({ clock, sweepInterval: 1_000_000 });
+    await using t = await startTestDaemon({ clock, rescanInterval: 1_000_000 });
     const { result } = await t.owner.call("key/create", { name: "tool", grants: [] });
     const listed = async () => {
       const [{ usedAt, connections } = {}] = (await t.owner.call("key/list")).result;

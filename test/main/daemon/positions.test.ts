@@ -7,7 +7,7 @@ import { startTestDaemon, type TestClient, type TestDaemon, until } from "../../
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
 async function startWith(...repositories: string[]): Promise<TestDaemon> {
-  const t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000 });
   for (const id of repositories) await t.addRepository(id);
   return t;
 }

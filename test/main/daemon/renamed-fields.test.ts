@@ -219,7 +219,7 @@ test("a command that a work tree's file has by an old name waits for trust, but 
     saveByRename(file, JSON.stringify({ config: { deploy: { run, hook: "once a text" } } }));
   await pull("make");
   await putDeploy(home, { run: command, hook: { type: "string", default: "" } });
-  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
   await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
   const waiting = async () => (await t.owner.call("trust/list")).result.map(({ field, value }) => [field, value]);
   expect(await waiting()).toEqual([["deploy.run", "make"]]);
@@ -249,7 +249,7 @@ test("in a work tree several fields are renamed where they stand, in one write, 
   await Promise.all([mkdir(folder), mkdir(home)]);
   await saveByRename(file, deployText);
   await putDeploy(home, after);
-  await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
   await t.owner.call("repo/add", { id: "shop", name: "shop", path: folder, inTree: true });
   expect((await deployOf(t)).values).toEqual({ workers: 30, region: "north" });
   await t.owner.call("config/set", { repo: "shop", "deploy.region": "north", "deploy.workers": 2 });

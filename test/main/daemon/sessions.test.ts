@@ -318,7 +318,7 @@ describe("a session's life", () => {
 describe("a session that no person uses", () => {
   test("ends after 12 hours: it is listed no more, does nothing more, and is disconnected", async () => {
     const clock = new TestClock({ timers: "run" });
-    await using t = await startTestDaemon({ clock, sweepInterval: 20 });
+    await using t = await startTestDaemon({ clock, rescanInterval: 20 });
     const session = await newSession(t);
     const [idle, asking] = [await t.connect(session), await t.connect(session)];
     clock.advance(12 * hour - 1);
@@ -332,7 +332,7 @@ describe("a session that no person uses", () => {
 
   test("goes on for 12 hours from each session/touch, and no other request counts", async () => {
     const clock = new TestClock({ timers: "run" });
-    await using t = await startTestDaemon({ clock, sweepInterval: 1_000_000 });
+    await using t = await startTestDaemon({ clock, rescanInterval: 1_000_000 });
     const session = await newSession(t);
     const window = await t.connect(session);
     for (let day = 0; day < 3; day++) {

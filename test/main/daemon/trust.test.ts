@@ -35,7 +35,7 @@ async function startTree(
   await mkdir(folder);
   await mkdir(home);
   await writeFile(file, textOf(svc));
-  const t = await startTestDaemon({ home, sweepInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ home, rescanInterval: 3_600_000, ...options });
   const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   expect(errors).toEqual([]);
   return {
@@ -239,7 +239,7 @@ describe("a value that runs as a command and comes with a work tree's file", () 
 });
 
 test("a file of the home is the person's own: nothing waits there", async () => {
-  await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
   await t.addRepository("shop");
   await t.writeRepository("shop", JSON.stringify({ name: "shop", config: { svc: { services: evil } } }));
   await t.owner.call("file/read", { repo: "shop" });

@@ -26,7 +26,7 @@ import {
   linesForward,
   readSegment,
   readTail,
-  SegmentGoneError,
+  SegmentMissingError,
 } from "./segment.ts";
 
 /** How much of a repository's history is kept: whichever is reached first. */
@@ -75,7 +75,7 @@ const segmentName = /^(?<id>[A-Za-z0-9_-]+)\.(?<generation>\d+)-(?<revision>\d+)
 /** The journal's segments in a folder, by repository. */
 export async function listSegments(folder: string): Promise<Map<string, Segment[]>> {
   const byRepository = new Map<string, Segment[]>();
-  // `join` looks at every character, of every repository at each start.
+  // `join` reads every character, of every repository at each start.
   const inFolder = join(folder, sep);
   for (const name of await readdir(folder)) {
     const { id, generation, revision } = segmentName.exec(name)?.groups ?? {};
@@ -231,7 +231,7 @@ export class Journal {
         left = left.slice(part.length);
         if (left.length > 0) config = applyChanges(config, part.flatMap(changesOf));
       }
-      if (isDurable) this.#settle(at);
+      if (isDurable) this.#markSynced(at);
     } catch (error) {
       await this.#cut();
       throw error;
@@ -251,11 +251,11 @@ export class Journal {
       await this.#cut();
       throw error;
     }
-    this.#settle(head);
+    this.#markSynced(head);
   }
 
   /** All up to here is on the disk. */
-  #settle(head: JournalHead): void {
+  #markSynced(head: JournalHead): void {
     this.#synced = head;
     if (!this.#compactionDue || head.segment === undefined) return;
     this.#compactionDue = false;
@@ -277,7 +277,7 @@ export class Journal {
       for (const { path } of begun.reverse()) await this.#options.fileSystem.unlink(path);
       if (head.segment !== undefined) await this.#truncate(head.segment.path, head.bytes);
     } catch {
-      // Whoever appends or opens next cuts it.
+      // Anyone who appends or opens next cuts it.
     }
   }
 
@@ -290,7 +290,7 @@ export class Journal {
     const bytes = await readSegment(segment.path);
     for (const { text, start } of [...linesBackward(bytes)].reverse()) {
       const record = parseLine(text)?.record;
-      if (record === undefined) this.tellDamage(damaged(segment.path, bytes, start));
+      if (record === undefined) this.reportDamage(damaged(segment.path, bytes, start));
       else if (record.kind === "checkpoint") [config, changes] = [record.config, []];
       else changes.push(...changesOf(record));
     }
@@ -340,14 +340,14 @@ export class Journal {
           if (record.kind === "change" && record.revision > after) yield record;
         }
       } catch (error) {
-        if (error instanceof SegmentGoneError) this.#assertTaken(segment, error);
+        if (error instanceof SegmentMissingError) this.#assertTaken(segment, error);
         throw error;
       }
     }
   }
 
   /** Tells of damage, once of each. */
-  tellDamage({ message }: JournalDamageError): void {
+  reportDamage({ message }: JournalDamageError): void {
     if (this.#told.has(message)) return;
     this.#told.add(message);
     this.#options.onDamage(message);
@@ -375,13 +375,13 @@ export class Journal {
       handle = await this.#options.fileSystem.open(segment.path, "r+");
     } catch (error) {
       if (systemErrorCode(error) !== "ENOENT") throw error;
-      this.tellDamage(new JournalDamageError(segment.path, undefined, "it is missing"));
+      this.reportDamage(new JournalDamageError(segment.path, undefined, "it is missing"));
       return undefined;
     }
     try {
       const { size } = fstatSync(handle.fd);
       if (size < head.bytes) {
-        this.tellDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
+        this.reportDamage(new JournalDamageError(segment.path, undefined, "its end was cut off"));
         return undefined;
       }
       // What a cut that failed has left.
@@ -448,7 +448,7 @@ export class Journal {
       await fileSystem.unlink(segment.path).catch(() => {});
       throw error;
     }
-    // Not before it is there: whoever reads meanwhile would miss it.
+    // Not before it is there: the one who reads meanwhile would miss it.
     this.#segments = [...this.#segments.filter(({ path }) => path !== segment.path), segment];
     this.#compactionDue = true;
     return endOf(records, { ...head, segment, bytes: content.length, hash });
@@ -479,14 +479,14 @@ export class Journal {
     try {
       return await readSegment(segment.path);
     } catch (error) {
-      if (!(error instanceof SegmentGoneError)) throw error;
+      if (!(error instanceof SegmentMissingError)) throw error;
       this.#assertTaken(segment, error);
       return undefined;
     }
   }
 
   /** A segment is gone: rightly, if compaction took it. Throws the error of the journal written anew, or JournalDamageError. */
-  #assertTaken(segment: Segment, error: SegmentGoneError): void {
+  #assertTaken(segment: Segment, error: SegmentMissingError): void {
     if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
     if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
   }
@@ -498,7 +498,7 @@ export class Journal {
     this.#segments = this.#segments.filter(({ generation }) => generation === newest);
   }
 
-  /** Keeps what is behind the last whole record for a person to look at, if it is more than one torn record; returns how many lines. */
+  /** Keeps what is behind the last whole record for a person to review, if it is more than one torn record; returns how many lines. */
   async #setAside(segment: Segment, whole: number): Promise<number> {
     const rest = (await readSegment(segment.path)).subarray(whole);
     const lines = [...linesBackward(rest)].length;

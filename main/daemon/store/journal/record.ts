@@ -37,7 +37,7 @@ export interface TextRecord {
   /** Hash of the text that it replaces, and the revision whose values that one holds. */
   readonly over: string;
   readonly since: number;
-  /** The values in service are those of the text, no less and no others. */
+  /** The active values are those of the text, no less and no others. */
   readonly isWhole: boolean;
   /** What the text that is replaced is to say beside that, and no revision stands for. */
   readonly untold?: readonly ConfigEdit[];

@@ -18,7 +18,7 @@ export class JournalDamageError extends Error {
 }
 
 /** A journal's file is gone: compaction took it while it was being read, or somebody else did. */
-export class SegmentGoneError extends Error {
+export class SegmentMissingError extends Error {
   override readonly name = "SegmentGoneError";
 }
 
@@ -31,7 +31,7 @@ export async function readSegment(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") throw new SegmentGoneError(path);
+    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
     throw error;
   }
 }
@@ -47,7 +47,7 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
 }
 
 /**
- * The lines that a segment has by now, the oldest first. Only a part of it is in memory, for whoever reads them may take long.
+ * The lines that a segment has by now, the oldest first. Only a part of it is in memory, for the one who reads them may take long.
  * Throws SegmentGoneError.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
@@ -55,7 +55,7 @@ export async function* linesForward(path: string): AsyncGenerator<{ text: string
   try {
     handle = await open(path, "r");
   } catch (error) {
-    if (systemErrorCode(error) === "ENOENT") throw new SegmentGoneError(path);
+    if (systemErrorCode(error) === "ENOENT") throw new SegmentMissingError(path);
     throw error;
   }
   try {
@@ -136,7 +136,7 @@ export async function readTail(
         }
         if (lines.length === 0) whole = offset + end;
         lines.push({ ...line, start: offset + start });
-        // The line before it is looked at too.
+        // The line before it is read too.
         found = enough(line);
       }
       if (done) return { lines, whole, bytes: size };

@@ -5,7 +5,7 @@ import type { Actor } from "../store.ts";
 
 /*
  * The port: the truth about all repositories is one log of commits, durable when they are appended. Files and histories are
- * mirrors of it. Whoever keeps the log (the file log beside this, another engine one day) knows nothing of what is above:
+ * mirrors of it. Anyone who keeps the log (the file log beside this, another engine one day) knows nothing of what is above:
  * deciding, interpreting, queues, publishing.
  */
 

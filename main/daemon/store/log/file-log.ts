@@ -75,7 +75,7 @@ export class FileLog implements CommitLog {
   #sequence: number;
   #newest: LogNumber;
   #released: LogNumber;
-  /** What is closed holds damage, which is kept for a person to look at. */
+  /** What is closed holds damage, which is kept for a person to review. */
   #hasDamaged = false;
   #running: Promise<void> | undefined;
   readonly #releaseInTurn = pLimit(1);
@@ -120,7 +120,7 @@ export class FileLog implements CommitLog {
     const last = segments.at(-1);
     if (last !== undefined) await syncFile(last.path, options.fileSystem);
     // On a full disk what is there is served all the same.
-    await log.#begin().catch(error => log.#tellUnwritable(error));
+    await log.#begin().catch(error => log.#reportUnwritable(error));
     return { log, entries, lost: lost.length, isCopy: all.includes(copyName) };
   }
 
@@ -328,12 +328,12 @@ export class FileLog implements CommitLog {
       await this.#begin();
       return true;
     } catch (error) {
-      this.#tellUnwritable(error);
+      this.#reportUnwritable(error);
       return false;
     }
   }
 
-  #tellUnwritable(error: unknown): void {
+  #reportUnwritable(error: unknown): void {
     const message = "cannot write the log; changes are refused until it can be written again";
     this.#options.onProblem(message, { error: String(error) });
   }

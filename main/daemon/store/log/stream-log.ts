@@ -266,7 +266,7 @@ export class StreamLog implements CommitLog {
     await this.#purge();
   }
 
-  /** What is before the newest snapshot goes. Everybody sees to it who takes in its end: whoever wrote it may have died. */
+  /** What is before the newest snapshot goes. Everybody sees to it who takes in its end: the one who wrote it may have died. */
   async #purge(): Promise<void> {
     const sequence = this.#snapshots.purgeTo;
     if (sequence === undefined) return;
@@ -330,7 +330,7 @@ export class StreamLog implements CommitLog {
         pause = firstPause;
         await this.#followSession(session);
       } catch (error) {
-        this.#tellProblem(error);
+        this.#reportProblem(error);
       }
       this.#isAway();
       await this.#session?.close();
@@ -389,7 +389,7 @@ export class StreamLog implements CommitLog {
     if (this.#arrived.length > mostArrived) await this.#running;
   }
 
-  /** Others changed this. Whoever waits with what is stale by it is told at once: while he waits, what came may not get to him. */
+  /** Others changed this. Anyone who waits with what is stale by it is told at once: while he waits, what came may not get to him. */
   #touch({ first, entries }: Content): void {
     for (const [index, entry] of entries.entries()) {
       const repos = repositoriesOf(entry);
@@ -447,7 +447,7 @@ export class StreamLog implements CommitLog {
     const begins = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
     if (content.first !== this.newest + 1 && !begins) {
       this.#divergence = `Message ${message.sequence} of the shared log does not follow the last known message.`;
-      this.#tellProblem(new Error(this.#divergence));
+      this.#reportProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
     }
@@ -604,7 +604,7 @@ export class StreamLog implements CommitLog {
     for (const waiting of this.#waiting.splice(0)) this.#reject(waiting, this.#unreachable(false));
   }
 
-  #tellProblem(error: unknown): void {
+  #reportProblem(error: unknown): void {
     const cause = error instanceof Error ? error.message : String(error);
     const problem = this.#divergence ?? this.#describe(cause);
     if (this.#problem === undefined) this.#options.onProblem(problem, {});

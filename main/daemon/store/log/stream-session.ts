@@ -22,7 +22,7 @@ import type { StreamAddress } from "./stream-address.ts";
 /** A message of the stream. */
 export interface StreamMessage {
   readonly sequence: number;
-  /** What whoever published it called it. */
+  /** The id that its publisher gave it. */
   readonly id: string;
   readonly data: Uint8Array;
 }

@@ -11,7 +11,7 @@ interface Reading {
 }
 
 /**
- * The snapshots in a stream. Whoever has all that came before passes over them. Whoever has not, as it joins or was away for long,
+ * The snapshots in a stream. Anyone who has all that came before passes over them. Anyone who has not, as it joins or was away for long,
  * takes each repository from the snapshot: until all parts of one are there, what is committed to it meanwhile is passed over, for
  * the last part has that too.
  */

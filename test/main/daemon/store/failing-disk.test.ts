@@ -115,7 +115,7 @@ test.each([
   ["EIO", "the disk cannot be read"],
 ])("a hand edit made while every reading of the file fails with %s (%s) is seen once it can be read", async code => {
   const fileSystem = watchFileSystem();
-  await using shop = await startShop(undefined, { fileSystem, sweepInterval: 20 });
+  await using shop = await startShop(undefined, { fileSystem, rescanInterval: 20 });
   let tries = 0;
   let failing = true;
   fileSystem.before = ({ operation, path }) => {
@@ -127,7 +127,7 @@ test.each([
   const isTold = async () => code === "EMFILE" || (await shop.health()).length > 0;
   await until(async () => tries >= 2 && (await isTold()), "the failure to be noticed");
   const noticed = tries;
-  await until(() => tries >= noticed + 3, "a few sweeps that find the edit and cannot read it either");
+  await until(() => tries >= noticed + 3, "a few rescans that find the edit and cannot read it either");
   expect(await shop.value("timeout")).toBe(30);
   failing = false;
   await until(async () => (await shop.value("timeout")) === 31, "the edit");

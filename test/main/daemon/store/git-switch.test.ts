@@ -62,7 +62,7 @@ async function startGitTree(): Promise<GitTree> {
   await git(["switch", "--quiet", "--create", "other"]);
   await commit(otherText);
   await git(["switch", "--quiet", "main"]);
-  const t = await startTestDaemon({ sweepInterval: 3_600_000 });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000 });
   const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   expect(errors).toEqual([]);
   await t.owner.call("config/watch", { repo: "site" });

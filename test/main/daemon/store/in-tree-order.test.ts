@@ -16,7 +16,7 @@ async function startTree(fileSystem: WatchedFileSystem) {
   const file = join(folder, ".repoconf.json");
   await mkdir(folder);
   await writeFile(file, mainText);
-  const t = await startTestDaemon({ fileSystem, sweepInterval: 3_600_000 });
+  const t = await startTestDaemon({ fileSystem, rescanInterval: 3_600_000 });
   await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   return {
     t,

@@ -24,7 +24,7 @@ async function startWorkTree(text: string | null, options: TestDaemonOptions = {
   const file = join(folder, ".repoconf.json");
   await mkdir(folder);
   if (text !== null) await writeFile(file, text);
-  const t = await startTestDaemon({ sweepInterval: 3_600_000, ...options });
+  const t = await startTestDaemon({ rescanInterval: 3_600_000, ...options });
   const { errors } = await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
   expect(errors).toEqual([]);
   await t.owner.call("config/watch", { repo: "site" });
@@ -205,7 +205,7 @@ test.each([
 );
 
 test("a work tree's folder that is removed and made again is heard as before", async () => {
-  await using tree = await startWorkTree(treeText, { sweepInterval: 50 });
+  await using tree = await startWorkTree(treeText, { rescanInterval: 50 });
   await rm(tree.folder, { recursive: true });
   const health = async () => (await tree.t.owner.call("repo/list")).result[0]?.health ?? [];
   await until(async () => (await health()).some(({ code }) => code === 1106), "the health to tell");

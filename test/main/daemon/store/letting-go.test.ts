@@ -16,7 +16,7 @@ const rest = 11_000;
 
 async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "run" })) {
   const fileSystem = watchFileSystem();
-  const t = await startTestDaemon({ mostOpen, clock, fileSystem, sweepInterval: 3_600_000 });
+  const t = await startTestDaemon({ mostOpen, clock, fileSystem, rescanInterval: 3_600_000 });
   const ids = Array.from({ length: 6 }, (_, index) => `r${index}`);
   for (const id of ids) await t.addRepository(id);
   return {

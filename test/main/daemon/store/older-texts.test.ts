@@ -30,18 +30,18 @@ test("a text of ours that is older than the newest is no edit by hand while the 
   const { older, frozen } = await setThrice();
   await using _frozen = frozen;
   await saveByRename(join(frozen.path, "repos/shop.json"), older);
-  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
   expect(await told(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
 });
 
 test("put back by hand when all is where it belongs it is an edit like any other", async () => {
   const { older, frozen } = await setThrice();
   await using _frozen = frozen;
-  const stopped = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  const stopped = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
   await stopped.owner.call("config/list", { repo: "shop" });
   await stopped[Symbol.asyncDispose]();
   await writeFile(join(frozen.path, "repos/shop.json"), older);
-  await using t = await startTestDaemon({ home: frozen.path, sweepInterval: 3_600_000 });
+  await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
   expect(await told(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
   expect(await readFile(join(frozen.path, "repos/shop.json"), "utf8")).toBe(older);
 });

@@ -46,7 +46,7 @@ async function frozenBehind(deeds: readonly (readonly ["config/set" | "config/un
 async function openedTwice(home: string) {
   const seen: { values: object; text: string }[] = [];
   for (let starts = 0; starts < 2; starts++) {
-    await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
     const { values } = await deployOf(t);
     seen.push({ values, text: await t.readRepository("shop") });
   }
@@ -152,7 +152,7 @@ describe("an edit by hand beside a set", () => {
     await using home = await frozenBehind([["config/set", { "deploy.workers": 40 }]]);
     const file = join(home.path, "repos/shop.json");
     await saveByRename(file, "{ half");
-    await using t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
     expect((await deployOf(t)).values["workers"]).toBe(40);
     await saveByRename(file, deployText.replace("north", "south"));
     await t.owner.call("file/read", set);

@@ -138,7 +138,7 @@ describe("(b) an edit after a write is taken as it stands", () => {
     const text = `{ "config": { "svc": { "timeout": 30, "refresh_day": 2 } } }\n`;
     await mkdir(folder);
     await writeFile(file, text);
-    await using t = await startTestDaemon({ sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ rescanInterval: 3_600_000 });
     await t.owner.call("repo/add", { id: "site", name: "site", path: folder, inTree: true });
     await t.owner.call("config/watch", { repo: "site" });
     await t.owner.call("config/set", { repo: "site", "svc.timeout": 31 });

@@ -55,7 +55,7 @@ test("a start with a matching index opens no repository's file, nor does a list 
   expect(result).toHaveLength(1000);
   expect(next).toBeUndefined();
   expect(result.at(-1)).toMatchObject({ id: idOf(9_999), revision: 1, modified: 1 });
-  // The sweep that this waited for has compared them all.
+  // The rescan that this waited for has compared them all.
   expect(opened().slice(before)).toEqual([]);
   const list = await t.owner.call("config/list", { repo: idOf(4_711), field: "svc.timeout" });
   expect(list.result).toEqual({ svc: { timeout: 4711 } });
@@ -76,7 +76,7 @@ test.skipIf(!inotify)(
     ? "a running daemon holds a few watches, not one for each file, and hears an edit of any of them"
     : "skipped: no /proc: a running daemon holds a few watches, not one for each file",
   async () => {
-    await using t = await startTestDaemon({ home: home.path, sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
     await t.owner.call("repo/list", { limit: 1 });
     const repo = idOf(9_876);
     await t.owner.call("config/watch", { repo });

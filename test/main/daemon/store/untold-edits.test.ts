@@ -14,7 +14,7 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 test("what the file alone is to say is not lost with a restart, though the log has let go of it and the file could not be written", async () => {
   await using home = await temporaryFolder();
   const fileSystem = watchFileSystem();
-  const options = { home: home.path, fileSystem, sweepInterval: 3_600_000 };
+  const options = { home: home.path, fileSystem, rescanInterval: 3_600_000 };
   const t = await startTestDaemon(options);
   const file = t.repositoryFile("shop");
   await t.writeRepository("shop", shopText);

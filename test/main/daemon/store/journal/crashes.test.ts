@@ -12,7 +12,7 @@ type FrozenHome = Awaited<ReturnType<typeof freezeHome>>;
 async function settled(home: string) {
   const states: unknown[] = [];
   for (const _ of [1, 2]) {
-    await using t = await startTestDaemon({ home, sweepInterval: 3_600_000 });
+    await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
     const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop" });
     expect(errors).toEqual([]);
     const history = await t.owner.call("history/list", { repo: "shop" });

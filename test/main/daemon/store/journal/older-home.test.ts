@@ -7,7 +7,7 @@ import { journalFiles } from "../../../../helpers/journal.ts";
 import { saveByRename, shopText, startShop } from "../../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
 
-const noSweeps = { sweepInterval: 3_600_000 };
+const noRescans = { rescanInterval: 3_600_000 };
 
 /** A home as a daemon of format 1 left it: revisions were microseconds then, and nothing was kept of the past. */
 async function olderHome(repositories: { readonly [id: string]: string }) {
@@ -30,7 +30,7 @@ function historyOf(t: TestDaemon, repo: string) {
 describe("a home of format 1, without a journal", () => {
   test("gets revision 1 with what its file holds, source file, and format 3", async () => {
     await using home = await olderHome({ shop: shopText, empty: "{}" });
-    await using t = await startTestDaemon({ ...noSweeps, home: home.path });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect(await t.owner.call("config/list", { repo: "shop", stored: true })).toEqual({
       result: { svc: { timeout: 30, refresh_day: 2 } },
       errors: [],
@@ -53,7 +53,7 @@ describe("a home of format 1, without a journal", () => {
 
   test("has its journals private, and the same revisions at the next start", async () => {
     await using home = await olderHome({ shop: shopText });
-    await using t = await startTestDaemon({ ...noSweeps, home: home.path });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
     await historyOf(t, "shop");
     const before = await journalFiles(join(home.path, "journal"));
     await t.restart();
@@ -63,7 +63,7 @@ describe("a home of format 1, without a journal", () => {
 
   test("with a file that is broken begins its history once that is fixed", async () => {
     await using home = await olderHome({ shop: halfAFile });
-    await using t = await startTestDaemon({ ...noSweeps, home: home.path });
+    await using t = await startTestDaemon({ ...noRescans, home: home.path });
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);
     await t.restart();
     expect((await t.owner.call("config/list", { repo: "shop" })).errors).toMatchObject([{ code: 1106 }]);

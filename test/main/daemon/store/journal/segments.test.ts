@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Retention } from "../../../../../main/daemon/store/journal/journal.ts";
 import { parseLine } from "../../../../../main/daemon/store/journal/record.ts";
-import { JournalDamageError, SegmentGoneError } from "../../../../../main/daemon/store/journal/segment.ts";
+import { JournalDamageError, SegmentMissingError } from "../../../../../main/daemon/store/journal/segment.ts";
 import { until } from "../../../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../../../helpers/file-system.ts";
 import { appendUpTo, changeTo, collect, configOf, openJournal, revisionsOf } from "../../../../helpers/journal.ts";
@@ -141,7 +141,7 @@ describe("compaction", () => {
     expect((await reading.next()).value).toMatchObject({ revision: 1 });
     await appendUpTo(journal, 21, 60);
     await until(async () => !(await readdir(folder.path)).includes("shop.0-10.jsonl"), "the compaction");
-    await expect(collect(reading)).rejects.toThrow(SegmentGoneError);
+    await expect(collect(reading)).rejects.toThrow(SegmentMissingError);
     expect(damage).toEqual([]);
   });
 });
