@@ -185,6 +185,7 @@ describe.concurrent("repoconf backup", () => {
       }
     };
     const running = setting();
+    await until(async () => next > 3, "the first sets");
     for (let round = 0; round < 3; round++) {
       const begun = next;
       await home.succeed(["backup", `${round}.tar.gz`]);

@@ -69,7 +69,9 @@ function inShort(config: Config): unknown {
 async function filesWith(folder: string, text: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name));
-  const found = await Promise.all(files.map(async path => ((await readFile(path)).includes(text) ? [path] : [])));
+  // One of the daemon's temporary files may have been renamed meanwhile.
+  const read = (path: string) => readFile(path, "utf8").catch(() => "");
+  const found = await Promise.all(files.map(async path => ((await read(path)).includes(text) ? [path] : [])));
   return found.flat();
 }
 
