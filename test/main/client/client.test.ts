@@ -198,15 +198,16 @@ describe("client.watch", () => {
       const reply = await t.owner.call("config/set", { repo, "svc.refresh_hour": hour });
       expect(reply.errors).toEqual([]);
     };
+    const hours = () => seen.map(({ changes }) => changes["svc"]?.["refresh_hour"]?.value);
     await until(async () => {
       await set(20);
       await set(21);
       return seen.length > 0;
     }, "the watch to begin");
+    await until(() => hours().at(-1) === 21, "the last of these changes");
     seen.length = 0;
     for (const hour of [1, 2, 3]) await set(hour);
     await until(() => seen.length === 3, "three changes");
-    const hours = () => seen.map(({ changes }) => changes["svc"]?.["refresh_hour"]?.value);
     expect(hours()).toEqual([1, 2, 3]);
 
     await t.restart();
