@@ -80,7 +80,7 @@ function words(code: string): string {
 
 /** Completes the names of scopes and fields, and the values that a field may have. */
 export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSource {
-  return (context: CompletionContext): CompletionResult | null => {
+  const complete = (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();
     if (isInComment(text, context.pos)) return null;
     const { path, isAtPropertyKey, previousNode } = getLocation(text, context.pos);
@@ -93,8 +93,10 @@ export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSou
     const to = from === context.pos ? context.pos : from + (previousNode?.length ?? 0);
     const options = isAtPropertyKey ? keysAt(path, scopes()) : valuesAt(path, scopes());
     if (options.length === 0 || (!context.explicit && from === context.pos && !isAtPropertyKey)) return null;
-    return { from, to, options, filter: false };
+    // The list follows each letter at once: while the editor waits for a new list, it ignores clicks on the one it shows.
+    return { from, to, options, filter: false, update: (_result, _from, _to, next) => complete(next) };
   };
+  return complete;
 }
 
 function isInComment(text: string, position: number): boolean {

@@ -113,6 +113,8 @@ describeScreen("the file as text", () => {
       `"refresh_day"`,
       `"refresh_hour"`,
     ]);
+    // A click right after a letter counts.
+    await page.keyboard.type("_");
     await options.first().click();
     await page.keyboard.type(": ");
     await press(page, "Control+Space");
