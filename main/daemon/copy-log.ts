@@ -24,7 +24,7 @@ import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Settings, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
-import { editsOf } from "./store/document-commits.ts";
+import { editsOf, whoOf } from "./store/document-commits.ts";
 import type { Commit, CommitLog } from "./store/log/commit-log.ts";
 import { placeFileName } from "./store/log/stream-place.ts";
 import type { RepositoryStore } from "./store/store.ts";
@@ -207,18 +207,16 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   const first = { begins: true, name: state.name } as const;
   let isFirst = true;
   for await (const change of store.changes(repo, oldest)) {
-    const { revision, changes, position: _, ...who } = change;
+    const { revision, changes, time } = change;
     if (isFirst && oldest > 0) {
       const { config } = await store.configAt(repo, oldest);
       const edits = [...configEntries(config)].map(({ scope, field, value }) => ({ scope, field, value }));
       const document = { repo, lineage, ...first, revision: oldest, edits };
-      yield { kind: "commit", machine, time: who.time, actor: { kind: "file" }, source: "file", documents: [document] };
+      yield { kind: "commit", machine, time, actor: { kind: "file" }, source: "file", documents: [document] };
       isFirst = false;
     }
     const document = { repo, lineage, ...(isFirst && first), revision, edits: editsOf(changes) };
-    const { time, actor, source, reason, batch } = who;
-    const why = { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
-    yield { kind: "commit", machine, time, actor, source, ...why, documents: [document] };
+    yield { kind: "commit", ...whoOf(change), machine, documents: [document] };
     isFirst = false;
   }
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
@@ -31,6 +32,15 @@ export interface TestServer extends AsyncDisposable {
   /** Stands still, as one whose machine does, once it resolves; `resume` ends that. */
   pause(): Promise<void>;
   resume(): void;
+}
+
+/** Arguments for a server with these settings; `text` is asked at each start. */
+export function configured(text: () => string): (folder: string) => readonly string[] {
+  return folder => {
+    const file = join(folder, "server.conf");
+    writeFileSync(file, text());
+    return ["-c", file];
+  };
 }
 
 /** `more`: further arguments, as for a member of a cluster. */

@@ -1,7 +1,8 @@
 import { applyConfigEdits, type Config, type ConfigEdit } from "../../../shared/config.ts";
 import { diffConfigs, type StoredDifference } from "../../../shared/config-diff.ts";
 import { sameJson } from "../../../shared/json.ts";
-import type { DocumentCommit } from "./log/commit-log.ts";
+import type { Commit, DocumentCommit } from "./log/commit-log.ts";
+import type { RecordedChange } from "./store.ts";
 
 /** A document's part of a commit; what changes in what is served is told only where it is something else than the edits. */
 export function documentCommit(
@@ -38,4 +39,15 @@ function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): bo
       return scope === counterpart?.scope && field === counterpart.field && sameJson(value, counterpart.value);
     })
   );
+}
+
+/** What a commit says of when, by whom, why and on which machine. */
+export function whoOf(change: RecordedChange): Omit<Commit, "kind" | "documents"> {
+  const { time, actor, source, machine } = change;
+  return { time, actor, source, ...whyOf(change), ...(machine !== undefined && { machine }) };
+}
+
+/** Why something was changed, and the batch that it is a part of. */
+export function whyOf({ reason, batch }: Pick<Commit, "reason" | "batch">): Pick<Commit, "reason" | "batch"> {
+  return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
 }

@@ -1,4 +1,4 @@
-import { lstat, readdir, realpath, stat } from "node:fs/promises";
+import { lstat, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import pLimit from "p-limit";
 import { applyConfigEdits, configValue } from "../../../shared/config.ts";
@@ -12,6 +12,7 @@ import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
+import { appendInTurn } from "./append-in-turn.ts";
 import { commitTogether } from "./commit-together.ts";
 import { HandEdits, listRepositoryFiles, readWidth } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
@@ -22,7 +23,6 @@ import {
   type Commit,
   type CommitLog,
   type Committed,
-  ConflictError,
   type DocumentCommit,
   type FollowedEntry,
   type Forgetting,
@@ -167,7 +167,7 @@ export class FileStore implements RepositoryStore {
         repositories: this.#repositories,
         clock: options.clock,
         leastBytes: options.sharedLogBytes ?? defaultSharedLogBytes,
-        historyBytes: () => bytesIn(options.folders.journal),
+        historyFolder: options.folders.journal,
         beforeWriting: () => this.#followForgettings(),
         onProblem: (message, error) => options.onProblem(message, { error: String(error) }),
       });
@@ -570,7 +570,7 @@ export class FileStore implements RepositoryStore {
         // What stands in older segments may hold the values: they go as soon as the histories have it.
         await this.#log.seal();
         const through = this.#log.newest;
-        appended = await this.#appendInTurn(forgetting);
+        appended = await appendInTurn(this.#log, forgetting);
         // In a log of this home alone the one who was told that it failed asks again.
         if (this.#shortener !== undefined) this.#unforgotten.set(appended.number, appended.entry);
         this.#shortener?.watchForgetting();
@@ -595,24 +595,6 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Whatever others append meanwhile: it is made anew then. */
-  async #appendInTurn<Entry extends Forgetting | Removal | Renaming>(make: () => Entry): Promise<Committed<Entry>> {
-    for (;;) {
-      const entry = make();
-      let number = 0;
-      const committed = (first: LogNumber) => {
-        number = first;
-      };
-      try {
-        await this.#log.append({ entries: [entry], after: this.#log.newest, committed });
-        return { number, entry };
-      } catch (error) {
-        if (!(error instanceof ConflictError)) throw error;
-        await error.taken;
-      }
-    }
-  }
-
   /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
   async #forget(repository: Repository, entry: Forgetting): Promise<void> {
     const { journal, recorded, id } = repository;
@@ -622,11 +604,7 @@ export class FileStore implements RepositoryStore {
     const fileSystem = this.#fileSystem;
     try {
       await repository.mirror.rewriteHistory(() =>
-        isForgotten(journal, entry).then(isDone =>
-          isDone
-            ? undefined
-            : forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
-        ),
+        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
       );
     } catch (error) {
       throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
@@ -760,7 +738,7 @@ export class FileStore implements RepositoryStore {
     if (this.#log.shared === undefined || name === undefined || name === state.name) return;
     const renaming: Renaming = { kind: "rename", time: timeText(this.#options.clock), repo: id, name };
     try {
-      await this.#appendInTurn(() => renaming);
+      await appendInTurn(this.#log, () => renaming);
     } catch (error) {
       throw storageFailure(id, error);
     }
@@ -784,7 +762,7 @@ export class FileStore implements RepositoryStore {
       // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(this.#options.clock), repo: id };
-      await this.#appendInTurn(() => removal);
+      await appendInTurn(this.#log, () => removal);
     } catch (error) {
       throw storageFailure(id, error);
     }
@@ -1043,27 +1021,6 @@ export class FileStore implements RepositoryStore {
       if (indexed !== undefined) yield indexed;
     }
   }
-}
-
-/** Of the files in a folder. */
-async function bytesIn(folder: string): Promise<number> {
-  const names = await readdir(folder);
-  let bytes = 0;
-  await sideBySide(names, readWidth, async name => {
-    bytes += await stat(join(folder, name)).then(
-      ({ size }) => size,
-      () => 0,
-    );
-  });
-  return bytes;
-}
-
-/** Whether a history says that it was done. */
-async function isForgotten(journal: Journal, { time, scope, field }: Forgetting): Promise<boolean> {
-  for await (const record of journal.backward(journal.head?.revision ?? 0))
-    if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
-      return true;
-  return false;
 }
 
 /** The commits of each repository since its last removal. */

@@ -5,11 +5,10 @@ import {
   configEntries,
   countConfigFields,
 } from "../../../shared/config.ts";
-import { editsOf } from "./document-commits.ts";
+import { editsOf, whoOf } from "./document-commits.ts";
 import { JournalDamageError } from "./journal/segment.ts";
 import { type Commit, type Forgetting, numberIn } from "./log/commit-log.ts";
 import type { Repository } from "./repository.ts";
-import type { RecordedChange } from "./store.ts";
 
 /** What values take in one commit, at most, but for one that is larger by itself. */
 const pieceBytes = 64 * 1024;
@@ -59,7 +58,7 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
 
 /**
  * What was committed after a revision, up to the newest one; where none is given, all that is kept, behind commits that have
- * all values of the beginning together. Throws the system's error, JournalDamageError or SegmentGoneError.
+ * all values of the beginning together. Throws the system's error, JournalDamageError or SegmentMissingError.
  */
 export async function* commitsSince(
   repository: Repository,
@@ -97,15 +96,4 @@ function* piecesOf(values: Config): Generator<ConfigEdit[]> {
     bytes += more;
   }
   yield edits;
-}
-
-function whoOf({ time, actor, source, reason, batch, machine }: RecordedChange): Omit<Commit, "kind" | "documents"> {
-  return {
-    time,
-    actor,
-    source,
-    ...(reason !== undefined && { reason }),
-    ...(batch !== undefined && { batch }),
-    ...(machine !== undefined && { machine }),
-  };
 }

@@ -1,5 +1,10 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import pLimit from "p-limit";
 import { type Clock, timeText } from "../../clock.ts";
+import { sideBySide } from "../../side-by-side.ts";
+import { appendInTurn } from "./append-in-turn.ts";
+import { readWidth } from "./hand-edits.ts";
 import { SegmentMissingError } from "./journal/segment.ts";
 import { beginningOf, commitsSince } from "./kept-history.ts";
 import {
@@ -20,8 +25,8 @@ export interface LogShortenerOptions {
   readonly clock: Clock;
   /** Up to so many bytes the log is left as it is. */
   readonly leastBytes: number;
-  /** Of the histories here. */
-  historyBytes(): Promise<number>;
+  /** With the files of the histories here. */
+  readonly historyFolder: string;
   /** Nothing that is to be forgotten may be in what is written. Throws where it still is. */
   beforeWriting(): Promise<void>;
   onProblem(message: string, error: unknown): void;
@@ -77,7 +82,7 @@ export class LogShortener {
 
   /** Begins to shorten a log that is more than twice as long as what is kept, and a while. */
   async shortenIfLong(): Promise<void> {
-    const { log, leastBytes, historyBytes } = this.#options;
+    const { log, leastBytes, historyFolder } = this.#options;
     const { bytes } = this.#snapshots;
     const behind = log.newest;
     if (bytes < this.#lookedAtBytes) this.#lookedAtBytes = 0;
@@ -85,7 +90,7 @@ export class LogShortener {
     if (bytes < leastBytes || bytes < 1.1 * this.#lookedAtBytes || this.#isGoingOn(0)) return;
     this.#lookedAtBytes = bytes;
     try {
-      if (bytes < leastBytes + 2 * (await historyBytes())) return;
+      if (bytes < leastBytes + 2 * (await bytesIn(historyFolder))) return;
       await this.shorten(behind);
     } catch (error) {
       this.#report(error);
@@ -178,15 +183,13 @@ export class LogShortener {
       const forgettings = isLast ? beginning.forgettings : [];
       return { kind: "part", snapshot, repo: id, commits, forgettings, isFirst, isLast };
     };
-    const append = async (isLast: boolean, after?: LogNumber) => {
-      await this.#append(part(isLast), after);
-      [commits, bytes, isFirst] = [[], 0, false];
-      return undefined;
-    };
     const collect = async () => {
       for await (const commit of commitsSince(repository, beginning, written, log.id)) {
         const more = Buffer.byteLength(JSON.stringify(commit));
-        if (commits.length > 0 && bytes + more > this.#snapshots.partBytes) await append(false);
+        if (commits.length > 0 && bytes + more > this.#snapshots.partBytes) {
+          await this.#append(part(false));
+          [commits, bytes, isFirst] = [[], 0, false];
+        }
         commits.push(commit);
         bytes += more;
         written = commit.documents[0]?.revision;
@@ -199,10 +202,14 @@ export class LogShortener {
       if (repositories.get(id) !== repository) return undefined;
       const after = log.newest;
       await collect();
-      return append(true, after).catch((error: unknown) => {
-        if (error instanceof ConflictError) return error;
-        throw error;
-      });
+      this.#assertNewest(snapshot);
+      return log.append({ entries: [part(true)], after, committed: () => {} }).then(
+        () => undefined,
+        (error: unknown) => {
+          if (error instanceof ConflictError) return error;
+          throw error;
+        },
+      );
     };
     for (;;) {
       const conflict = await repository.exclusive(finish);
@@ -211,20 +218,31 @@ export class LogShortener {
     }
   }
 
-  /** `after`: what it was made from. Left out: others may append what they like meanwhile. */
-  async #append(entry: SnapshotPart | SnapshotEnd, after?: LogNumber): Promise<void> {
-    const { log } = this.#options;
-    for (;;) {
-      if (this.#snapshots.begun !== entry.snapshot) throw new OvertakenError();
-      try {
-        return await log.append({ entries: [entry], after: after ?? log.newest, committed: () => {} });
-      } catch (error) {
-        if (!(error instanceof ConflictError) || after !== undefined) throw error;
-        await error.taken;
-      }
-    }
+  /** Others may append what they like meanwhile. */
+  async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
+    await appendInTurn(this.#options.log, () => {
+      this.#assertNewest(entry.snapshot);
+      return entry;
+    });
+  }
+
+  #assertNewest(snapshot: LogNumber): void {
+    if (this.#snapshots.begun !== snapshot) throw new OvertakenError();
   }
 }
 
 /** Another machine has begun a snapshot behind this one's. */
 class OvertakenError extends Error {}
+
+/** Of the files in a folder. */
+async function bytesIn(folder: string): Promise<number> {
+  const names = await readdir(folder);
+  let bytes = 0;
+  await sideBySide(names, readWidth, async name => {
+    bytes += await stat(join(folder, name)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  });
+  return bytes;
+}

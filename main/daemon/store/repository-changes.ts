@@ -3,7 +3,7 @@ import { timeText } from "../../clock.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { runInParts } from "../../turns.ts";
 import { type Decided, decidingBatch, type WaitingChange } from "./decide-batch.ts";
-import { documentCommit } from "./document-commits.ts";
+import { documentCommit, whyOf } from "./document-commits.ts";
 import type { FileIntake } from "./file-intake.ts";
 import { placedAs } from "./interpret.ts";
 import { applyChanges, type ChangeRecord } from "./journal/record.ts";
@@ -133,7 +133,7 @@ export class RepositoryChanges {
         time,
         actor,
         source,
-        ...whyOf(one.waiting),
+        ...whyOf(one.waiting.request),
         ...this.#served.origin,
         documents: [document],
       };
@@ -208,15 +208,10 @@ export class RepositoryChanges {
       time,
       actor,
       source,
-      ...whyOf(waiting),
+      ...whyOf(waiting.request),
       ...this.#served.origin,
       ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
       changes,
     };
   }
-}
-
-/** What a request says of why, and of what it is a part. */
-function whyOf({ request: { reason, batch } }: WaitingChange): Pick<Commit, "reason" | "batch"> {
-  return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
 }

@@ -14,7 +14,7 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
   if (error instanceof ForeignEditError) {
     const message =
       "Another program keeps changing the repository's file, so it could not be written. Stop that program, or retry.";
-    return new RepoconfError(1108, message, { repo, details: { cause: "edits by another program" } });
+    return new RepoconfError(1108, message, { repo, details: { cause: "foreign edits" } });
   }
   if (error instanceof AppendError && error.cause instanceof RepoconfError) return error.cause;
   if (error instanceof AppendError && error.isOutcomeUnknown) {

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,7 +8,7 @@ import { homeAt } from "../../../main/home.ts";
 import type { Config } from "../../../shared/config.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { addLoadScope } from "../../helpers/load-scope.ts";
-import { describeWithNats } from "../../helpers/nats-server.ts";
+import { configured, describeWithNats } from "../../helpers/nats-server.ts";
 import { openServerLine } from "../../helpers/server-line.ts";
 import { makeSharedWorld, type SharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
 import { openStreamLog } from "../../helpers/stream-log.ts";
@@ -49,13 +48,34 @@ async function forget({ owner }: TestDaemon, repo: string, field: string): Promi
   expect((await owner.call("history/forget", { repo, field })).errors).toEqual([]);
 }
 
-/** A server's configuration by which it does all but take messages away. */
-const refusingPurges = `
+/** A server that does all but remove messages, until it starts again after `allow`. */
+function refusedPurges() {
+  let configuration = `
 authorization {
   users = [{ user: one, password: two, permissions: { publish: { deny: "$JS.API.STREAM.PURGE.>" } } }]
 }
 no_auth_user: one
 `;
+  return {
+    arguments: configured(() => configuration),
+    allow: () => {
+      configuration = "";
+    },
+  };
+}
+
+/** Adds a repository whose domain was a secret once, and asks for that to be forgotten. */
+async function forgetSecret({ owner, addRepository }: TestDaemon) {
+  await addRepository("shop");
+  await owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
+  await owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
+  return (await owner.call("history/forget", { repo: "shop", field: "svc.domain" })).errors;
+}
+
+async function secretIsRemoved(world: SharedWorld): Promise<void> {
+  const isRemoved = async () => !(await messagesOf(world)).texts.join().includes("secret.example.org");
+  await until(isRemoved, "the value to be removed");
+}
 
 /** Long values by their lengths: a test that fails would show all of each. */
 function inShort(config: Config): unknown {
@@ -358,53 +378,37 @@ describeWithNats("forgetting in a shared log", () => {
   });
 
   test("is finished by another machine where what came before could not be removed", async () => {
-    let configuration = refusingPurges;
-    await using world = await makeSharedWorld({}, folder => {
-      writeFileSync(join(folder, "nats.conf"), configuration);
-      return ["-c", join(folder, "nats.conf")];
-    });
+    const permissions = refusedPurges();
+    await using world = await makeSharedWorld({}, permissions.arguments);
     await using desk = await world.start("desk");
     {
       await using laptop = await world.start("laptop");
-      await laptop.addRepository("shop");
-      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
-      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
-      const { errors } = await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" });
+      const errors = await forgetSecret(laptop);
       expect(errors).toMatchObject([{ code: 1108, message: expect.stringContaining("shared log still has them") }]);
     }
     expect((await messagesOf(world)).texts.join()).toContain("secret.example.org");
-    const isGone = async () => !(await messagesOf(world)).texts.join().includes("secret.example.org");
     await world.server.kill();
-    configuration = "";
+    permissions.allow();
     await world.server.start();
-    await until(isGone, "the value to be removed");
+    await secretIsRemoved(world);
     await set(desk, "shop", 5);
     await using laptop = await world.start("laptop");
     await sees(laptop, "shop", 5);
   });
 
   test("is finished by the machine itself after its end, where it is alone", async () => {
-    let configuration = refusingPurges;
-    await using world = await makeSharedWorld({}, folder => {
-      writeFileSync(join(folder, "nats.conf"), configuration);
-      return ["-c", join(folder, "nats.conf")];
-    });
+    const permissions = refusedPurges();
+    await using world = await makeSharedWorld({}, permissions.arguments);
     {
       await using laptop = await world.start("laptop");
-      await laptop.addRepository("shop");
-      await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "secret.example.org" });
-      await laptop.owner.call("config/unset", { repo: "shop", fields: ["svc.domain"] });
-      await laptop.owner.call("history/forget", { repo: "shop", field: "svc.domain" });
+      await forgetSecret(laptop);
       await set(laptop, "shop", 4);
     }
     await world.server.kill();
-    configuration = "";
+    permissions.allow();
     await world.server.start();
     await using laptop = await world.start("laptop");
-    await until(
-      async () => !(await messagesOf(world)).texts.join().includes("secret.example.org"),
-      "the value to be removed",
-    );
+    await secretIsRemoved(world);
     expect(await timeoutOf(laptop, "shop")).toBe(4);
   });
 

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,15 +6,19 @@ import { sharedHomeFormat } from "../../../main/daemon/home.ts";
 import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts";
 import { systemError, watchFileSystem } from "../../helpers/file-system.ts";
 import { addLoadScope } from "../../helpers/load-scope.ts";
-import { describeWithNats } from "../../helpers/nats-server.ts";
+import { configured, describeWithNats } from "../../helpers/nats-server.ts";
 import { makeSharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
 
 /** For a server: how many bytes a message may have. */
 function maximum(bytes: number): (folder: string) => readonly string[] {
-  return folder => {
-    writeFileSync(join(folder, "server.conf"), `max_payload: ${bytes}\n`);
-    return ["-c", join(folder, "server.conf")];
-  };
+  return configured(() => `max_payload: ${bytes}\n`);
+}
+
+/** With two values, which its file has. */
+async function addShop({ owner, addRepository, readRepository }: TestDaemon): Promise<void> {
+  await addRepository("shop");
+  await owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
+  await readRepository("shop");
 }
 
 describeWithNats("daemons that share a log", () => {
@@ -276,9 +279,7 @@ describeWithNats("daemons that share a log", () => {
     await using world = await makeSharedWorld();
     {
       await using laptop = await world.start("laptop");
-      await laptop.addRepository("shop");
-      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
-      await laptop.readRepository("shop");
+      await addShop(laptop);
     }
     const path = join(world.home("laptop"), "repos/shop.json");
     const file = JSON.parse(await readFile(path, "utf8"));
@@ -308,9 +309,7 @@ describeWithNats("daemons that share a log", () => {
       await using world = await makeSharedWorld(name === undefined ? {} : { machine: name });
       {
         await using laptop = await world.start("laptop");
-        await laptop.addRepository("shop");
-        await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 41, "svc.domain": "one.test" });
-        await laptop.readRepository("shop");
+        await addShop(laptop);
       }
       const path = join(world.home("laptop"), "repos/shop.json");
       const file = JSON.parse(await readFile(path, "utf8"));

@@ -299,7 +299,7 @@ export class Journal {
 
   /**
    * Every record down to the oldest kept, the newest first, from revision `upTo` on. Throws JournalDamageError, or
-   * SegmentGoneError if the journal is written anew meanwhile.
+   * SegmentMissingError if the journal is written anew meanwhile.
    */
   async *backward(upTo: number, turn: Turn = endlessTurn): AsyncGenerator<JournalRecord> {
     let expected: string | undefined;
@@ -318,7 +318,7 @@ export class Journal {
   }
 
   /**
-   * The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError, or SegmentGoneError if
+   * The changes after revision `after` up to `upTo`, the oldest first. Throws JournalDamageError, or SegmentMissingError if
    * compaction overtakes it or the journal is written anew meanwhile.
    */
   async *forward(after: number, upTo: number, turn: Turn = endlessTurn): AsyncGenerator<ChangeRecord> {

@@ -17,7 +17,7 @@ export interface RewritePlace {
 
 /**
  * Writes the journal anew without the values that a field had before its present one, and says so in a record at its
- * end. What is older than the oldest kept revision goes too. Nothing may be appended meanwhile. Throws the system's
+ * end, unless it has that record already. What is older than the oldest kept revision goes too. Nothing may be appended meanwhile. Throws the system's
  * error or JournalDamageError; then the journal is as it was, or is written anew and older files may still be there,
  * until the next try or the next start.
  */
@@ -27,6 +27,7 @@ export async function forgetValues(
   current: Config,
   { id, folder, temporaryFolder, fileSystem, clock }: RewritePlace,
 ): Promise<void> {
+  if (await isForgotten(journal, forget)) return;
   const records = await blankedRecords(journal, forget, current, clock);
   const newest = journal.head?.revision ?? forget.revision;
   const generation = (journal.head?.segment?.generation ?? 0) + 1;
@@ -110,4 +111,11 @@ async function blankedRecords(
   // With no change since, what the checkpoint has is the present value.
   const kept = filterConfig(config, (otherScope, other) => !changedSince || otherScope !== scope || other !== field);
   return [{ kind: "checkpoint", revision, time, config: kept }, ...newestFirst.reverse()];
+}
+
+async function isForgotten(journal: Journal, { time, scope, field }: ForgetRecord): Promise<boolean> {
+  for await (const record of journal.backward(journal.head?.revision ?? 0))
+    if (record.kind === "forget" && record.time === time && record.scope === scope && record.field === field)
+      return true;
+  return false;
 }

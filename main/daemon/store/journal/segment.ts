@@ -19,14 +19,14 @@ export class JournalDamageError extends Error {
 
 /** A journal's file is gone: compaction took it while it was being read, or somebody else did. */
 export class SegmentMissingError extends Error {
-  override readonly name = "SegmentGoneError";
+  override readonly name = "SegmentMissingError";
 }
 
 const newline = 0x0a;
 const firstTailBytes = 64 * 1024;
 const chunkBytes = 256 * 1024;
 
-/** The text of a segment, as bytes. Throws SegmentGoneError. */
+/** The text of a segment, as bytes. Throws SegmentMissingError. */
 export async function readSegment(path: string): Promise<Buffer> {
   try {
     return await readFile(path);
@@ -48,7 +48,7 @@ export function* linesBackward(bytes: Buffer): Generator<{ text: string; start: 
 
 /**
  * The lines that a segment has by now, the oldest first. Only a part of it is in memory, for the one who reads them may take long.
- * Throws SegmentGoneError.
+ * Throws SegmentMissingError.
  */
 export async function* linesForward(path: string): AsyncGenerator<{ text: string; line: number }> {
   let handle: FileHandle;

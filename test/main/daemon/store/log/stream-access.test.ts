@@ -1,19 +1,10 @@
-import { writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestDaemon } from "../../../../helpers/daemon.ts";
 import { makeCertificates, makeCredentials } from "../../../../helpers/nats-security.ts";
-import { describeWithNats, startNatsServer } from "../../../../helpers/nats-server.ts";
+import { configured, describeWithNats, startNatsServer } from "../../../../helpers/nats-server.ts";
 import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
-
-function startWith(configuration: string) {
-  return startNatsServer(folder => {
-    const file = join(folder, "server.conf");
-    writeFileSync(file, configuration);
-    return ["-c", file];
-  });
-}
 
 /** Adds a repository on one machine and reads it on another, both with these settings of the log. */
 async function share(folder: string, log: object): Promise<void> {
@@ -35,7 +26,7 @@ describeWithNats("a log on a server that asks who is there", () => {
     await using folder = await temporaryFolder();
     const { ca, server, client } = await makeCertificates(folder.path);
     const files = `cert_file: "${server.certificate}", key_file: "${server.key}", ca_file: "${ca}"`;
-    await using nats = await startWith(`tls { ${files}, verify: true }\n`);
+    await using nats = await startNatsServer(configured(() => `tls { ${files}, verify: true }\n`));
     const address = `tls://127.0.0.1:${nats.port}/team`;
     await expect(share(join(folder.path, "none"), { address })).rejects.toThrow("cannot be used");
     await expect(share(join(folder.path, "half"), { address, ca })).rejects.toThrow("cannot be used");
@@ -48,7 +39,7 @@ describeWithNats("a log on a server that asks who is there", () => {
   test("is reached with a credentials file, and with no other one", async () => {
     await using folder = await temporaryFolder();
     const [ours, theirs] = [await makeCredentials(), await makeCredentials()];
-    await using nats = await startWith(ours.configuration);
+    await using nats = await startNatsServer(configured(() => ours.configuration));
     const address = `nats://127.0.0.1:${nats.port}/team`;
     const write = async (name: string, text: Uint8Array) => {
       const credentials = join(folder.path, name);
