@@ -60,6 +60,7 @@ describe("repoconf edit", () => {
   });
 
   test("saves nothing that is wrong: it tells where, and keeps the text", async () => {
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
     const { code, output, errorOutput } = await edit([], `sed -i 's/"timeout": 31/"timeout": "soon"/' "$1"`);
     expect(output).toBe("");
     expect(errorOutput).toMatch(/svc\.timeout must be an integer.*\(line \d+, column \d+\)/);
@@ -83,6 +84,7 @@ describe("repoconf edit", () => {
   });
 
   test("never overwrites what was changed meanwhile", async () => {
+    await home.succeed(["set", "--repo", "shop", "svc.timeout=31"]);
     const set = (value: string) => `"$REPOCONF_NODE" "$REPOCONF_CLI" set --repo shop svc.timeout=${value} > /dev/null`;
     const [node, cli] = [process.execPath, repoconfCommand];
     const among = (script: string) => `REPOCONF_NODE='${node}' REPOCONF_CLI='${cli}'; ${script}`;
