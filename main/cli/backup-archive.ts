@@ -288,7 +288,11 @@ async function readRegularFile(path: string): Promise<SavedFile | undefined> {
   }
 }
 
-/** A file as tar has it: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. */
+/**
+ * One file in tar's format: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. `tar`
+ * itself packs only files on the disk, and these are read once, through held handles, and cut to whole lines; tar-stream would be a
+ * second tar library, for these few lines.
+ */
 function entryOf(path: string, { content, modified: mtime }: SavedFile): Buffer {
   const block = Buffer.alloc(512);
   const header = new Header({ path, type: "File", mode: 0o600, uid: 0, gid: 0, size: content.length, mtime });
