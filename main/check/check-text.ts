@@ -90,9 +90,9 @@ export function isError(problem: HealthProblem, scopes: Scopes): boolean {
 /** Who writes `confg` should hear that none of it counts. */
 function strayMembers(json: JsonText): HealthProblem[] {
   const names = Object.keys(json.value).filter(name => !members.has(name));
-  const told = names.slice(0, limits.problemsOfFile);
-  const places = json.locate(told.map(name => [name]));
-  return told.map((name, index) => ({
+  const reported = names.slice(0, limits.problemsOfFile);
+  const places = json.locate(reported.map(name => [name]));
+  return reported.map((name, index) => ({
     code: 1011,
     message: `"${shortened(name, limits.toldName)}" is not a member of this file; it is kept but not used.`,
     ...places[index],
@@ -102,8 +102,8 @@ function strayMembers(json: JsonText): HealthProblem[] {
 /** Each of them breaks the file as a whole. */
 function shapeProblems(json: JsonText, config: unknown): HealthProblem[] {
   const scopes = isJsonObject(config) ? Object.keys(config).filter(name => !isJsonObject(config[name])) : [];
-  const told = scopes.slice(0, limits.problemsOfFile);
-  const paths = isJsonObject(config) ? told.map(name => ["config", name]) : [["config"]];
+  const reported = scopes.slice(0, limits.problemsOfFile);
+  const paths = isJsonObject(config) ? reported.map(name => ["config", name]) : [["config"]];
   const places = json.locate(paths);
   return paths.map((path, index) => ({
     code: 1106,

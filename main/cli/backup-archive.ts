@@ -243,15 +243,15 @@ async function readJournal(home: Home, id: string, listed: readonly Segment[]): 
   for (let segments = listed; ; segments = (await listJournals(home)).get(id) ?? []) {
     const generation = segments.at(-1)?.generation;
     const files: NamedFile[] = [];
-    let gone = false;
+    let isMissing = false;
     for (const { path } of segments.filter(segment => segment.generation === generation)) {
       const saved = await readRegularFile(path);
-      if (saved === undefined) gone = true;
+      if (saved === undefined) isMissing = true;
       // What follows the last line end is a record that is just being written.
       else files.push({ ...saved, name: `journal/${basename(path)}`, content: wholeLines(saved.content) });
     }
     // One that is gone was compacted or written anew meanwhile: a journal with a hole would be worth little.
-    if (!gone) return files.filter(({ content }) => content.length > 0);
+    if (!isMissing) return files.filter(({ content }) => content.length > 0);
   }
 }
 

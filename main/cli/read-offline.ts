@@ -72,8 +72,8 @@ function refusal(refused: FileProblem): CommandError {
       ? "\nWithout a daemon there is no record of trust. Where the work tree's commands are run anyway, as in CI: --trust-commands"
       : "";
   // What serves in the daemon is not given here.
-  const told = described(refused).replace(/; using its default\.$/, ".");
-  return new CommandError(`${told}${hint}`, exitCodes.refused);
+  const message = described(refused).replace(/; using its default\.$/, ".");
+  return new CommandError(`${message}${hint}`, exitCodes.refused);
 }
 
 function described({ file, problem: { line = 1, column = 1, message } }: FileProblem): string {

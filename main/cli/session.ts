@@ -34,7 +34,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
     onIndexing: showIndexing,
   });
-  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingTold);
+  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
   try {
     await connectOrStart(client, home, options);
   } catch (error) {
@@ -59,7 +59,7 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
 }
 
 /** Milliseconds after which the user is told what the command waits for. */
-const waitingTold = 1_000;
+const waitingShownAfter = 1_000;
 /** Milliseconds in which a daemon that others start at the same time, or that fixes its home, is tried again. */
 const crowdTimeout = 10_000;
 

@@ -71,7 +71,7 @@ async function sendChanges(
       if (isProgressDue(connection.passOver(repo), store, repo)) sendProgress(connection, repo, at, options);
       continue;
     }
-    connection.tell(repo);
+    connection.markSent(repo);
     socket.send(["config", "changed", seen]);
     await socket.drained();
   }
@@ -80,6 +80,6 @@ async function sendChanges(
 
 function sendProgress(connection: Connection, repo: string, at: number, { service }: CatchUpOptions): void {
   const progress = service.viewProgress(connection.caller, repo, at);
-  connection.tell(repo);
+  connection.markSent(repo);
   if (progress !== undefined) connection.socket.send(progress);
 }

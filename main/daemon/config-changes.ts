@@ -103,12 +103,12 @@ export class ConfigChanges {
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
     // If it was named, such a field is an error; otherwise it is skipped, and the answer says so.
-    const isGone = (path: string) => {
+    const isErased = (path: string) => {
       const split = splitConfigPath(path);
       return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
     };
-    const passedOver = fields === undefined ? all.filter(isGone) : [];
-    const wanted = fields ?? all.filter(path => !isGone(path));
+    const passedOver = fields === undefined ? all.filter(isErased) : [];
+    const wanted = fields ?? all.filter(path => !isErased(path));
     const values = new Map<string, JsonValue | undefined>();
     const errors: RepoconfError[] = [];
     for (const path of wanted) {
@@ -116,7 +116,7 @@ export class ConfigChanges {
       const value = split && valueByAnyName(past, split, this.#scopes);
       const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
       const isReachable = allows(caller.grants, "write", repo, path);
-      if (isGone(path) && isReachable) errors.push(forgottenValue(path, repo, to));
+      if (isErased(path) && isReachable) errors.push(forgottenValue(path, repo, to));
       else if (fields !== undefined || differs) values.set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };

@@ -28,7 +28,7 @@ export class Connection {
   /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
   readonly #catchingUp = new Map<string, CatchUp>();
   readonly #onCatchUp: (connection: Connection) => void;
-  #isTellingPast = false;
+  #isSendingPast = false;
   #hasEnded = false;
   /** Changes of repositories that came since it was last told of one, and of which it sees nothing. */
   readonly #unseen = new Map<string, number>();
@@ -65,8 +65,8 @@ export class Connection {
       }
       this.#catchingUp.set(id, { at: revision });
     }
-    if (this.#isTellingPast) return;
-    this.#isTellingPast = true;
+    if (this.#isSendingPast) return;
+    this.#isSendingPast = true;
     this.#onCatchUp(this);
   }
 
@@ -77,7 +77,7 @@ export class Connection {
 
   /** Nobody tells it of the past any more, until it asks again. */
   restCatchingUp(): void {
-    this.#isTellingPast = false;
+    this.#isSendingPast = false;
   }
 
   /** No ids: whatever was watched. */
@@ -116,7 +116,7 @@ export class Connection {
   }
 
   /** It is told of a change, or how far the repository has come. */
-  tell(repo: string): void {
+  markSent(repo: string): void {
     this.#unseen.delete(repo);
   }
 

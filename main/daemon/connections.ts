@@ -75,7 +75,7 @@ export class Connections {
   readonly #io: Server<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
   readonly #connections = new Set<Connection>();
   /** When the progress of indexing was last sent, by the clock's `monotonic()`. */
-  #toldIndexingAt = Number.NEGATIVE_INFINITY;
+  #indexingSentAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -121,7 +121,7 @@ export class Connections {
         event.change.actor,
         (connection, made) => {
           if (made[1] === "progress" && !isProgressDue(connection.passOver(id), store, id)) return false;
-          connection.tell(id);
+          connection.markSent(id);
           return true;
         },
       );
@@ -154,12 +154,12 @@ export class Connections {
   /** Sends the progress of reading new files to clients whose requests may wait for it. */
   publishIndexing(): void {
     const now = this.#options.clock.monotonic();
-    if (now < this.#toldIndexingAt + indexingPause) return;
-    this.#toldIndexingAt = now;
-    for (const connection of [...this.#connections]) this.#tellIndexing(connection);
+    if (now < this.#indexingSentAt + indexingPause) return;
+    this.#indexingSentAt = now;
+    for (const connection of [...this.#connections]) this.#sendIndexing(connection);
   }
 
-  #tellIndexing({ socket, caller }: Connection): void {
+  #sendIndexing({ socket, caller }: Connection): void {
     const { indexing } = this.#options.store;
     if (indexing === undefined || !socket.isProven) return;
     // Not every key may know how many repositories there are.
@@ -331,7 +331,7 @@ export class Connections {
     if (proof !== undefined) socket.emit("svc", "session", proof);
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
-    this.#tellIndexing(connection);
+    this.#sendIndexing(connection);
     seat.read(readingOf(socket.conn));
     // A packet may have no data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));

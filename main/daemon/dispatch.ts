@@ -103,7 +103,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     });
   }
 
-  function tell(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
+  function reportErrors(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
     for (const error of errors) onError(error, name);
     const refusal = errors.find(error => isRefusal(error, caller));
     // The name of an unknown operation is text from the client.
@@ -117,14 +117,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const name = operationName(parts);
     try {
       const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
-      tell(found, name, connection);
+      reportErrors(found, name, connection);
       const errors = found.map(error => error.toEntry());
       if (isShared && typeof result === "object" && result !== null)
         callback?.(replies.of(result, { ...rest, errors }));
       else callback?.({ result, ...rest, errors });
     } catch (thrown) {
       const error = toRepoconfError(thrown);
-      tell([error], name, connection);
+      reportErrors([error], name, connection);
       callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
     }
   };

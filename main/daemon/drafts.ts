@@ -68,7 +68,7 @@ export class Drafts {
   }
 
   list(): readonly KeptDraft[] {
-    return Array.from(this.#entries.values(), asTold);
+    return Array.from(this.#entries.values(), asPublished);
   }
 
   /** Keeps and drops drafts, all or none of them. Throws RepoconfError 1102, 1107 or 1108. */
@@ -83,14 +83,14 @@ export class Drafts {
         next.set(keyOf(draft), entry);
         changed.push(entry);
       }
-      const gone = removed.filter(name => next.delete(keyOf(name)));
+      const dropped = removed.filter(name => next.delete(keyOf(name)));
       if (changed.length > 0) assertFits(next);
       // Also where nothing changed: what could not be written before is tried again.
       await this.#write(next);
       this.#entries = next;
-      if (changed.length > 0 || gone.length > 0) {
+      if (changed.length > 0 || dropped.length > 0) {
         this.#revision += 1;
-        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asTold), removed: gone });
+        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asPublished), removed: dropped });
       }
       const inMemory = drafts.filter(draft => next.get(keyOf(draft))?.isMasked).map(nameOf);
       return { revision: this.#revision, inMemory };
@@ -205,7 +205,7 @@ function assertFits(entries: Entries): void {
   if (bytes > limits.draftBytes) throw limitExceeded("bytes of drafts", bytes, limits.draftBytes);
 }
 
-function asTold({ draft, isMasked }: Entry): KeptDraft {
+function asPublished({ draft, isMasked }: Entry): KeptDraft {
   return isMasked ? { ...draft, inMemory: true } : draft;
 }
 

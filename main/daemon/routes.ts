@@ -76,8 +76,8 @@ async function answerMetrics(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const told = await metrics(bearerOf(request.headers.authorization) ?? "");
-  if (told !== undefined) return answer(response, 200, told.text.trimEnd(), { "Content-Type": told.type });
+  const numbers = await metrics(bearerOf(request.headers.authorization) ?? "");
+  if (numbers !== undefined) return answer(response, 200, numbers.text.trimEnd(), { "Content-Type": numbers.type });
   answer(response, 401, "The owner's key is required: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
 }
 

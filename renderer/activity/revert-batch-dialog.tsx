@@ -49,7 +49,7 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
         ...(since !== undefined && { since }),
         ...(why !== "" && { reason: why }),
       });
-      tell(outcome, begun);
+      notifyUndone(outcome, begun);
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
@@ -98,7 +98,7 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
 }
 
 /** What was done since `begun` is a step of undo; what was left is told, with the first reasons. */
-function tell({ restored, left }: UndoneBatch, begun: string): void {
+function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
   // The newest first, as undo goes back through them.
   const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
     repo,

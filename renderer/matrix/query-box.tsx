@@ -17,18 +17,18 @@ interface QueryBoxProps {
 /** Where a query is typed. It has the focus when the page opens without one: then that is what comes first. */
 export function QueryBox({ query, describedBy, onQuery, onDone }: QueryBoxProps) {
   const [text, setText] = useState(query);
-  const [told, setTold] = useState(query);
+  const [known, setKnown] = useState(query);
   const box = useRef<HTMLInputElement>(null);
   // Back, or a link, has led to another one.
-  if (query !== told) {
-    setTold(query);
+  if (query !== known) {
+    setKnown(query);
     setText(query);
   }
   useEffect(() => {
     if (box.current?.value === "") box.current.focus();
   }, []);
   const take = (next: string) => {
-    setTold(next);
+    setKnown(next);
     onQuery(next);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed counts.

@@ -95,8 +95,8 @@ async function loadAll(): Promise<void> {
 }
 
 async function loadScopes(): Promise<void> {
-  const told = await daemon().run("scope/list", {});
-  const scopes = told.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
+  const listed = await daemon().run("scope/list", {});
+  const scopes = listed.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
   await loadPatterns(scopes);
   screenStore.setState({ scopes });
 }

@@ -82,8 +82,8 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
 
   useLayoutEffect(() => {
     lastIndex.current = activeIndex;
-    const isGone = focusedRow.current !== null && !focusedRow.current.isConnected;
-    if (!focusWanted.current && !isGone) return;
+    const isDetached = focusedRow.current !== null && !focusedRow.current.isConnected;
+    if (!focusWanted.current && !isDetached) return;
     focusWanted.current = false;
     focusedRow.current = null;
     const row = scroller.current?.querySelector<HTMLElement>('[data-active="true"]');

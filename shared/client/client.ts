@@ -119,7 +119,7 @@ export class RepoconfClient {
   /** For each request that waits for its reply: it is waited for longer. */
   readonly #waiting = new Set<() => void>();
   /** That something waits for the indexing has been told. */
-  #isIndexingTold = false;
+  #isIndexingReported = false;
   readonly #watches = new Set<Watch>();
   #socket: Socket | undefined;
   #connecting: Promise<Socket> | undefined;
@@ -189,15 +189,15 @@ export class RepoconfClient {
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(wait);
-      if (this.#waiting.size === 0 && this.#isIndexingTold) this.#tellIndexing(undefined);
+      if (this.#waiting.size === 0 && this.#isIndexingReported) this.#reportIndexing(undefined);
     }
   }
 
   /** The daemon is reading files, and has come further: what waits for that may go on waiting. */
-  #tellIndexing(progress: Partial<IndexingProgress> | undefined): void {
+  #reportIndexing(progress: Partial<IndexingProgress> | undefined): void {
     if (progress !== undefined && this.#waiting.size === 0) return;
     for (const wait of this.#waiting) wait();
-    this.#isIndexingTold = progress !== undefined;
+    this.#isIndexingReported = progress !== undefined;
     this.#onIndexing?.(progress);
   }
 
@@ -438,9 +438,9 @@ export class RepoconfClient {
   async #resumeEverything(watch: Watch): Promise<void> {
     let revisions: Revisions = {};
     let found: ReturnType<Watch["resume"]> = { changed: [], lost: [] };
-    await this.#askFor(watch, undefined, told => {
-      revisions = told;
-      found = watch.resume(told);
+    await this.#askFor(watch, undefined, known => {
+      revisions = known;
+      found = watch.resume(known);
     });
     const { changed, lost } = found;
     const ask = (repos: readonly string[]) =>
@@ -453,8 +453,8 @@ export class RepoconfClient {
       );
     const refused = changed.length === 0 ? [] : await ask(changed);
     // One whose history does not reach back so far refuses them all.
-    const gone = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
-    watch.release(revisions, [...lost, ...gone]);
+    const unavailable = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
+    watch.release(revisions, [...lost, ...unavailable]);
   }
 
   /** Ends the daemon's watch, as far as no other of this client's needs it. */
@@ -524,7 +524,7 @@ export class RepoconfClient {
       if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));
       // Until it has proven who it is, nothing that it says counts.
       if (this.#socket !== socket) return reject(stranger(url));
-      if (message[0] === "daemon") return this.#tellIndexing(message[2]);
+      if (message[0] === "daemon") return this.#reportIndexing(message[2]);
       for (const watch of [...this.#watches]) watch.take(message);
     });
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);

@@ -69,8 +69,8 @@ export function checkMerges(home: Home, { merges }: Served): Finding[] {
 
 /** Requests that were turned away: a page or a tool of the person's own may be among them. Nothing to tell if there were none. */
 export function checkRefusals({ refusals }: Served): Finding[] {
-  const told = describeRefusals(refusals);
-  if (told === "") return [];
+  const counted = describeRefusals(refusals);
+  if (counted === "") return [];
   const { origin = 0, host = 0, key = 0 } = refusals;
   const actions = [
     "None needed if they did not come from your tools; the daemon's log lists each one.",
@@ -78,7 +78,7 @@ export function checkRefusals({ refusals }: Served): Finding[] {
     host > 0 ? "If it is one of your tools, make it connect to exactly 127.0.0.1 or localhost." : "",
     key > 0 ? "If it is one of your tools with an old key, create a new one: repoconf key create." : "",
   ];
-  const message = `requests rejected since the daemon started: ${told}`;
+  const message = `requests rejected since the daemon started: ${counted}`;
   return [note("refusals", message, actions.filter(action => action !== "").join(" "))];
 }
 

@@ -122,26 +122,33 @@ async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> 
 /** What a file may lack or have too much of and yet be used. */
 function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefined): Finding[] {
   const findings: Finding[] = [];
-  const tell = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
+  const report = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
     findings.push(make(check, message, action, placeIn(id, document, locate(document, [member]))));
   const { name, path, inTree } = home.value;
   if (typeof name !== "string" || name === "") {
-    tell(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
+    report(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
   }
   if (path !== undefined && (typeof path !== "string" || !isAbsolute(path))) {
-    tell(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
+    report(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
   }
   if (inTree !== undefined && typeof inTree !== "boolean") {
-    tell(home, "inTree", `"inTree" is neither true nor false; it is treated as false`, "Fix it in an editor.", problem);
+    report(
+      home,
+      "inTree",
+      `"inTree" is neither true nor false; it is treated as false`,
+      "Fix it in an editor.",
+      problem,
+    );
   }
   for (const member of Object.keys(home.value)) {
-    if (!homeMembers.includes(member)) tell(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
+    if (!homeMembers.includes(member))
+      report(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
     if (member !== "config" || tree === undefined) continue;
-    tell(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
+    report(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
   }
   for (const member of Object.keys(tree?.value ?? {})) {
     if (tree === undefined || ["config", "$schema"].includes(member)) continue;
-    tell(tree, member, `"${member}" is not used`, "Remove it, or correct its name.");
+    report(tree, member, `"${member}" is not used`, "Remove it, or correct its name.");
   }
   return findings;
 }

@@ -27,16 +27,16 @@ export async function rewriteRepository(named: string, options: { readonly home?
   const file = join(home.repositories, `${id}.json`);
   const head = { name, ...(path !== undefined && { path }) };
   let text: string;
-  let told: string;
+  let summary: string;
   if (inTree) {
     text = formatJsonText({ ...head, inTree: true });
-    told = "its values are in its work tree";
+    summary = "its values are in its work tree";
   } else {
     const config = await client.run("config/list", { repo: id, stored: true }).catch(error => {
       throw new CommandError(`The daemon has no values for ${id}: ${messageOf(error)} Nothing was written.`);
     });
     text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
-    told = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
+    summary = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
   }
   try {
     // "wx": only if nothing is there.
@@ -45,5 +45,5 @@ export async function rewriteRepository(named: string, options: { readonly home?
     if (systemErrorCode(error) !== "EEXIST") throw error;
     throw new CommandError(`${file} exists and is not overwritten. Nothing was written.`);
   }
-  return `Wrote ${file}: ${told}.`;
+  return `Wrote ${file}: ${summary}.`;
 }

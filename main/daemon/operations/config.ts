@@ -119,12 +119,12 @@ export function configOperations(
       }
       const { repositories, fields } = await readMatrix(caller, query, context);
       for (const repo of repositories) if (!page.isFull) page.add(repo);
-      const told = new Page<MatrixField>(Number.POSITIVE_INFINITY);
-      for (const field of fields) if (!told.isFull) told.add(field);
+      const fieldPage = new Page<MatrixField>(Number.POSITIVE_INFINITY);
+      for (const field of fields) if (!fieldPage.isFull) fieldPage.add(field);
       const total = { repositories: repositories.length, fields: fields.length };
       const next = page.entries.length < repositories.length ? page.entries.at(-1) : undefined;
       return {
-        result: { repositories: page.entries, total, fields: told.entries },
+        result: { repositories: page.entries, total, fields: fieldPage.entries },
         ...(next !== undefined && { next }),
       };
     },

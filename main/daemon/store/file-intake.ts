@@ -38,7 +38,7 @@ export class FileIntake {
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
   /** The values are to be judged for what is wrong with them alone. */
-  isToBeTold = false;
+  isHealthDue = false;
   readonly #served: ServedState;
   /** The journal is open, and its values are known. */
   #journalRead = false;
@@ -112,7 +112,7 @@ export class FileIntake {
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
-    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#reportHealth();
+    else if (this.#served.isJudgedByOldRules && this.isHealthDue) await this.#reportHealth();
     else if (this.#served.isJudgedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
     else return this.lateEdits.take();
     await this.lateEdits.take();
@@ -199,8 +199,8 @@ export class FileIntake {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
     // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
-    const told = this.#served.mirror.journal.head?.text;
-    const isOurs = told !== undefined && [told.text, told.over].includes(this.#served.mirror.textHash());
+    const recorded = this.#served.mirror.journal.head?.textRecord;
+    const isOurs = recorded !== undefined && [recorded.text, recorded.over].includes(this.#served.mirror.textHash());
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
@@ -244,7 +244,7 @@ export class FileIntake {
       this.#served.mirror.take(content.config, wanted);
       this.#served.mirror.forgetRecentWrites(changes);
       const { revision, position } = committed?.record ?? before;
-      const told: HealthProblem[] =
+      const mergeNote: HealthProblem[] =
         source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
       const state = {
         id: this.#served.id,
@@ -255,7 +255,7 @@ export class FileIntake {
         health,
       };
       if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
-      this.#served.setState(state, [...health, ...told]);
+      this.#served.setState(state, [...health, ...mergeNote]);
       this.#served.options.onMetadata(this.#served.current);
       // Before its first revision nobody has seen any values.
       if (committed !== undefined && changes.length > 0 && !begins)
@@ -285,7 +285,7 @@ export class FileIntake {
    * differ would else change it back and forth for ever.
    */
   async #reportHealth(): Promise<void> {
-    this.isToBeTold = false;
+    this.isHealthDue = false;
     const before = this.#served.current;
     const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
     if (before.broken !== undefined || this.#served.current !== before) return;
@@ -372,9 +372,9 @@ function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPat
 
 function mergeMessage(record: ChangeRecord | undefined): string {
   // Without a revision the newest one is a tool's, and undo would take that back.
-  const told =
+  const consequence =
     record === undefined || record.changes.length === 0
       ? ": the file contains both. The edit changed no active value, so it made no revision."
       : ` (revision ${record.revision}); undo reverts the edit.`;
-  return `A hand edit and a set made at the same time were merged${told}`;
+  return `A hand edit and a set made at the same time were merged${consequence}`;
 }

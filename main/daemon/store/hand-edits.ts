@@ -105,10 +105,10 @@ export class HandEdits {
   }
 
   /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
-  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, gone = false): void {
+  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, isMissing = false): void {
     const { id } = state;
     const before = this.#treeFolders.get(id);
-    const wanted = !gone && state.inTree ? state.path : undefined;
+    const wanted = !isMissing && state.inTree ? state.path : undefined;
     if (before === wanted) return;
     if (before !== undefined) this.#leave(id, before);
     if (wanted === undefined) return;

@@ -112,9 +112,9 @@ export class LastChanges {
 
 function addTo(known: Map<string, LastChange>, change: RecordedChange, isNewer: boolean): void {
   const { revision, time, actor, source, reason } = change;
-  const told: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
+  const last: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
   for (const { scope, field } of change.changes) {
     const path = joinConfigPath(scope, field);
-    if (isNewer || !known.has(path)) known.set(path, told);
+    if (isNewer || !known.has(path)) known.set(path, last);
   }
 }

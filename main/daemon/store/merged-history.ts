@@ -18,7 +18,7 @@ export interface HistoryGroup extends HistoryPlace {
 }
 
 /** A history that cannot be told, or not from here on. */
-export interface UntoldHistory {
+export interface UnavailableHistory {
   readonly repo: string;
   readonly error: RepoconfError;
 }
@@ -96,7 +96,7 @@ class Source {
 export async function* mergedHistory(
   repos: Iterable<string>,
   options: MergedHistoryOptions,
-): AsyncGenerator<HistoryGroup | UntoldHistory> {
+): AsyncGenerator<HistoryGroup | UnavailableHistory> {
   const { after, since, turn = endlessTurn, newest } = options;
   const unread = [...repos]
     .map(repo => new Source(repo, newest(repo)))
@@ -107,7 +107,7 @@ export async function* mergedHistory(
   const open = new Set<Source>();
 
   /** Goes on in a source to the first place that is to be told. */
-  async function* advance(source: Source): AsyncGenerator<UntoldHistory> {
+  async function* advance(source: Source): AsyncGenerator<UnavailableHistory> {
     reading.delete(source);
     open.delete(source);
     open.add(source);

@@ -6,7 +6,7 @@ import type { ChangeSource, FileText, HealthProblem, IndexingProgress } from "..
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
-import type { HistoryGroup, MergedHistoryOptions, UntoldHistory } from "./merged-history.ts";
+import type { HistoryGroup, MergedHistoryOptions, UnavailableHistory } from "./merged-history.ts";
 
 /**
  * What reads a history takes its `turn`: left out, it lets nobody go on meanwhile.
@@ -62,7 +62,7 @@ export interface RepositoryStore {
   mergedHistory(
     ids: Iterable<string>,
     options: Pick<MergedHistoryOptions, "after" | "since" | "turn">,
-  ): AsyncGenerator<HistoryGroup | UntoldHistory>;
+  ): AsyncGenerator<HistoryGroup | UnavailableHistory>;
   /** By which each field changed last, from one reading of the history. Throws RepoconfError 1102 or 1108. */
   lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */

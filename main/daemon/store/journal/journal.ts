@@ -62,7 +62,7 @@ export interface JournalHead {
   readonly revision: number;
   readonly lineage: string;
   /** The newest that it tells of the file's text; undefined if that cannot be trusted. */
-  readonly text?: TextRecord;
+  readonly textRecord?: TextRecord;
   /** Where the log has the newest revision, or later; undefined if that is not known. */
   readonly position?: Position;
 }
@@ -100,7 +100,7 @@ export class Journal {
   #head: JournalHead | undefined;
   /** Where it ends for sure: what was appended behind may not be on the disk yet. */
   #synced: JournalHead | undefined;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #compactionDue = false;
   #compactions = 0;
 
@@ -164,11 +164,11 @@ export class Journal {
       if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
       const { record, hash } = last;
       const records = tail.lines.slice(kept).map(({ record }) => record);
-      const text = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
+      const textRecord = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
       const lineage = records.map(lineageOf).find(one => one !== undefined) ?? "";
       const position = damagedLines > 0 ? undefined : records.map(positionOf).find(one => one !== undefined);
-      const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
-      head = { segment, bytes, hash, revision: record.revision, lineage, ...told };
+      const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+      head = { segment, bytes, hash, revision: record.revision, lineage, ...optional };
       break;
     }
     const given = Math.max(known, head.revision + damagedLines);
@@ -348,8 +348,8 @@ export class Journal {
 
   /** Tells of damage, once of each. */
   reportDamage({ message }: JournalDamageError): void {
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    if (this.#reported.has(message)) return;
+    this.#reported.add(message);
     this.#options.onDamage(message);
   }
 
@@ -428,7 +428,7 @@ export class Journal {
     const time = timeText(clock);
     // What is known of the file's text is to be found at the newest segment's end.
     const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
-    if (head.text !== undefined) begin.push({ ...head.text, revision });
+    if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
     const { text, hash } = formatLines([...begin, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(error => {
@@ -522,12 +522,12 @@ export class Journal {
 
 function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHead {
   const newestFirst = records.toReversed();
-  const text = newestFirst.map(textOf).find(one => one !== undefined) ?? head.text;
+  const textRecord = newestFirst.map(textOf).find(one => one !== undefined) ?? head.textRecord;
   const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
   const revision = records.at(-1)?.revision ?? head.revision;
   const position = newestFirst.map(positionOf).find(one => one !== undefined) ?? head.position;
-  const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
-  return { ...head, revision, lineage, ...told };
+  const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+  return { ...head, revision, lineage, ...optional };
 }
 
 /** What a record tells of the file's text. */

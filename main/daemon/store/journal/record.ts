@@ -8,6 +8,9 @@ import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store
 /*
  * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of what follows it, so it is
  * the record's checksum, and with the hash of the record before inside, each hash stands for all that came before.
+ *
+ * The records below are what that JSON holds, so their members keep the names that are on users' disks: `text` and `over` are
+ * hashes of texts, and `untold` has edits that no revision records.
  */
 
 /** A revision. */

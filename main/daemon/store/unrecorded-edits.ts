@@ -2,7 +2,7 @@ import type { ConfigEdit } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 
 /** What a file is to say, does not, and no revision stands for: nothing active changed by it. Of each field the newest. */
-export class UntoldEdits {
+export class UnrecordedEdits {
   readonly #edits = new Map<string, ConfigEdit>();
   #list: readonly ConfigEdit[] | undefined;
 
@@ -27,8 +27,8 @@ export class UntoldEdits {
   }
 
   /** Drops those that need not be told any more. */
-  keep(isUntold: (edit: ConfigEdit) => boolean): void {
-    for (const [key, edit] of this.#edits) if (!isUntold(edit)) this.#edits.delete(key);
+  keep(isUnrecorded: (edit: ConfigEdit) => boolean): void {
+    for (const [key, edit] of this.#edits) if (!isUnrecorded(edit)) this.#edits.delete(key);
     this.#list = undefined;
   }
 }
