@@ -54,7 +54,7 @@ function fieldsOf({ scopes }: ReadValues): ReadonlyMap<string, FieldSchema> {
   return fields;
 }
 
-/** Of a scope that is not known it is told why, if its schema is there. */
+/** For an unknown scope, reports why, if its schema exists. */
 function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problems: readonly FileProblem[]): ValuePlace {
   const scope = splitConfigPath(name)?.scope;
   const broken = problems.find(({ file }) => basename(file) === `${scope}.schema.json`);

@@ -43,7 +43,7 @@ export async function checkRepository(
     const { message, line, column } = content.problem;
     const broken = home.status.kind === "good" && message.startsWith(`${inTreeFileName}: `) ? values : home;
     const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
-    // The file is told by the place.
+    // The place names the file already.
     const reason = message.replace(/^\S+\.json: /, "");
     const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
     const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
@@ -65,7 +65,7 @@ export async function checkRepository(
   });
   const findings = health.map(({ code, message, line, column }) => {
     const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
-    // Which value serves instead, only the daemon can tell.
+    // Only the daemon knows which value is used instead.
     const reason = message.replace(/; using its (default|last valid value)\.$/, ".");
     if (code === 1114) return problem(check, reason, `Review it and trust it: repoconf trust --repo ${id}`, place);
     if (code === 1115) return note(check, reason, "None needed; setting the field once writes the new name.", place);
@@ -166,7 +166,7 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   ];
 }
 
-/** Each takes what the other writes for an edit by hand; at the same moment one may undo the other's. */
+/** Each home takes the other's writes for hand edits, so simultaneous sets can undo each other. */
 async function checkOtherHomes(id: string, home: JsonDocument, path: string): Promise<Finding[]> {
   const others = await findOtherPointers(path, home.path);
   return others.map(other => {

@@ -10,9 +10,8 @@ import { homeOf, openSession } from "../session.ts";
 import { counted, messageOf } from "./finding.ts";
 
 /**
- * Writes the file of a repository again that is gone from the home, from the stored values that the running daemon
- * still serves. Returns what it did, in words. Throws CommandError if no daemon runs, it knows no values, or there is a
- * file, which is never replaced.
+ * Writes the missing file of a repository again, from the stored values that the running daemon still has. Returns a sentence about
+ * what it did. Throws CommandError if no daemon is running, if it has no values, or if there is a file, which is never replaced.
  */
 export async function rewriteRepository(named: string, options: { readonly home?: string }): Promise<string> {
   const home = homeOf(options);
