@@ -7,7 +7,7 @@ export type ValueStep = string | { readonly at: number; readonly name?: string }
 
 /**
  * One change inside a value. Positions in lists are those after the change; of what was removed, and `from`, those before it.
- * What was added or removed is told whole.
+ * Added and removed values are reported as a whole.
  */
 export type ValueChange = { readonly path: readonly ValueStep[] } & (
   | { readonly kind: "added"; readonly after: JsonValue }

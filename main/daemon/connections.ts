@@ -220,7 +220,7 @@ export class Connections {
         await new Promise(setImmediate);
       }
       connection.restCatchingUp();
-      // Until now it could not be told with the events: what is still to come may stand before them in the log.
+      // Events did not have it so far, because changes that were still to be sent may be before them in the log.
       const position = sealPosition(this.#options.store.position);
       if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
     };
@@ -246,7 +246,7 @@ export class Connections {
     if (!connection.socket.takesMore()) return;
     await this.#options.dispatch(message, connection);
     if (!connection.socket.takesMore()) return;
-    // The key expired while connected, and the client has just been told.
+    // The key expired while connected; the client has just got the error.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }
 
@@ -271,7 +271,7 @@ export class Connections {
           },
         }),
       );
-      // Once it has been told: one that stays would count nowhere.
+      // After the error was sent: a connection that stays would not be counted anywhere.
       setImmediate(() => socket.conn.close());
     }
   }

@@ -159,8 +159,8 @@ function repositoriesIn(args: object): number {
 }
 
 /**
- * `resource/operation` of a message, with the namespace before it if that is not ours. What is missing or no text stays
- * empty, and long ones are cut: they end up in a message.
+ * `resource/operation` of a message, with the namespace before it if that is not ours. Missing parts and those that are not strings
+ * are empty, and long ones are cut, because they appear in error messages.
  */
 function operationName([namespace, resource, operation]: readonly unknown[]): string {
   const part = (value: unknown) => (typeof value === "string" ? value.slice(0, 64) : "");

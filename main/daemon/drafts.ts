@@ -37,13 +37,13 @@ interface DraftsData {
 }
 
 /**
- * What the owner has edited on the screen and not saved, so that it outlives the tab and the daemon. On the disk in one file,
- * but for what holds masked values, or may: that is in memory only.
+ * The owner's unsaved edits on the screen, which survive the tab and the daemon. They are in one file on disk, except those that
+ * contain masked values, or may: these are only in memory.
  */
 export class Drafts {
   readonly #options: DraftsOptions;
   readonly #file: JsonFile<DraftsData>;
-  /** One change after the other: each is on the disk before it counts and is told. */
+  /** One change after the other: each is on disk before it is visible and published. */
   readonly #inTurn = pLimit(1);
   #entries: Entries = new Map();
   /** What the file has; undefined: that is not known. */
@@ -170,7 +170,7 @@ export class Drafts {
     return (await this.#textHoldsMasked(draft.text)) || (await this.#textHoldsMasked(draft.base ?? "{}"));
   }
 
-  /** What is no JSON, as while one types, may hold anything. */
+  /** Invalid JSON, for example while somebody types, may contain anything. */
   async #textHoldsMasked(text: string): Promise<boolean> {
     try {
       const { config = {} } = (await readJsonText(text)).value;

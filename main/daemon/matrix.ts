@@ -17,7 +17,7 @@ interface MatrixContext {
   readonly turn: Turn;
 }
 
-/** Different values of all fields together that are counted: what comes beyond them is none that most have. */
+/** How many different values, of all fields together, are counted: a value beyond them is not the most frequent one. */
 const mostCounted = 100_000;
 /** Characters of a value's JSON that are told; of a longer one a repository is named that has it. */
 const shownValue = 200;

@@ -15,8 +15,7 @@ export interface RoutesOptions {
 }
 
 /**
- * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for anyone who has the owner's key.
- * None tells of anyone's data.
+ * The plain HTTP routes: health, identity, the screen's files at its own host, and metrics for the owner's key. None returns configuration.
  */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {

@@ -58,7 +58,7 @@ function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordCon
 /** In the place of a value that is not there. */
 const absent = Symbol("absent");
 
-/** The items that say the same as an earlier one, found by a table of texts: to compare each with each takes for ever. */
+/** The items that equal an earlier one, found in a table of texts: comparing each pair would take quadratic time. */
 function* repeated(
   items: readonly JsonValue[],
   walk: SchemaWalk,
