@@ -10,7 +10,7 @@ interface QueryBoxProps {
   readonly describedBy: string | undefined;
   /** Another one was typed. */
   onQuery(query: string): void;
-  /** The person goes on to what was found. */
+  /** The person moves on to the results. */
   onDone(): void;
 }
 

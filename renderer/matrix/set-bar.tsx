@@ -45,7 +45,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
-  // What nobody has seen is not set by chance.
+  // Cells that nobody has seen are not set by accident.
   const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
 
   async function apply(next: JsonValue | undefined): Promise<void> {

@@ -65,7 +65,7 @@ export async function connect(locate: Locate): Promise<void> {
   }
 }
 
-/** A session is the owner's, and so is told the numbers. */
+/** A session is the owner's, so it gets the counts. */
 function knownProgress({ done, total }: Partial<IndexingProgress> = {}): IndexingProgress | undefined {
   return done === undefined || total === undefined ? undefined : { done, total };
 }
@@ -249,7 +249,7 @@ function countLater(repo: string): void {
     for (const id of repos) {
       const { result } = await daemon()
         .request("config/list", { repo: id, stored: true })
-        // The connection is lost; the next one counts anew.
+        // The connection is lost; the next one counts again.
         .catch(() => ({ result: undefined }));
       if (result === undefined) return;
       screenStore.setState(state => ({

@@ -10,8 +10,8 @@ import { notify, settled } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
 
 /*
- * The daemon keeps what is edited here: edits of fields and texts of files, one by one, so that windows leave each other's
- * alone. This follows the store, sends what the daemon does not have, and takes what other windows sent.
+ * The daemon stores unsaved edits: of fields and of files' texts, each by itself, so that windows do not overwrite each other's. This
+ * follows the store, sends what the daemon lacks, and applies what other windows sent.
  */
 
 /** Milliseconds in which edits are sent together. */
@@ -48,7 +48,7 @@ export function keepDrafts(): void {
   document.addEventListener("visibilitychange", sendNow);
   window.addEventListener("pagehide", sendNow);
   window.addEventListener("beforeunload", event => {
-    // The app's window goes with the app, and with it the app's daemon.
+    // The app's window closes with the app, and so does the app's daemon.
     if (shell !== undefined) loseDrafts();
     if (!hasUnkeptDrafts()) return;
     sendNow();
@@ -56,7 +56,7 @@ export function keepDrafts(): void {
   });
 }
 
-/** Takes what the daemon keeps. What was edited here meanwhile stays, and is sent. */
+/** Loads the daemon's drafts. Edits made here meanwhile stay, and are sent. */
 export function loadDrafts(own: RepoconfClient): Promise<void> {
   client = own;
   return inTurn(async () => {
@@ -84,7 +84,7 @@ export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   applyDraft(changed.filter(isSettled), dropped.filter(isSettled), before);
 }
 
-/** The daemon may have ended, and with it what it had in memory alone. */
+/** The daemon may have ended, and with it the drafts that were only in its memory. */
 export function loseDrafts(): void {
   kept = new Map([...kept].filter(([, { inMemory }]) => !inMemory));
 }

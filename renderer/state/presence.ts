@@ -1,10 +1,10 @@
 import { daemon } from "./connection.ts";
 import { screenStore } from "./store.ts";
 
-/** Milliseconds after which the daemon is told again. */
+/** Milliseconds between two reports to the daemon. */
 const step = 60_000;
 
-/** Tells the daemon now and then that a person uses this window: a session that nobody uses ends. */
+/** Reports to the daemon that a person is using this window: an unused session ends. */
 export function announcePresence(): void {
   let reportedAt = 0;
   const report = () => {
@@ -12,7 +12,7 @@ export function announcePresence(): void {
     reportedAt = Date.now();
     daemon()
       .request("session/touch", {})
-      // The next use tells it again.
+      // The next use reports it again.
       .catch(() => {});
   };
   for (const event of ["pointerdown", "wheel", "keydown"])

@@ -59,7 +59,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
   const lastIndex = useRef(0);
   const scroller = useRef<HTMLDivElement>(null);
   const foundIndex = rows.findIndex(({ key }) => key === activeKey);
-  // Where the active row was taken away under the person's hands, the one in its place takes over.
+  // If the active row was removed, the row in its place becomes active.
   const inItsPlace = focusedRow.current === null ? 0 : Math.max(0, Math.min(lastIndex.current, rows.length - 1));
   const activeIndex = foundIndex === -1 ? inItsPlace : foundIndex;
   const rem = rootFontSize();
@@ -205,7 +205,7 @@ function isOpen(row: TreeRow): boolean | undefined {
   return row.kind === "repository" || row.kind === "scope" ? row.open : undefined;
 }
 
-/** A repository that is closed stands for what is in it. */
+/** A closed repository represents its fields. */
 function isSelected({ kind, selection: { repo, scope, field } }: TreeRow, place: Place, open: boolean): boolean {
   if (place.page !== "repo" || place.repo !== repo) return false;
   return (kind === "repository" && !open) || (place.scope === scope && place.field === field);
