@@ -94,8 +94,8 @@ interface ReadFiles {
 }
 
 /**
- * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.look` is for the one process that
- * holds the lock, as it tidies up in the work tree.
+ * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.refresh` is only for the process that holds the
+ * lock, because it cleans up in the work tree.
  */
 async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
   const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);

@@ -37,7 +37,7 @@ export class FileIntake {
   isRead = false;
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
-  /** The values are to be judged for what is wrong with them alone. */
+  /** The values have to be checked again, only to find their problems. */
   isHealthDue = false;
   readonly #served: ServedState;
   /** The journal is open, and its values are known. */
@@ -74,7 +74,7 @@ export class FileIntake {
     return this.isRead && this.#journalRead;
   }
 
-  /** Before a change is decided: an edit that nobody has told of comes first. */
+  /** Before a change is decided: an edit that is not committed yet comes first. */
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
       await this.unrecorded.taken;
@@ -83,7 +83,7 @@ export class FileIntake {
     // It may have been fixed since, and nobody has said so yet.
     const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
     if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
-    // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+    // If a change were decided by the new schemas on a state by the old ones, it would seem to set what came or went with a scope.
     while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.refresh();
   }
 
@@ -160,7 +160,7 @@ export class FileIntake {
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
-      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      // With the journal's end but without its values, the next record would have changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
         this.#served.options.onProblem(
@@ -177,7 +177,7 @@ export class FileIntake {
     if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
   }
 
-  /** An edit of before the start could not be recorded: it waits in the file, as one that came later does. */
+  /** An edit made before the start could not be recorded: it waits in the file, like a later one. */
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#served.files;
     this.#served.mirror.waitForEdit(point);
@@ -198,7 +198,7 @@ export class FileIntake {
   async applyExternalEdit(): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
-    // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
+    // Git decides what is in a work tree, except for a text of our own: it lacks the changes that are not written yet.
     const recorded = this.#served.mirror.journal.head?.textRecord;
     const isOurs = recorded !== undefined && [recorded.text, recorded.over].includes(this.#served.mirror.textHash());
     const { config, merged } =
@@ -274,7 +274,7 @@ export class FileIntake {
     }
     if (changes.length > 0 || begins) {
       const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
-      // Only where there is nothing else an edit is served that no revision stands for.
+      // Only if nothing else is known, an edit without a revision is active.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
     take();

@@ -20,7 +20,7 @@ export interface HandEditsOptions {
   readonly rescanInterval: number;
   readonly clock: Clock;
   readonly repositories: Repositories;
-  /** There are files that no repository has; `onRead` is called behind each. */
+  /** There are files without a repository; `onRead` is called after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
   /** `indexing` has come further. */
   onIndexing(): void;
@@ -52,7 +52,7 @@ export class HandEdits {
   /** Files that wait to become repositories. */
   readonly #new = new Set<string>();
   #adopting: Promise<void> | undefined;
-  /** Of the files that nobody has read yet; both 0 when there are none. */
+  /** Of the files that have not been read yet; both 0 if there are none. */
   #indexing: IndexingProgress = { done: 0, total: 0 };
   #cancelRescan: (() => void) | undefined;
   #started = false;

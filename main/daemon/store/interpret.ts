@@ -104,7 +104,7 @@ class Findings {
     }
   }
 
-  /** Adds one that there is no room for; false: there is. */
+  /** Counts a problem if the list is full; false if there is room for it. */
   countIfFull(): boolean {
     if (this.#unknown.length < limits.problemsOfFile) return false;
     this.count += 1;
@@ -120,7 +120,7 @@ class Findings {
   ): void {
     this.count += 1;
     const found = this.#like(code, path[0]);
-    // What waits is told in full: it is listed, and trusted, by what is told.
+    // Values that wait for trust are all reported, because they are listed and trusted by these problems.
     if (code !== 1114 && found.length >= limits.problemsOfFile) return;
     found.push(this.#problem(code, message(), path, inside));
   }
@@ -166,7 +166,7 @@ interface Judging {
   readonly locate?: Locate;
   /** Whether a value was found good by these very rules before; none was. */
   isJudged?(path: ConfigPath, value: JsonValue): boolean;
-  /** What all values share that nobody was told are set. */
+  /** Shared by all values that were not acknowledged. */
   readonly spare?: SpareSteps;
   /** What somebody was told is set: each such value has spare steps of its own. `lastGood` if it is not given. */
   readonly acknowledged?: Config | undefined;

@@ -24,7 +24,7 @@ export interface UnavailableHistory {
 }
 
 export interface MergedHistoryOptions {
-  /** Only what stands behind this place. */
+  /** Only entries after this place. */
   readonly after?: HistoryPlace | undefined;
   /** Milliseconds since 1970: what is older need not be told. */
   readonly since?: number | undefined;
@@ -106,7 +106,7 @@ export async function* mergedHistory(
   /** Those that were read last stand last. */
   const open = new Set<Source>();
 
-  /** Goes on in a source to the first place that is to be told. */
+  /** Advances a source to its first entry in the requested range. */
   async function* advance(source: Source): AsyncGenerator<UnavailableHistory> {
     reading.delete(source);
     open.delete(source);

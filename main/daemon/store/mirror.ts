@@ -59,14 +59,14 @@ export class Mirror {
   /** Committed, and not on the disk in the history yet; so many of them have been appended to it. */
   #tail: MirroredCommit[] = [];
   #appended = 0;
-  /** What the file is to say, does not, and no revision stands for: nothing active changed by it. */
+  /** Edits that the file should have but lacks, and that no revision records, because no active value changed. */
   #unrecorded = new UnrecordedEdits();
   readonly #historyInTurn = pLimit(1);
   /** What comes first when the history goes on. */
   #firstText: TextRecord | undefined;
-  /** The newest commit that a text record has told of. */
+  /** The newest commit that a text record includes. */
   #through: Position | undefined;
-  /** The file's present text is not told in the history. */
+  /** The history has no record of the file's present text. */
   #isTextUnrecorded = false;
   /** What the edits that the file does not have yet may add to it, at most. */
   #editedBytes = 0;
@@ -130,7 +130,7 @@ export class Mirror {
     this.#appended = 0;
     this.#unrecorded = new UnrecordedEdits(point.unrecorded);
     this.#through = head?.position;
-    // Where nothing is told of the file's text yet, it is that of before the tail.
+    // If the history has no record of the file's text yet, the text is the one before the tail.
     const [of, text] = [head?.revision ?? 0, this.textHash()];
     const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
     this.#firstText = isUnrecorded
@@ -176,7 +176,7 @@ export class Mirror {
     this.#dropRecordedEdits();
     const textRecord = this.journal.head?.textRecord;
     this.#isTextUnrecorded ||= textRecord?.text !== this.textHash();
-    // What came or went by a schema alone the text says, or does not, as before: it lacks nothing of that revision.
+    // A change that only a schema made leaves the text as it was: the text lacks nothing of that revision.
     this.#isTextUnrecorded ||= this.#wanted === said && textRecord?.of !== this.#newestRevision;
   }
 
@@ -196,8 +196,8 @@ export class Mirror {
   }
 
   /**
-   * What the file is to say if somebody saved in the very moment of the last write, or went on writing to the file that it
-   * replaced: that edit was made over what was there before. Null if it is no JSON; undefined if there is none.
+   * What the file should have if somebody saved at the very moment of the last write, or kept writing to the file that it replaced:
+   * that edit was based on the earlier text. Null if it is not JSON; undefined if there was no such edit.
    */
   async lateEdit(scopes: Scopes): Promise<Config | null | undefined> {
     const value = await this.files.values.replacedEdit();
@@ -236,8 +236,8 @@ export class Mirror {
   }
 
   /**
-   * Appends what the history lacks, for who reads it; where it is not lazy, durably. `mayTellText`: the file's text is ours, or an
-   * edit that is recorded. Throws the system's error.
+   * Appends what the history lacks, for its readers; durably unless `isLazy`. `mayRecordText`: the file's text is ours, or an edit
+   * that is recorded. Throws the system's error.
    */
   async writeHistory(isLazy: boolean, mayRecordText = !isLazy): Promise<void> {
     const recordsText = mayRecordText && this.#hasTextToRecord;
@@ -249,7 +249,7 @@ export class Mirror {
     if (recordsText) this.#isTextUnrecorded = false;
   }
 
-  /** Whether the history lacks something about the text that the file has now. */
+  /** Whether the history lacks something about the file's present text. */
   get #hasTextToRecord(): boolean {
     const unrecorded = this.#unrecorded.list;
     if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.untold ?? [])) return true;
@@ -310,7 +310,7 @@ export class Mirror {
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
   }
 
-  /** Tells of the file's text as it is, also where that has been told: nothing is on its way into the file any more. */
+  /** Records the file's present text, even if it was recorded before: there are no more pending changes for the file. */
   async recordText(): Promise<void> {
     if (!this.isFileBehind) this.#saidRevision = this.#newestRevision;
     this.#isTextUnrecorded = true;
@@ -333,8 +333,8 @@ export class Mirror {
   }
 
   /**
-   * What was committed by a moment goes into the history, and behind it what is to be told of the file's text of then. Throws
-   * the system's error; then the history is as it was after the last sync.
+   * Appends what was committed up to a moment to the history, followed by a record of the file's text at that moment. Throws the
+   * system's error; then the history is as it was after the last sync.
    */
   #appendTail(
     isLazy: boolean,
@@ -349,7 +349,7 @@ export class Mirror {
       const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, through);
       const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
       const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
-      // Where nothing was told of a text yet.
+      // If no text was recorded yet.
       const first =
         this.journal.head?.textRecord === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
       try {
@@ -399,7 +399,7 @@ export class Mirror {
     return newest?.revision ?? this.journal.head?.revision ?? 0;
   }
 
-  /** What the file says by now need not be told, nor what it is not to say any more. */
+  /** Drops edits that the file has by now, and those that it should no longer have. */
   #dropRecordedEdits(): void {
     this.#unrecorded.keep(
       ({ scope, field, value }) =>

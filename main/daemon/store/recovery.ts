@@ -31,7 +31,7 @@ export interface StartingPoint {
   readonly lineage: string;
   /** Of the newest revision; undefined if that is not known. */
   readonly position: Position | undefined;
-  /** What the file is to say, does not, and no revision stands for. */
+  /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
   /** What the file says, and the revision whose values that are, as far as they are ours. */
   readonly said: Config;
@@ -214,12 +214,12 @@ interface Replayed {
   written: Config | undefined;
   readonly newest: number;
   readonly lineage: string;
-  /** What the file is to say and no revision stands for: in all, and of what was committed since the newest text. */
+  /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
   readonly unrecorded: readonly ConfigEdit[];
   readonly unrecordedSince: readonly ConfigEdit[];
-  /** What no edit stands for: it became active, or stopped being so, by a schema or by trust, and the file lacks nothing of it. */
+  /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
   readonly byRules: ReadonlySet<string>;
-  /** Behind a gap nothing can be told; so many revisions were given out. */
+  /** After a gap nothing is known, except that this many revisions were assigned. */
   readonly gapTo: number | undefined;
   /** So many revisions are before the first one of a journal that has none yet. */
   readonly beginsBehind: number;

@@ -182,7 +182,7 @@ export class Journal {
     this.#head = undefined;
   }
 
-  /** What followed the end is lost, and `next` came behind it: goes on behind that. Throws the system's error. */
+  /** Records after the end are lost, and `next` followed them: continues after the lost ones. Throws the system's error. */
   async leap(next: number): Promise<void> {
     const head = this.#head;
     if (head !== undefined) await this.#goOnBehind(next, head);
@@ -394,7 +394,7 @@ export class Journal {
     return endOf(records, { ...head, bytes: head.bytes + content.length, hash });
   }
 
-  /** How many of the records the segment, or a new one, takes; what is told of a text goes with the revision before it. */
+  /** How many of the records fit into the segment, or into a new one; a text record stays with the revision before it. */
   #fitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
     const most = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
     const left = segment === undefined ? most : most - (revision - segment.revision);
@@ -530,7 +530,7 @@ function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHea
   return { ...head, revision, lineage, ...optional };
 }
 
-/** What a record tells of the file's text. */
+/** The record of the file's text in a journal record. */
 function textOf(record: JournalRecord): TextRecord | undefined {
   if (record.kind === "text") return record;
   if (record.kind !== "change" || record.text === undefined) return undefined;
