@@ -29,7 +29,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     locate: async () => {
       const where = { home: home.folder, ...(options.keyFile !== undefined && { keyFile: options.keyFile }) };
       const address = await locateDaemon(where);
-      if (await isOlder(address.endpoint.version, packageJson.version)) await warnOfOlderDaemon(home, address.endpoint);
+      if (isOlder(address.endpoint.version, packageJson.version)) await warnOfOlderDaemon(home, address.endpoint);
       return address;
     },
     onIndexing: showIndexing,

@@ -8,7 +8,7 @@ export async function openDaemon(options: AppDaemonOptions): Promise<AppDaemon |
   const { home, version } = options;
   const running = await findDaemon(home);
   if (running === undefined) return ownDaemon(options);
-  if (!(await isOlder(running.version, version))) return attach(home, running.url);
+  if (!isOlder(running.version, version)) return attach(home, running.url);
   const { response } = await dialog.showMessageBox({
     type: "question",
     message: `An older Repoconf (${running.version}) is running on this home.`,
