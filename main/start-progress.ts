@@ -6,7 +6,7 @@ import type { Clock } from "./clock.ts";
 import type { Home } from "./home.ts";
 
 /** Milliseconds between two times that it is written down how far a start has come. */
-const tellingPause = 250;
+const reportPause = 250;
 
 /** Where a daemon that is starting says how far it is. Nobody can ask it yet. */
 const fileIn = (home: Home) => join(home.temporary, "start-progress.json");
@@ -28,7 +28,7 @@ export function readStartProgress(home: Home): IndexingProgress | undefined {
 export class StartProgress {
   readonly #home: Home;
   readonly #clock: Clock;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(home: Home, clock: Clock) {
     this.#home = home;
@@ -37,8 +37,8 @@ export class StartProgress {
 
   report(progress: IndexingProgress): void {
     const now = this.#clock.monotonic();
-    if (now < this.#toldAt + tellingPause) return;
-    this.#toldAt = now;
+    if (now < this.#reportedAt + reportPause) return;
+    this.#reportedAt = now;
     try {
       writeFileSync(fileIn(this.#home), JSON.stringify(progress), { mode: 0o600 });
     } catch {

@@ -27,7 +27,7 @@ import { screenStore, useScreen } from "./state/store.ts";
 import { SearchBox } from "./tree/search-box.tsx";
 import { Tree } from "./tree/tree.tsx";
 
-/** The whole screen: tree at the side, what is chosen beside it, edits at the foot. */
+/** The whole screen: the tree at the side, the selection beside it, edits at the bottom. */
 export function App() {
   const connection = useScreen(state => state.connection);
   const place = useScreen(state => state.place);

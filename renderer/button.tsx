@@ -8,8 +8,8 @@ interface ButtonProps extends Omit<ComponentProps<"button">, "disabled" | "aria-
 }
 
 /**
- * A button that cannot always be pressed. It is never `disabled`: that takes the focus away from who has just pressed it,
- * and the next key goes to the page.
+ * A button that is sometimes unavailable. It is never `disabled`: if it had the focus, the focus would be lost, and the next key would
+ * go to the page.
  */
 export function Button({ unavailable = false, pending, type = "button", onClick, children, ...rest }: ButtonProps) {
   const idle = unavailable || Boolean(pending);

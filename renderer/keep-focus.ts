@@ -7,8 +7,8 @@ interface Ancestor {
 }
 
 /**
- * Focus never falls to the page: where what had it is taken away (a removed entry, a button that has done its work), what
- * is nearest gets it at once, and a person at the keyboard goes on from there.
+ * The focus never falls back to the page: if the element that has it is removed (a removed entry, a button that is done), the nearest
+ * one gets it at once, so that a person at the keyboard can continue there.
  */
 export function keepFocus(root: Element): void {
   let focused: Element | undefined;

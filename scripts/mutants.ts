@@ -48,11 +48,11 @@ const results = await runMutants({
 });
 
 const minutes = Math.max(1, Math.round((Date.now() - started) / 60_000));
-const told = summary(results);
-print(`\n${told}`);
+const text = summary(results);
+print(`\n${text}`);
 if (promises.length === 0) {
   const date = new Date().toISOString().slice(0, 10);
-  await writeLastRun(`${told} ${date}, ${minutes} ${minutes === 1 ? "minute" : "minutes"}, in the short forms.`);
+  await writeLastRun(`${text} ${date}, ${minutes} ${minutes === 1 ? "minute" : "minutes"}, in the short forms.`);
 }
 if (!results.every(isKilled)) process.exitCode = 1;
 

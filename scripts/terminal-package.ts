@@ -28,8 +28,8 @@ export async function npm(...args: string[]): Promise<string> {
  */
 export async function packForTerminal(destination: string): Promise<Packed> {
   const pack = async (what: string, to: string): Promise<Packed> => {
-    const told = await npm("pack", what, "--json", "--ignore-scripts", "--pack-destination", to);
-    const [packed]: [Packed] = JSON.parse(told);
+    const output = await npm("pack", what, "--json", "--ignore-scripts", "--pack-destination", to);
+    const [packed]: [Packed] = JSON.parse(output);
     return packed;
   };
   const scratch = await mkdtemp(join(tmpdir(), "repoconf-pack-"));

@@ -64,8 +64,8 @@ const table = [
 process.stdout.write(`\n${table}\n\n${minutes} minutes on ${machine}\n`);
 if (rows.length === 0) {
   const text = await readFile(document, "utf8");
-  const told = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${machine}.\n\n${table}\n\n${end}`;
-  await writeFile(document, text.slice(0, text.indexOf(begin)) + told + text.slice(text.indexOf(end) + end.length));
+  const report = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${machine}.\n\n${table}\n\n${end}`;
+  await writeFile(document, text.slice(0, text.indexOf(begin)) + report + text.slice(text.indexOf(end) + end.length));
   process.stdout.write(`Written to ${document}\n`);
 }
 await rm(folder, { recursive: true, force: true });

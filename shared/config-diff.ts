@@ -11,15 +11,15 @@ export interface StoredDifference extends ConfigPath {
 
 /** What differs between two stored configurations at these fields: first what `after` holds, then what it no longer holds. */
 export function differencesAt(paths: readonly ConfigPath[], before: Config, after: Config): StoredDifference[] {
-  const [there, gone]: [StoredDifference[], StoredDifference[]] = [[], []];
+  const [present, removed]: [StoredDifference[], StoredDifference[]] = [[], []];
   const unique =
     paths.length === 1 ? paths : new Map(paths.map(path => [joinConfigPath(path.scope, path.field), path])).values();
   for (const { scope, field } of unique) {
     const [previous, value] = [configValue(before, scope, field), configValue(after, scope, field)];
     if (!sameJson(previous, value))
-      (value === undefined ? gone : there).push(differenceOf(scope, field, previous, value));
+      (value === undefined ? removed : present).push(differenceOf(scope, field, previous, value));
   }
-  return [...there, ...gone];
+  return [...present, ...removed];
 }
 
 /** Fields that are compared in one go. */

@@ -1,6 +1,6 @@
 import type { JsonValue } from "./json.ts";
 
-/** Every code there is, and its name. 1006 to 1011 are the specification's own (spec 7). */
+/** All error codes and their names. 1006 to 1011 are from the specification (spec 7). */
 export const errorNames = {
   1006: "No Repository ID Provided",
   1007: "No Configuration Fields Found",

@@ -23,21 +23,21 @@ export const limits = {
   patternsOfScope: 1_000,
   /** Schemas in one work tree. */
   scopesOfWorkTree: 32,
-  /** Problems of one file that are told one by one. */
+  /** Problems of one file that are reported one by one. */
   problemsOfFile: 100,
-  /** Characters of a name that are told. The longest that a scope or a field can have is shorter. */
+  /** Characters of a name in messages. Valid names of scopes and fields are shorter. */
   toldName: 200,
-  /** Characters of each part of a place in a value that are told. */
+  /** Characters of each part of a path inside a value, in messages. */
   toldPart: 80,
-  /** Characters of a message that holds a schema's or a value's own words. */
+  /** Characters of a message that quotes a schema or a value. */
   toldMessage: 500,
   /** Clients with a key, by the port and as many more by the Unix socket. */
   sockets: 1_000,
   /** Connections of the operating system likewise, for each address: also those without a key, and those of clients that poll. */
   openConnections: 2_000,
-  /** Of `sockets`, so many are for the owner's key and sessions alone. */
+  /** This many of `sockets` are reserved for the owner's key and sessions. */
   socketsKeptForOwner: 100,
-  /** The rest of the limits for a key hold for every key but the owner's. */
+  /** The following limits apply to each key except the owner's. */
   socketsPerKey: 64,
   /** Requests of one key that run at once; more of them wait. */
   requestsPerKey: 128,

@@ -60,9 +60,9 @@ export interface OperationArgumentsByName {
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
-    /** Instead of `since`, for all that is watched: a position that a watch or an event told. */
+    /** Instead of `since`, for everything that is watched: a position from a watch or an event. */
     readonly position?: string | null;
-    /** Tell now and then how far a repository has come whose changes the key cannot see. */
+    /** Also send progress events for changes that the key cannot see. */
     readonly progress?: boolean | null;
   };
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
@@ -103,7 +103,7 @@ export interface OperationArgumentsByName {
   "trust/accept": {
     readonly repo?: string | null;
     readonly field?: string | null;
-    /** As `trust/list` told it of the value that a person was shown. */
+    /** From `trust/list`, of the value that the person was shown. */
     readonly hash: string;
   };
   "draft/list": object;
@@ -133,17 +133,17 @@ export interface ChangedRepository {
   readonly repo: string;
   readonly revision: number;
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
-  /** Of a restore of all fields: those that are as they were before it, for their values of then were made to be forgotten. */
+  /** In a restore of all fields: those that did not change, because their values at that revision were erased. */
   readonly forgotten?: readonly string[];
   /** With `flush`: whether the file has it. If not, it is active all the same, and it is tried again. */
   readonly mirrored?: boolean;
   /** Why the file does not have it. */
   readonly mirrorProblem?: string;
-  /** Which batch it belongs to, as events and histories tell it. */
+  /** The id of its batch, as in events and histories. */
   readonly batch?: string;
 }
 
-/** Where a field's value comes from. */
+/** The source of a field's value. */
 export interface Explanation {
   /** The effective value. */
   readonly value: JsonValue;
@@ -208,7 +208,7 @@ export interface KeyEntry {
 /** A key or a session as the list of them has it. Times are RFC 3339, UTC. */
 export interface ListedKey extends KeyEntry {
   readonly createdAt: string;
-  /** When a client came with this key, or left, last; of a session its last use by a person. Absent: nobody has used it. */
+  /** When a client last connected or disconnected with this key; for a session, when a person last used it. Absent: never. */
   readonly usedAt?: string;
   /** How many are open with it now. */
   readonly connections: number;
@@ -219,7 +219,7 @@ export interface SearchHit {
   readonly repo: string;
   readonly scope?: string;
   readonly field?: string;
-  /** The effective value; a masked one is not told. */
+  /** The effective value; absent if it is masked. */
   readonly value?: JsonValue;
 }
 
@@ -263,7 +263,7 @@ export interface FoundWorkTree {
   readonly repo?: string;
 }
 
-/** The file that holds a repository's values. */
+/** The file with a repository's values. */
 export interface FileText {
   readonly file: string;
   /** Null: there is no file, or none that can be read as text. */
@@ -310,7 +310,7 @@ export interface TextDraft {
 
 export type Draft = FieldDraft | TextDraft;
 
-/** `inMemory`: it is gone when the daemon ends, for it holds a masked value, or may. */
+/** `inMemory`: it is lost when the daemon ends, because it contains a masked value, or may. */
 export type KeptDraft = Draft & { readonly inMemory?: true };
 
 export interface DraftsChanged {
@@ -395,7 +395,7 @@ export interface OperationResults {
   "daemon/stop": Record<string, never>;
 }
 
-/** What stands in `result` when an operation failed as a whole: the empty result of spec 7, elsewhere null. */
+/** The `result` of an operation that failed as a whole: the empty result of spec 7, otherwise null. */
 export function emptyResult(name: string): unknown {
   switch (name) {
     case "config/list":
@@ -432,7 +432,7 @@ export type OperationMessage = {
   ];
 }[OperationName];
 
-/** Where a change came from: an operation, a hand edit (`file`), or a hand edit that was merged with the sets beside it (`merge`). */
+/** The source of a change: an operation, a hand edit (`file`), or a hand edit merged with simultaneous sets (`merge`). */
 export type ChangeSource = "set" | "unset" | "file" | "merge" | "restore";
 
 export interface FieldChange {
@@ -454,14 +454,14 @@ export interface ConfigChanged {
   readonly actor: string;
   readonly source: ChangeSource;
   readonly reason?: string;
-  /** What was done at once, perhaps in several repositories; told to the owner, and to the key that did it. */
+  /** The batch of a change, which may span several repositories; only the owner and the key that made it get this. */
   readonly batch?: string;
-  /** Where several machines share a log: which of them it was made on; told to the owner. */
+  /** If several machines share a log: the one that made the change; only the owner gets this. */
   readonly machine?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
 
-/** One revision in a repository's history, or (source `forget`) what was made to be forgotten after it. */
+/** One revision in a repository's history, or (source `forget`) a field whose values were erased. */
 export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
   /** With the source `forget`: the field whose older values were blanked. */

@@ -1,4 +1,4 @@
-/** A text out of a file as a message tells it: without what nobody reads, behind `most` characters. */
+/** Shortens a text for a message to `most` characters. */
 export function shortened(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }

@@ -7,7 +7,7 @@ export type ValueStep = string | { readonly at: number; readonly name?: string }
 
 /**
  * One change inside a value. Positions in lists are those after the change; of what was removed, and `from`, those before it.
- * What was added or removed is told whole.
+ * Added and removed values are reported as a whole.
  */
 export type ValueChange = { readonly path: readonly ValueStep[] } & (
   | { readonly kind: "added"; readonly after: JsonValue }
@@ -83,9 +83,9 @@ function* diffLists(before: List, after: List, path: Path, identities: Identitie
   let next = 0;
   function* removedUntil(place: number): Generator<ValueChange> {
     for (; next < place; next += 1) {
-      const gone = old[next];
-      if (!used.has(next) && gone !== undefined)
-        yield { kind: "removed", path: step(start + next, names[0]), before: gone };
+      const before = old[next];
+      if (!used.has(next) && before !== undefined)
+        yield { kind: "removed", path: step(start + next, names[0]), before };
     }
   }
   for (const [at, value] of now.entries()) {

@@ -19,10 +19,10 @@ export interface CheckedFile {
 export async function checkFile(file: WorkTreeFile): Promise<CheckedFile> {
   const { scopes, files, problems } = await readWorkTreeScopes(file.folder);
   const own = await problemsOfFile(file, scopes);
-  const told = own?.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) })) ?? [];
+  const checked = own?.map(problem => ({ file: file.path, problem, isError: isError(problem, scopes) })) ?? [];
   const hasSchemas = files.length + problems.length > 0;
   return {
-    problems: [...problems.map(one => ({ ...one, isError: true })), ...told],
+    problems: [...problems.map(one => ({ ...one, isError: true })), ...checked],
     isThere: own !== undefined || hasSchemas,
   };
 }

@@ -11,13 +11,13 @@ import { standingPath, withNewNames } from "../daemon/store/renamed-fields.ts";
 import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 
-/** What a repository's file has; the daemon leaves other members alone. */
+/** Members that a repository's file can have; the daemon keeps others but does not use them. */
 const members: ReadonlySet<string> = new Set(["$schema", "name", "path", "inTree", "config"]);
 
 /**
- * What the daemon would tell of the text of a repository's file, or of a work tree's `.repoconf.json`, if it had no values of before: with line and
- * column, in the order of the text. Empty if all of it is active. Values that run as commands are not asked about trust.
- * Throws nothing: a text that cannot be read is a problem (1106), and its only one.
+ * The problems that the daemon would report for the text of a repository's file, or of a work tree's `.repoconf.json`, without earlier
+ * values: with line and column, in the order of the text. Empty if everything in it is active. Does not check whether commands are
+ * trusted. Throws nothing: a text that cannot be read is one problem (1106).
  */
 export function problemsOfText(text: string, scopes: Scopes): readonly HealthProblem[] {
   return interpretText(text, { scopes, isTrusted: () => true }).problems;
@@ -66,7 +66,7 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
   });
 }
 
-/** One without a place says how many more there are. */
+/** A problem without a place says how many more there are. */
 function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
   const last = Number.MAX_SAFE_INTEGER;
   return problems.toSorted(
@@ -81,18 +81,18 @@ function inOrder(problems: readonly HealthProblem[]): readonly HealthProblem[] {
 export function isError(problem: HealthProblem, scopes: Scopes): boolean {
   const { code, field, line } = problem;
   if (code !== 1011) return !isNote(problem);
-  // It stands for more than are told, and nobody says what they are.
+  // It counts problems that are not reported one by one, so they may be errors.
   if (field === undefined && line === undefined) return true;
   const scope = field === undefined ? undefined : splitConfigPath(field)?.scope;
   return scope !== undefined && scopes.get(scope) !== undefined;
 }
 
-/** Who writes `confg` should hear that none of it counts. */
+/** Reports a typing error such as `confg`, which would silently disable everything in it. */
 function strayMembers(json: JsonText): HealthProblem[] {
   const names = Object.keys(json.value).filter(name => !members.has(name));
-  const told = names.slice(0, limits.problemsOfFile);
-  const places = json.locate(told.map(name => [name]));
-  return told.map((name, index) => ({
+  const reported = names.slice(0, limits.problemsOfFile);
+  const places = json.locate(reported.map(name => [name]));
+  return reported.map((name, index) => ({
     code: 1011,
     message: `"${shortened(name, limits.toldName)}" is not a member of this file; it is kept but not used.`,
     ...places[index],
@@ -102,8 +102,8 @@ function strayMembers(json: JsonText): HealthProblem[] {
 /** Each of them breaks the file as a whole. */
 function shapeProblems(json: JsonText, config: unknown): HealthProblem[] {
   const scopes = isJsonObject(config) ? Object.keys(config).filter(name => !isJsonObject(config[name])) : [];
-  const told = scopes.slice(0, limits.problemsOfFile);
-  const paths = isJsonObject(config) ? told.map(name => ["config", name]) : [["config"]];
+  const reported = scopes.slice(0, limits.problemsOfFile);
+  const paths = isJsonObject(config) ? reported.map(name => ["config", name]) : [["config"]];
   const places = json.locate(paths);
   return paths.map((path, index) => ({
     code: 1106,

@@ -8,7 +8,7 @@ import { formatJsonText, JsonTextError, parseJsonText, rewriteJsonText } from ".
 import type { WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 
-/** How the in-tree file names the schema beside it. The same in every clone, and nothing of this machine. */
+/** How the in-tree file refers to the schema beside it: the same in every clone, without paths of this machine. */
 const schemaReference = "./.repoconf/schema.json";
 
 /** What editors check a work tree's file by: the built-in scope and its own. Reads files and writes none. */
@@ -65,7 +65,7 @@ function workTreeText(folder: string, path: string): DurableTextFile {
   return new DurableTextFile({
     path,
     temporaryFolder: folder,
-    // Where git neither shows nor commits what a crash leaves.
+    // In a place where git ignores the temporary files that a crash leaves.
     betterTemporaryFolder: () => gitFolderBeside(folder),
     mode: 0o644,
     maximumBytes: limits.scopeBytes * limits.scopesOfWorkTree,

@@ -12,13 +12,13 @@ import { readWorkTreeScopes, type SchemaFile } from "./work-tree-scopes.ts";
 export interface OfferedScope extends SchemaFile {
   /** Of what it says; comments and the order of members do not count. */
   readonly hash: string;
-  /** Where it would stand in the home. */
+  /** Where it would be in the home. */
   readonly homeFile: string;
-  /** What stands there now: another schema of the same name, null if the name is free. */
+  /** The schema that is there now under the same name; null if the name is free. */
   readonly serving: JsonObject | null;
 }
 
-/** What of a work tree's scopes a person can take into the home. Those that cannot be used are told by `repoconf check`. */
+/** The scopes of a work tree that a person can copy into the home. `repoconf check` reports invalid ones. */
 export async function readOfferedScopes(folder: string, home: Home): Promise<readonly OfferedScope[]> {
   const { files } = await readWorkTreeScopes(folder);
   const offered = await Promise.all(
@@ -30,7 +30,7 @@ export async function readOfferedScopes(folder: string, home: Home): Promise<rea
   return offered.filter(({ hash, serving }) => serving === null || hashOfValue(serving) !== hash);
 }
 
-/** Null if there is none, or none that anybody could use. */
+/** Null if there is none, or if it is invalid. */
 async function readSchema(path: string): Promise<JsonObject | null> {
   try {
     return parseJsonText(await readTextFile(path, limits.scopeBytes)).value;

@@ -14,8 +14,8 @@ export interface ReadValues {
 }
 
 /**
- * Reads a file of values with the schemas in its work tree, and writes nothing. One that is not there stores nothing. Without
- * `trustsCommands` values that run as commands are not active: nobody is here who has trusted them. Throws UnreadableFileError.
+ * Reads a file of values with the schemas in its work tree, and writes nothing. A missing file has no values. Without
+ * `trustsCommands`, values that run as commands are not active, because there is no record of trust. Throws UnreadableFileError.
  */
 export async function readValues(file: WorkTreeFile, trustsCommands: boolean): Promise<ReadValues> {
   const { scopes, problems } = await readWorkTreeScopes(file.folder);

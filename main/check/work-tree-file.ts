@@ -8,15 +8,15 @@ import { scopesFolder } from "./work-tree-scopes.ts";
 
 /** A file of values that is read without a daemon. */
 export interface WorkTreeFile {
-  /** The folder that it stands in, with the schemas that belong to it. */
+  /** Its folder, which also has the schemas that belong to it. */
   readonly folder: string;
   /** Absolute. It need not be there. */
   readonly path: string;
 }
 
 /**
- * The in-tree file of the current folder: the nearest one above, as far as the git work tree goes; else where one would stand at its root.
- * Outside of a work tree only the folder itself counts: who else can write above it, nobody knows.
+ * The in-tree file for the current folder: the nearest one above it within the git work tree, else the path that one would have at the
+ * root. Outside a work tree only the folder itself is searched, because other users may be able to write to the folders above.
  */
 export async function findInTreeFile(current: string): Promise<WorkTreeFile> {
   const root = (await findWorkTree(current))?.folder ?? resolve(current);

@@ -37,9 +37,9 @@ export interface WorkTreeScopes {
 }
 
 /**
- * The scopes that a work tree brings. Anyone who can push to it has written them: so patterns run on the engine that no text takes long, all
- * that they ask for has a bound, and links are not followed. Not for the daemon, which takes no schema out of a work tree.
- * Throws nothing: what cannot be used is a problem (1106).
+ * The scopes of a work tree. Anyone who can push to the repository may have written them, so patterns run on the engine that is linear
+ * for every text, everything has a limit, and links are not followed. Not for the daemon, which reads no schema from a work tree.
+ * Throws nothing: an invalid scope is a problem (1106).
  */
 export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes> {
   const scopes = new Scopes();
@@ -48,7 +48,7 @@ export async function readWorkTreeScopes(folder: string): Promise<WorkTreeScopes
   const at = join(folder, scopesFolder);
   const names = (await listFiles(at)).filter(name => name.endsWith(ending)).sort();
   if (names.length === 0) return { scopes, files, problems };
-  // Only where there are some: the engine for patterns takes as long to load as all else of a command.
+  // Only if there are any: loading the engine for patterns takes as long as the rest of a command.
   const { comparedPattern } = await import("../daemon/compared-pattern.ts");
   const makePattern = boundedPatterns(comparedPattern);
   for (const name of names.slice(0, limits.scopesOfWorkTree)) {

@@ -9,13 +9,13 @@ import { exitCodes } from "./exit-codes.ts";
 import { isEndpointGarbled, settleHolding, unreachable } from "./lock-holder.ts";
 import { Patience } from "./patience.ts";
 
-/** Milliseconds a daemon may take until it answers, or its start comes further. */
+/** Milliseconds until a daemon must answer, or its start must make progress. */
 const startTimeout = 10_000;
 
 /**
- * Starts a headless daemon on the home, detached: it holds no stream of ours and writes its log into the home. If two
- * start one at once, one of them gets the home and both use that one. Throws RepoconfError 1200 with what kept it from
- * running, CommandError if another has the home and cannot be reached.
+ * Starts a headless daemon on the home, detached: it inherits no streams and writes its log into the home. If two commands start one
+ * at the same time, one daemon gets the home and both use it. Throws RepoconfError 1200 with the reason if it does not start, and
+ * CommandError if another process has the home and cannot be reached.
  */
 export async function startDaemonInBackground(
   home: Home,
@@ -56,7 +56,7 @@ async function spawnDaemon(
   home: Home,
   stay: boolean,
 ): Promise<{ readonly ended: Promise<number | null>; readonly logged: number }> {
-  // The log is the only stream it gets: with one of ours, anyone who waits for our end would wait for the daemon's.
+  // The log is its only stream. If it inherited one of ours, a program that reads our output until its end would wait for the daemon.
   const log = await open(home.logFile, "a", 0o600);
   const { size: logged } = await log.stat();
   const args = [command, "daemon", "--home", home.folder, "--background", ...(stay ? ["--stay"] : [])];
@@ -74,7 +74,7 @@ async function spawnDaemon(
 
 async function logSince(home: Home, offset: number): Promise<string> {
   const bytes = await readFile(home.logFile).catch(() => Buffer.alloc(0));
-  // The daemon is this very command, and says so of each line; anyone who reads this is told by another.
+  // The daemon prefixes its lines with the command's name, and so does this command: one prefix is enough.
   return bytes
     .subarray(offset)
     .toString("utf8")

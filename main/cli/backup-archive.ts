@@ -20,9 +20,9 @@ const manifestName = "manifest.json";
 
 export interface SavedHome {
   readonly repositories: number;
-  /** Names of the repositories whose values stand in their work trees. */
+  /** Names of the repositories whose values are in their work trees. */
   readonly inTree: readonly string[];
-  /** What stood in the home's folders and is no file of ours. */
+  /** Files in the home's folders that do not belong to Repoconf. */
   readonly leftOut: readonly string[];
 }
 
@@ -43,9 +43,9 @@ interface NamedFile extends SavedFile {
 }
 
 /**
- * Writes the home's files into a new .tar.gz. A daemon may run: it replaces files whole, and one that is gone by the time
- * it is read is left out. The log comes last: what histories and files that were read before it lack is in there, so all of it
- * together is one moment. Throws CommandError if there is no home, or one of a newer version.
+ * Writes the home's files into a new .tar.gz. A daemon may be running: it replaces files as a whole, and a file that is removed before
+ * it is read is left out. The log is read last: it has all changes that the histories and files read before it lack, so the backup is
+ * consistent. Throws CommandError if there is no home, or if a newer version created it.
  */
 export async function writeArchive(home: Home, file: string): Promise<SavedHome> {
   const format = await readRegularFile(home.formatFile);
@@ -147,8 +147,8 @@ function isKnownName(folder: string | undefined, name: string): boolean {
 }
 
 /**
- * Each folder is listed when its turn has come, `removed` behind the repositories: one that is removed meanwhile stands there
- * then. What is no file of ours is added to `leftOut`.
+ * Each folder is listed just before it is read, and `removed` after the repositories: a repository that is removed meanwhile is found
+ * there. Files that do not belong to Repoconf are added to `leftOut`.
  */
 async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGenerator<NamedFile> {
   await log.hold();
@@ -158,13 +158,13 @@ async function* knownFiles(home: Home, log: HeldLog, leftOut: string[]): AsyncGe
   yield* repositoriesWithJournals(home, saved, leftOut);
   yield* filesOf(home, "removed", leftOut);
   yield* log.files();
-  // Those that were added meanwhile: the log tells of them.
+  // Those that were added meanwhile: the log mentions them.
   yield* repositoriesWithJournals(home, saved, []);
 }
 
 /**
- * The log's files, held open from the beginning on: what the daemon lets go of while the histories are read may not be in those
- * that were read already.
+ * The log's files, held open from the beginning: if the daemon removes one while the histories are read, its changes may be missing in
+ * the histories that were read before.
  */
 class HeldLog implements AsyncDisposable {
   readonly #folder: string;
@@ -174,7 +174,7 @@ class HeldLog implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** Takes hold of those that have come. */
+  /** Opens new files of the log. */
   async hold(): Promise<void> {
     // A home of an older format has none.
     const names = await readdir(this.#folder).catch(() => []);
@@ -206,13 +206,13 @@ async function* filesOf(home: Home, folder: (typeof folders)[number], leftOut: s
 }
 
 /**
- * Each repository's file just before its journal, which so has its text and who changed it; what the journal has beyond that
- * goes into the file when the restored home is opened. Last come the journals of repositories that were removed. `saved`: ids
- * of those that are done.
+ * Each repository's file is read just before its journal, so the journal has the file's text and who changed it. Changes that only the
+ * journal has are written to the file when the restored home is opened. The journals of removed repositories come last. `saved`: ids
+ * that are done.
  */
 async function* repositoriesWithJournals(home: Home, saved: Set<string>, leftOut: string[]): AsyncGenerator<NamedFile> {
   const journals = await listJournals(home);
-  // For what stands there and is no journal's.
+  // Only to find files that belong to no journal.
   await namesIn(home, "journal", leftOut);
   for (const name of await namesIn(home, "repos", leftOut)) {
     const id = basename(name, ".json");
@@ -238,20 +238,20 @@ function listJournals(home: Home): Promise<Map<string, Segment[]>> {
   });
 }
 
-/** A journal's files, the oldest first; of several generations, as a killed daemon leaves them, the newest alone counts. */
+/** A journal's files, the oldest first. If a killed daemon left several generations, only the newest is used. */
 async function readJournal(home: Home, id: string, listed: readonly Segment[]): Promise<NamedFile[]> {
   for (let segments = listed; ; segments = (await listJournals(home)).get(id) ?? []) {
     const generation = segments.at(-1)?.generation;
     const files: NamedFile[] = [];
-    let gone = false;
+    let isMissing = false;
     for (const { path } of segments.filter(segment => segment.generation === generation)) {
       const saved = await readRegularFile(path);
-      if (saved === undefined) gone = true;
+      if (saved === undefined) isMissing = true;
       // What follows the last line end is a record that is just being written.
       else files.push({ ...saved, name: `journal/${basename(path)}`, content: wholeLines(saved.content) });
     }
-    // One that is gone was compacted or written anew meanwhile: a journal with a hole would be worth little.
-    if (!gone) return files.filter(({ content }) => content.length > 0);
+    // A missing file was compacted or rewritten meanwhile: read again, because a journal with a gap is useless.
+    if (!isMissing) return files.filter(({ content }) => content.length > 0);
   }
 }
 
@@ -259,13 +259,13 @@ function wholeLines(content: Buffer): Buffer {
   return content.subarray(0, content.lastIndexOf("\n") + 1);
 }
 
-/** The files of ours in a folder, as they stand in the archive. */
+/** Repoconf's files in a folder, by their names in the archive. */
 async function namesIn(home: Home, folder: (typeof folders)[number], leftOut: string[]): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await readdir(join(home.folder, folder), { withFileTypes: true }).catch(() => [])) {
     const name = `${folder}/${entry.name}`;
     if (entry.isFile() && isKnownFile(name)) names.push(name);
-    // Of files that begin with a dot people know nothing, and what a damaged journal's end was is no part of it.
+    // Hidden files are not reported, because people do not know them; nor are the damaged ends of journals.
     else if (!entry.name.startsWith(".") && !/\.jsonl\.damaged$/.test(entry.name)) leftOut.push(name);
   }
   return names;
@@ -288,7 +288,11 @@ async function readRegularFile(path: string): Promise<SavedFile | undefined> {
   }
 }
 
-/** A file as tar has it: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. */
+/**
+ * One file in tar's format: header, content, and zeros up to a whole number of blocks. A long name has a header of its own. `tar`
+ * itself packs only files on the disk, and these are read once, through held handles, and cut to whole lines; tar-stream would be a
+ * second tar library, for these few lines.
+ */
 function entryOf(path: string, { content, modified: mtime }: SavedFile): Buffer {
   const block = Buffer.alloc(512);
   const header = new Header({ path, type: "File", mode: 0o600, uid: 0, gid: 0, size: content.length, mtime });
@@ -312,7 +316,7 @@ function parseManifest(text: string | undefined, file: string): { format: number
     const { format, createdAt } = parseJsonText(text ?? "").value;
     if (typeof format === "number" && typeof createdAt === "string") return { format, createdAt };
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new CommandError(`${file} is not a Repoconf backup: it has no readable ${manifestName}.`);
 }

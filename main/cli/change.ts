@@ -50,7 +50,7 @@ export function addHowOptions(command: Command): Command {
 /** The options as the operations take them. */
 export function changeArguments({ ifRevision, atomic, dryRun, reason }: HowOptions) {
   return {
-    // Who looks into the file after the command finds what it did.
+    // So that the file has the value when the command ends.
     flush: true,
     ...(ifRevision !== undefined && { revision: ifRevision }),
     ...(atomic && { atomic }),

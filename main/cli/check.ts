@@ -74,7 +74,7 @@ function asJson({ file, problem, isError }: JudgedProblem) {
   return { file: shown(file), line, column, severity, code, ...(field !== undefined && { field }), message };
 }
 
-/** A workflow command of GitHub's. Its file is told from the repository's folder, wherever the step runs. */
+/** A workflow command of GitHub. Its path is relative to the repository's folder, wherever the step runs. */
 function annotation({ file, problem, isError }: JudgedProblem): string {
   const { line = 1, column = 1, message } = problem;
   const place = shown(file, process.env["GITHUB_WORKSPACE"] || process.cwd());

@@ -7,7 +7,7 @@ import { printFailure } from "./terminal.ts";
 /** What shells leave with for a command that is not there, and for one that cannot be run. */
 const notFound = 127;
 const notExecutable = 126;
-/** Milliseconds in which a command that is to be started anew may end by itself. */
+/** Milliseconds that a command gets to end by itself before it is restarted. */
 const patience = 10_000;
 
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
@@ -15,7 +15,7 @@ const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2
 /** A person's command, with standard input, output and error of our own. */
 export class ChildCommand {
   readonly #child: ChildProcess;
-  /** Resolves with the exit code as a shell would tell it: 128 and its number for a signal. */
+  /** Resolves with the exit code as a shell reports it: 128 plus the number of a signal. */
   readonly ended: Promise<number>;
 
   constructor(command: readonly string[], environment: { readonly [name: string]: string }) {
@@ -44,9 +44,9 @@ export class ChildCommand {
   }
 }
 
-/** Hands signals on until it is disposed. What a terminal sends for Ctrl+C goes to the command by itself: twice would be a second one. */
+/** Forwards signals until it is disposed. Not Ctrl+C on a terminal: the command gets that signal anyway, and would see it twice. */
 export function forwardSignals(onSignal: (signal: NodeJS.Signals, isForCommand: boolean) => void): Disposable {
-  // Not by process.stdin, which would begin to read what is for the command.
+  // Not with process.stdin, which would start to read the command's input.
   const isTerminals = [0, 1, 2].some(descriptor => isatty(descriptor));
   const handlers = forwarded.map(signal => {
     const comesByItself = isTerminals && (signal === "SIGINT" || signal === "SIGQUIT");

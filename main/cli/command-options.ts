@@ -64,7 +64,7 @@ export function addRepositoriesOptions(command: Command): Command {
     .option("--where <query>", "every repository that a search for this finds, such as 'field:svc.proxy_https=off'");
 }
 
-/** Options that most commands take: they may stand before the command too. */
+/** Options that most commands take: they may also be written before the command. */
 export function leadingOptions(): readonly Option[] {
   return addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
 }
@@ -72,7 +72,7 @@ export function leadingOptions(): readonly Option[] {
 /** `-C DIR`, before the command, as git has it. */
 export const startFolderOption = new Option("-C <dir>", "run as if repoconf was started in this folder");
 
-/** Goes where `-C` says. Throws CommandError. */
+/** Changes to the folder that `-C` names. Throws CommandError. */
 export function enterStartFolder(program: Command): void {
   const folder: unknown = program.getOptionValue(startFolderOption.attributeName());
   if (typeof folder !== "string") return;
@@ -84,7 +84,7 @@ export function enterStartFolder(program: Command): void {
   }
 }
 
-/** Gives a command what stood before it. A command that does not take it says so as of any option that it does not know. */
+/** Passes options before the command on to it. A command without such an option refuses it like any unknown one. */
 export function takeLeadingOptions(program: Command, command: Command): void {
   for (const option of program.options) {
     const name = option.attributeName();

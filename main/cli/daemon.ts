@@ -16,7 +16,7 @@ interface DaemonCommandOptions {
   readonly stay?: boolean;
 }
 
-/** Milliseconds after which a daemon that a command started for itself leaves, if nobody is connected. */
+/** Milliseconds after which a daemon that a command started ends, if nobody is connected. */
 const idleTimeout = 30 * 60_000;
 /** Milliseconds that the printed link to the screen is good. */
 const linkLifetime = 10 * 60_000;
@@ -32,7 +32,7 @@ export function addDaemonCommand(program: Command, version: string): void {
     .addOption(
       new Option("--log-level <level>", "how much to log to standard error").choices(logLevels).default("warn"),
     )
-    // How a command starts one for itself: the log goes into the home, and without --stay it leaves when idle.
+    // How a command starts one: the log is written into the home, and without --stay the daemon ends when idle.
     .addOption(new Option("--background").hideHelp())
     .addOption(new Option("--stay").hideHelp())
     .action((options: DaemonCommandOptions) => runDaemon(options, version));
@@ -74,7 +74,7 @@ async function runDaemon(options: DaemonCommandOptions, version: string): Promis
     ...(options.log !== undefined && { log: options.log }),
     ...(background && !options.stay && { idleTimeout }),
   }).catch((error: unknown) => {
-    // Anyone who started it in the background tells this from other failures.
+    // The command that started it in the background distinguishes this from other failures.
     if (background && error instanceof HomeInUseError) throw new CommandError(error.message, exitCodes.homeInUse);
     throw error;
   });

@@ -12,7 +12,7 @@ export interface DescribeOptions {
 
 export const forgottenMark = "(forgotten)";
 
-/** A change in lines for people, as `watch` and `history` print it; `name` is the repository's, where several are told of. */
+/** A change as lines for people, as `watch` and `history` print it; `name` is the repository's, if several are shown. */
 export function describeChange(change: HistoryEntry, options: DescribeOptions, name?: string): string[] {
   const { revision, time, reason, changes, source, field } = change;
   const of = name === undefined ? "" : `${name}  `;
@@ -25,7 +25,7 @@ export function describeChange(change: HistoryEntry, options: DescribeOptions, n
   return [head, ...(lines.length > 0 ? lines : ["  nothing was stored"])];
 }
 
-/** Who made a change, and how. */
+/** Who made a change and how. */
 export function describeAuthor({
   revision,
   actor,

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 
-/** Values in values that are told; what is deeper is "...". */
+/** Levels of nested values that are shown; deeper ones are "...". */
 const deepest = 4;
 
-/** What an object or array holds, written as JSON is, with types for values; undefined for what a word tells. */
+/** The shape of an object or array, written like JSON with types as values; undefined if the type's name says it all. */
 export function describeShape(schema: object): string | undefined {
   const shape = shapeOf({ ...schema }, 0);
   return /[{[]/.test(shape) ? shape : undefined;

@@ -84,7 +84,7 @@ async function readSide(
   wanted: number | undefined,
 ): Promise<Side> {
   const effective = await listAt(client, id, wanted);
-  // The same revision again, also if there is a newer one by now; if it is not kept any more, so be it.
+  // The same revision again, even if there is a newer one by now; it may fail if that revision is no longer kept.
   const stored = await listAt(client, id, effective.revision, true);
   return { repo: id, name, revision: effective.revision, effective: effective.config, stored: stored.config };
 }

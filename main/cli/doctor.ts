@@ -101,8 +101,8 @@ async function printFindings(findings: readonly Finding[], problems: number, not
     printTable([], rows);
   }
   const counts = [problems > 0 ? counted(problems, "problem") : "", notes > 0 ? counted(notes, "note") : ""];
-  const told = counts.filter(count => count !== "").join(", ");
-  print(problems > 0 ? `${told}.` : `No problems found${told === "" ? "" : ` (${told})`}.`);
+  const summary = counts.filter(count => count !== "").join(", ");
+  print(problems > 0 ? `${summary}.` : `No problems found${summary === "" ? "" : ` (${summary})`}.`);
 }
 
 /** With its place before it, as compilers do: editors and terminals make links of those. */

@@ -13,7 +13,7 @@ export interface EditedText {
   save(text: string): Promise<EditOutcome>;
 }
 
-/** What was done, in a line; or what is wrong, a line each, and the text of now if somebody else changed it meanwhile. */
+/** One line about what was done; or the problems, one per line, and the current text if somebody else changed it meanwhile. */
 type EditOutcome = { readonly done: string } | { readonly problems: readonly string[]; readonly now?: string };
 
 /**

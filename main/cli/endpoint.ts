@@ -18,7 +18,7 @@ async function endpoint(options: OutputOptions & { readonly home?: string }): Pr
   if (found === undefined && held) throw await unreachable(home);
   if (found === undefined)
     throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);
-  const { instanceSecret: _, ...told } = found;
-  if (options.json) printJson(told);
+  const { instanceSecret: _, ...shown } = found;
+  if (options.json) printJson(shown);
   else print(found.url);
 }

@@ -13,7 +13,7 @@ export function variableName(path: string): string {
   return path.toUpperCase().replace(/[^A-Z0-9]/g, "_");
 }
 
-/** The fields by the variable that stands for them; more than one where their names differ in nothing else. */
+/** The fields by their variable; more than one if their names give the same variable. */
 export function fieldsByVariable(fields: Fields): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(fields.keys(), variableName);
 }
@@ -46,7 +46,7 @@ export function formatEnvironment(
   return { text: lines.join(""), problems: [...problems] };
 }
 
-/** The values in an env file, each read by its field's schema. Variables that stand for no field are problems, unless ignored. */
+/** The values in an env file, each read by its field's schema. Variables without a field are problems, unless ignored. */
 export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boolean): ReadValues {
   const values = new Map<string, JsonValue>();
   const problems: string[] = [];
@@ -63,7 +63,7 @@ export function readEnvironment(text: string, fields: Fields, ignoreUnknown: boo
   return { values, problems };
 }
 
-/** The right side of the line; undefined if there is none that everyone reads alike. */
+/** The right side of the line; undefined if no form is read the same by all programs. */
 function writeValue(path: string, value: JsonValue, fields: Fields): string | undefined {
   const readsAs = (text: string) => sameJson(readValue(text, fields.get(path)), value);
   if (typeof value === "number" || typeof value === "boolean") return readsAs(rawValue(value)) ? `${value}` : undefined;
@@ -73,10 +73,10 @@ function writeValue(path: string, value: JsonValue, fields: Fields): string | un
   return readsAs(json) ? quote(json) : undefined;
 }
 
-/** What shells and parseEnv leave alone between double quotes: parseEnv knows no escape but \n, and drops every \r. */
+/** Characters that shells and parseEnv keep between double quotes: parseEnv's only escape is \n, and it drops every \r. */
 const plainBetweenDoubleQuotes = /^(?:[^"$`\\]|\\[^"$`\\\nn])*$/;
 
-/** What a POSIX shell and parseEnv read as this text; undefined if there is nothing of that kind. */
+/** A form that a POSIX shell and parseEnv both read as this text; undefined if there is none. */
 export function quote(text: string): string | undefined {
   if (/[\0\r]/.test(text) || !text.isWellFormed()) return undefined;
   if (!text.includes("'")) return `'${text}'`;

@@ -6,7 +6,7 @@ import { shellQuoted } from "./shell-quoted.ts";
 export const environmentFormats = ["dotenv", "sh", "fish", "pwsh", "json"] as const;
 export type EnvironmentFormat = (typeof environmentFormats)[number];
 
-/** An environment as a text that ends with a line end, if it has anything. Throws CommandError for what the format cannot hold. */
+/** An environment as text; ends with a newline unless it is empty. Throws CommandError for values that the format cannot express. */
 export function environmentText(variables: { readonly [name: string]: string }, format: EnvironmentFormat): string {
   if (format === "json") return `${JSON.stringify(variables, null, 2)}\n`;
   return Object.entries(variables)

@@ -10,7 +10,7 @@ export const exitCodes = {
   refused: 3,
   noDaemon: 4,
   notAllowed: 5,
-  /** Of a daemon started in the background alone: another has the home. */
+  /** Only from a daemon started in the background: another process has the home. */
   homeInUse: 6,
 } as const;
 

@@ -41,7 +41,7 @@ export function addFormatOption(command: Command): Command {
   );
 }
 
-/** The format that a file's name tells: `.env`, `.env.local` and `shop.env` are env files. */
+/** The format by the file's name: `.env`, `.env.local` and `shop.env` are env files. */
 export function formatOfFile(file: string): ValuesFormat {
   return /^\.env(\..+)?$|\.env$/i.test(basename(file)) && !/\.json$/i.test(file) ? "env" : "json";
 }

@@ -22,10 +22,13 @@ export async function listFields(client: RepoconfClient): Promise<Fields> {
   return fields;
 }
 
-/** What stands in for a masked value. */
+/** Shown in place of a masked value. */
 export const mask = "••••••";
 
-/** Whether a field's value, or a part of it, shows on request alone. So does what no schema describes: its schema may be gone, broken, or not read yet. */
+/**
+ * Whether a field's value, or a part of it, is shown only on request. True without a schema: it may be missing, broken, or not read
+ * yet.
+ */
 export function isMasked(schema: FieldSchema | undefined): boolean {
   return schema === undefined || masksAnything(schema);
 }
@@ -71,7 +74,7 @@ function isOldName(typed: string, path: string, schema: FieldSchema): boolean {
   return old !== undefined && old.scope === now?.scope && names.includes(old.field);
 }
 
-/** There is no such field, and which may have been meant. */
+/** The error for an unknown field, with the fields that may have been meant. */
 export function unknownField(typed: string, fields: Fields): CommandError {
   if (isScope(typed, fields)) {
     const message = `"${typed}" is a scope, not a field. To list its fields: repoconf list ${typed}`;

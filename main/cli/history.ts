@@ -45,7 +45,7 @@ export function addHistoryCommand(program: Command): void {
       "permanently erase the older values of a field from the journal; needs the owner's key\n\nThe current value stays, and the history still shows when the field changed and by whom. This does not reach backups, files in removed/, git, or values that programs have already read.",
     )
     .option("--yes", "do not ask for confirmation")
-    // Options that `history` also has are parsed by it, wherever they stand.
+    // `history` parses the options that it has too, wherever they are.
     .action((field: string, _: ForgetOptions, command: Command) => forget(field, command.optsWithGlobals()));
 }
 

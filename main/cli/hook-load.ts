@@ -17,11 +17,11 @@ import { homeOf, openSession } from "./session.ts";
 import { shellQuoted } from "./shell-quoted.ts";
 import { allPrinted, printValue, visible } from "./terminal.ts";
 
-/** What the shell is to hold from now on. */
+/** The variables that the shell should have from now on. */
 interface Loaded {
   readonly variables: { readonly [name: string]: string };
   readonly stamps: readonly Stamp[];
-  /** Why there is no more, for people. */
+  /** Why there are no more, for people. */
   readonly note?: string;
 }
 
@@ -38,7 +38,7 @@ const largestFile = 262_144;
 /** Milliseconds that a prompt waits at most: a little more than secrets may take. */
 const patience = 12_000;
 
-/** Prints what a hook's script evaluates: literals alone. Does not throw: a prompt must come up whatever is wrong. */
+/** Prints what a hook's script evaluates: only literals. Does not throw: the prompt must appear whatever is wrong. */
 export async function printHookCode(shell: HookShell, start: boolean): Promise<never> {
   const loaded = await Promise.race([
     load(start),
@@ -60,7 +60,7 @@ async function load(start: boolean): Promise<Loaded> {
     if (!isNobodyThere) return { ...nothing(), note: describeError(error) };
     const note =
       "No daemon is running, so no environment was loaded. Any command starts one, for example repoconf status.";
-    // The file comes with the next daemon.
+    // The next daemon creates the file.
     return { variables: {}, stamps: await readStamps([home.endpointFile]), note };
   }
 }

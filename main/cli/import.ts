@@ -38,7 +38,7 @@ interface Change {
   readonly value: JsonValue;
 }
 
-/** `repoconf import FILE`: sets what a file holds, all of it in one revision or nothing. */
+/** `repoconf import FILE`: sets the values in a file, all in one revision or none. */
 export function addImportCommand(program: Command): void {
   addFormatOption(addJsonOption(addRepositoryOption(addSessionOptions(program.command("import")))))
     .argument("<file>", "a file written by repoconf export, or one like it; - reads standard input")
@@ -75,7 +75,7 @@ async function importValues(file: string, options: ImportOptions): Promise<void>
     }
     if (!options.json) printPreview(changes, fields);
     if (changes.length === 0 || options.dryRun) return printOutcome(repository, revision, changes, fields, options);
-    // Where standard input was the file, nobody is left to answer.
+    // If standard input was the file, it cannot answer the question.
     if (!options.yes && (file === "-" || !(await confirm(`Apply these changes to ${repository.name}?`)))) {
       throw new CommandError("Nothing was changed. Answer yes, or pass --yes.");
     }
@@ -99,7 +99,7 @@ async function readInput(file: string): Promise<string> {
   }
 }
 
-/** Throws every reason there is not to set this, if there is one. */
+/** Throws all reasons not to set this, if there are any. */
 async function refuseUnlessGood(
   client: RepoconfClient,
   file: string,

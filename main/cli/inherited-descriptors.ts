@@ -4,9 +4,9 @@ import { closeSync, readdirSync, readFileSync } from "node:fs";
 const closeOnExec = 0o2000000;
 
 /**
- * Closes what this process was handed beyond the standard streams: a script's lock would be held for as long as a daemon
- * lives that one of its commands started. `spawn` closes nothing on Linux; on macOS it does, and Windows hands nothing
- * over. What Node opens itself is told by its flag, which nothing can have that came through an exec.
+ * Closes inherited files beyond the standard streams: otherwise a daemon that a script's command started would hold the script's lock
+ * as long as it runs. On Linux `spawn` closes nothing; on macOS it does, and Windows passes nothing on. Files that Node opened itself
+ * have O_CLOEXEC, which no file inherited through an exec can have.
  */
 export function closeInheritedDescriptors(): void {
   if (process.platform !== "linux") return;

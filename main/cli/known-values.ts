@@ -22,7 +22,7 @@ export async function knownValues(
   const fieldValue = async (one: string) => configValue(await read(), split.scope, one);
   if (sign === "-") {
     const list = valueAt(await fieldValue(split.field), path);
-    // Nobody looks over one's shoulder for what is masked.
+    // Masked values are not offered, because somebody may watch the terminal.
     return Array.isArray(list) && !isMasked(schema) ? list.map(rawValue) : [];
   }
   const target = schema["x-keyOf"];

@@ -6,7 +6,7 @@ import type { Home } from "../home.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { Patience } from "./patience.ts";
 
-/** Milliseconds that a process which holds the home may take until it answers, or its start comes further: it may just be starting or stopping. */
+/** Milliseconds until a process that holds the home must answer, or its start must make progress: it may just be starting or stopping. */
 const answerTimeout = 2_000;
 
 /** Whether a process holds the home, and the daemon that answers for it. */
@@ -38,7 +38,7 @@ export async function waitForFile(path: string): Promise<boolean> {
  */
 export async function isLockHeld(path: string): Promise<boolean> {
   const stats = await lstat(path).catch(() => undefined);
-  // Of a link and the like the rights' check tells.
+  // The check of rights reports links and the like.
   if (!stats?.isFile()) return false;
   // Few commands need it, and all would wait for it.
   const { DatabaseSync } = await import("node:sqlite");
@@ -92,7 +92,7 @@ export async function isEndpointGarbled(home: Home): Promise<boolean> {
   return there && (await readEndpoint(home)) === undefined;
 }
 
-/** The process that has the lock, where the system tells (Linux): one that locks a file of this number, and has this file open. */
+/** The process that has the lock, on Linux: one that locks a file with this inode number and has this file open. */
 async function findHolder(lockFile: string): Promise<number | undefined> {
   try {
     const [{ ino }, path] = await Promise.all([stat(lockFile), realpath(lockFile)]);
@@ -102,7 +102,7 @@ async function findHolder(lockFile: string): Promise<number | undefined> {
       if (pid !== undefined && Number(inode) === ino && (await hasOpen(pid, path))) return Number(pid);
     }
   } catch {
-    // Another system, or one that does not tell.
+    // Other systems do not say.
   }
   return undefined;
 }

@@ -2,9 +2,8 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { CommandError } from "./exit-codes.ts";
 
 /**
- * Makes the file that a person named. `write` gets a temporary name beside it, where it makes a new file; only when that
- * is whole does it take the place. Throws CommandError if something is there and `replace` is not given, or if it is no
- * regular file.
+ * Creates the file that a person named. `write` gets a temporary name beside it and creates that file; it is renamed only once it is
+ * complete. Throws CommandError if the file exists and `replace` is not given, or if it is not a regular file.
  */
 export async function makeOutputFile(
   file: string,

@@ -2,7 +2,7 @@ import type { Home } from "../home.ts";
 import { readStartProgress } from "../start-progress.ts";
 import { showProgress } from "./terminal.ts";
 
-/** Until when a command waits for a daemon that is starting: so many milliseconds from the last time that its start came further. */
+/** Until when a command waits for a daemon that is starting: this many milliseconds after the last progress of its start. */
 export class Patience {
   readonly #home: Home;
   readonly #time: number;

@@ -101,7 +101,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
       process.exitCode = exitCodeOf(error);
     }
   }
-  // Everything is done once the output is written; closing connections takes no waiting.
+  // Everything is done once the output is written; there is no need to wait for connections to close.
   await allPrinted();
   process.exit();
 }

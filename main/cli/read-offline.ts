@@ -54,7 +54,7 @@ function fieldsOf({ scopes }: ReadValues): ReadonlyMap<string, FieldSchema> {
   return fields;
 }
 
-/** Of a scope that is not known it is told why, if its schema is there. */
+/** For an unknown scope, reports why, if its schema exists. */
 function placeOf(name: string, fields: ReadonlyMap<string, FieldSchema>, problems: readonly FileProblem[]): ValuePlace {
   const scope = splitConfigPath(name)?.scope;
   const broken = problems.find(({ file }) => basename(file) === `${scope}.schema.json`);
@@ -72,8 +72,8 @@ function refusal(refused: FileProblem): CommandError {
       ? "\nWithout a daemon there is no record of trust. Where the work tree's commands are run anyway, as in CI: --trust-commands"
       : "";
   // What serves in the daemon is not given here.
-  const told = described(refused).replace(/; using its default\.$/, ".");
-  return new CommandError(`${told}${hint}`, exitCodes.refused);
+  const message = described(refused).replace(/; using its default\.$/, ".");
+  return new CommandError(`${message}${hint}`, exitCodes.refused);
 }
 
 function described({ file, problem: { line = 1, column = 1, message } }: FileProblem): string {

@@ -9,6 +9,6 @@ const causes: { readonly [cause: string]: string } = {
 
 /** The counts of `daemon/status` in words: "2 without a valid key, 1 over a limit"; "" if nothing was rejected. */
 export function describeRefusals(refusals: { readonly [cause: string]: number }): string {
-  const told = Object.entries(refusals).map(([cause, count]) => `${count} ${causes[cause] ?? `for ${cause}`}`);
-  return told.join(", ");
+  const counted = Object.entries(refusals).map(([cause, count]) => `${count} ${causes[cause] ?? `for ${cause}`}`);
+  return counted.join(", ");
 }

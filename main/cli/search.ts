@@ -46,7 +46,7 @@ async function search(words: readonly string[], options: SearchOptions): Promise
       const rows = hits.map(({ repo, scope, field, value }) => {
         if (scope === undefined || field === undefined) return [repo, "", ""];
         const path = joinConfigPath(scope, field);
-        // Masked values are not told.
+        // Masked values are not shown.
         return [repo, path, value === undefined ? "" : showValue(value, fields.get(path), false)];
       });
       if (hits.length > 0) printTable(["REPOSITORY", "FIELD", "VALUE"], rows);

@@ -13,7 +13,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 
 /** What a name in the settings runs. */
 interface SecretCommand {
-  /** The program and its arguments; `{}` in one stands for the reference's argument. */
+  /** The program and its arguments; `{}` in one is replaced by the reference's argument. */
   readonly command: readonly string[];
   /** A line that the program reads, for each reference: then it is started once for all of them, and answers a line each. */
   readonly input?: string;
@@ -137,7 +137,7 @@ async function askOnce(
   return references.map(({ text }, index) => [text, answers[index] ?? ""]);
 }
 
-/** What the program prints. Standard error is not passed on: it could hold what nobody should read. */
+/** The program's output. Standard error is not passed on: it could contain the secret. */
 async function ask(
   command: readonly string[],
   input: string | undefined,
@@ -147,7 +147,7 @@ async function ask(
 ): Promise<string> {
   const [program = "", ...args] = command;
   const child = spawn(program, args, {
-    // In a work tree files that came with it could tell the program what to do.
+    // Not in the work tree, whose files could configure the program.
     cwd: home.folder,
     stdio: [input === undefined ? "ignore" : "pipe", "pipe", "ignore"],
     windowsHide: true,

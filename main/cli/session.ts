@@ -34,7 +34,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     },
     onIndexing: showIndexing,
   });
-  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingTold);
+  const waiting = setTimeout(() => showProgress("Waiting for the daemon…"), waitingShownAfter);
   try {
     await connectOrStart(client, home, options);
   } catch (error) {
@@ -47,7 +47,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return { client, home, [Symbol.dispose]: () => client.close() };
 }
 
-/** Fewer files than this are read before anybody can read how many there are. */
+/** Reading fewer files than this takes less time than reading the message. */
 const indexingShownFrom = 100;
 
 /** Shows the progress while the daemon reads a home with many files for the first time. */
@@ -58,8 +58,8 @@ function showIndexing(progress: Partial<IndexingProgress> | undefined): void {
   else if (total >= indexingShownFrom) showProgress(`The daemon has read ${done} of ${total} files`);
 }
 
-/** Milliseconds after which the user is told what the command waits for. */
-const waitingTold = 1_000;
+/** Milliseconds after which the command shows what it is waiting for. */
+const waitingShownAfter = 1_000;
 /** Milliseconds in which a daemon that others start at the same time, or that fixes its home, is tried again. */
 const crowdTimeout = 10_000;
 
@@ -76,8 +76,8 @@ async function connectOrStart(client: RepoconfClient, home: Home, options: Sessi
 }
 
 /**
- * After a failed connection: starts a daemon if none runs and that is wanted, or waits until the one that runs has put
- * back what leads to it. Throws the failure if that does not help, CommandError if a daemon runs and nobody reaches it.
+ * After a failed connection: starts a daemon if none is running and that is allowed, or waits until the running one has restored the
+ * files that lead to it. Throws the failure if that does not help, CommandError if a daemon is running but cannot be reached.
  */
 async function waitForWayIn(error: unknown, home: Home, options: SessionOptions): Promise<void> {
   const { settleHolding, unreachable, waitForFile } = await import("./lock-holder.ts");

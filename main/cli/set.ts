@@ -42,7 +42,7 @@ async function set(typed: readonly string[], options: ChangeValuesOptions): Prom
     for (const assignment of assignments) {
       const { name, op, text } = asFieldHasIt(assignment, fields);
       const isWhole = op === "set" && /^[^."]+\.[^."]+$/.test(name);
-      // A field that is not there is left to the daemon, which says so beside what it does.
+      // Unknown fields are left to the daemon, which reports them and sets the others.
       const place = isWhole ? { field: name, path: "" } : readPlace(name, fields);
       const shown = showPlace(place);
       if (op === "set" && seen.has(shown)) throw new CommandError(`${shown} is given twice.`, exitCodes.usage);

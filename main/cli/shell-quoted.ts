@@ -1,4 +1,4 @@
-/** As one word of a POSIX shell, bash or zsh, whatever it holds. */
+/** Quotes any text as one word of a POSIX shell, bash or zsh. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -45,7 +45,7 @@ async function status(options: Omit<SessionOptions, "start"> & OutputOptions): P
       ["pid", pid],
       ["repositories", repositories],
       ["reading", indexing && `${indexing.done} of ${indexing.total} new or changed files`],
-      // Anyone who counts their tools would find one too many.
+      // This command's own connection is not one of the user's tools.
       ["clients", sockets === undefined ? undefined : `${sockets}, including this command`],
       ["rejected", refused === "" ? undefined : `${refused}; the daemon's log lists each one`],
     ];

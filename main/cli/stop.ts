@@ -53,7 +53,7 @@ export async function stopDaemon(home: Home, options: StopOptions): Promise<bool
   }
   await askToStop(home, endpoint, options);
   for (const end = Date.now() + stopTimeout; Date.now() < end; await delay(25)) {
-    // The file goes last but for the lock; a new daemon would have made another.
+    // The daemon removes this file just before the lock; a new daemon would have written another.
     const there = await readEndpoint(home);
     if (there?.instanceId === endpoint.instanceId) continue;
     // Gone with the daemon, or taken away from it.
@@ -70,7 +70,7 @@ async function askToStop(home: Home, endpoint: Endpoint, options: StopOptions): 
       await client.run("daemon/stop", {});
       return;
     } catch (error) {
-      // Without the owner's key nobody could end the daemon any more that would make a new one.
+      // The running daemon would create a new owner's key, and without the old one nobody could stop it.
       if (!(error instanceof RepoconfError) || error.code !== 1100 || !usesOwnerKey(options)) throw error;
     }
   }

@@ -18,13 +18,13 @@ const startTimeout = 10_000;
 const unitFile = () => join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "systemd", "user", unitName);
 
 /**
- * Writes the unit and starts it, in the place of a daemon that runs on the home. Throws CommandError where there is no
- * systemd, it refuses, or the unit's daemon does not come up.
+ * Writes the unit and starts it; a daemon that is running on the home is stopped first. Throws CommandError if there is no systemd, if
+ * it refuses, or if the unit's daemon does not start.
  */
 export async function installService(options: { readonly home?: string }): Promise<void> {
   await systemctl("--version");
   const home = homeOf(options);
-  // A home has one daemon: beside another the unit's could not start.
+  // A home has one daemon: while another is running, the unit's cannot start.
   const replaced = await stopDaemon(home, options);
   const file = unitFile();
   await mkdir(dirname(file), { recursive: true });
@@ -38,10 +38,10 @@ export async function installService(options: { readonly home?: string }): Promi
   print("To uninstall it: repoconf service remove");
 }
 
-/** Stops the unit and takes it away. Throws CommandError where there is no systemd. */
+/** Stops the unit and removes it. Throws CommandError if there is no systemd. */
 export async function removeService(): Promise<void> {
   await systemctl("--version");
-  // One that is not there is as good as removed.
+  // A missing unit counts as removed.
   await systemctl("--user", "disable", "--now", unitName).catch(() => {});
   await rm(unitFile(), { force: true });
   await systemctl("--user", "daemon-reload");
@@ -69,7 +69,7 @@ async function unitState(): Promise<{ readonly [property: string]: string | unde
 }
 
 function unitText(home: Home): string {
-  // The home by name, as the unit gets neither this shell's REPOCONF_HOME nor what it says of data folders.
+  // The home as an option, because the unit gets neither this shell's REPOCONF_HOME nor its variables for data folders.
   const program = [process.execPath, process.argv[1] ?? ""];
   const command = [...program, "daemon", "--home", home.folder];
   // Once the package is removed, the unit is passed over.

@@ -10,7 +10,7 @@ import { layOutTable } from "./table.ts";
 
 /** Control characters, and what turns the direction of text or ends a line for some terminals. */
 const obeyedByTerminals = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
-/** Stands for the escape character in styles of our own until they are written: no text from outside can hold it. */
+/** Replaces the escape character in our own styles until they are written: no text from outside can contain it. */
 const ownEscape = randomUUID();
 
 /** Text with every character that a terminal would obey shown as JSON writes it: `\n`, `\u001b`, `\u202e`. */
@@ -47,7 +47,7 @@ export function printValue(text: string): void {
   process.stdout.write(isTerminal() ? visibleLines(ended) : ended);
 }
 
-/** For people, beside the result: what a program that reads the output should not see. One line for each text. */
+/** Notes for people on standard error, so that programs that read the output do not see them. One line for each text. */
 export function printNote(...lines: readonly string[]): void {
   process.stderr.write(lines.map(asLine).join(""));
 }
@@ -61,7 +61,7 @@ export function printFailure(message: string): void {
 /** Whether there is a line of `showProgress`. */
 let isProgressShown = false;
 
-/** One line that is written over, for people who wait; "" takes it away. */
+/** One line that is overwritten, for people who wait; "" removes it. */
 export function showProgress(text: string): void {
   if (!process.stderr.isTTY || (text === "" && !isProgressShown)) return;
   isProgressShown = text !== "";
@@ -120,7 +120,7 @@ export async function confirm(question: string): Promise<boolean> {
   process.stdin.ref();
   if (!reader.isOver) reader.resume();
   const { value: answer = "", done } = await reader.lines.next();
-  // What is typed now is for whatever comes next, as an editor is.
+  // What is typed from now on belongs to what runs next, such as an editor.
   if (!reader.isOver) reader.pause();
   // The command may end without another question.
   process.stdin.unref();

@@ -41,7 +41,7 @@ export async function askForScopes(
   return left;
 }
 
-/** Takes those that are accepted by their hashes, and returns them. */
+/** Copies the scopes whose hashes were accepted, and returns them. */
 export async function acceptScopes(
   client: RepoconfClient,
   home: Home,
@@ -73,7 +73,7 @@ async function take(client: RepoconfClient, home: Home, one: OfferedScope, quiet
 /** Milliseconds between two looks, and in all. */
 const [pause, patience] = [50, 5_000];
 
-/** The daemon takes it up by itself; what is asked for next is to know it. */
+/** The daemon reads it by itself; wait, so that the next request already uses it. */
 async function isServed(client: RepoconfClient, { scope, value }: OfferedScope): Promise<boolean> {
   for (let waited = 0; waited < patience; waited += pause) {
     const known = (await client.run("scope/list", {})).find(one => one.scope === scope);

@@ -31,7 +31,7 @@ async function ui(options: UiOptions): Promise<void> {
     if (options.print) return print(url);
     const opened = await openPage(home, url);
     if (opened) return print("Opening the screen in your browser.");
-    // Elsewhere it could end up in a log that others read; --print is for those who want it there.
+    // Otherwise the link could end up in a log that others read; --print prints it anyway.
     if (!isTerminal())
       throw new CommandError("Could not open a browser. To print the link instead: repoconf ui --print");
     print("Could not open a browser. Open this link within a minute:", url);

@@ -15,7 +15,7 @@ import { CommandError, exitCodes } from "./exit-codes.ts";
 import { chooseRepository } from "./repositories.ts";
 import { print } from "./terminal.ts";
 
-/** `repoconf undo`: takes back the last change, no matter who made it. */
+/** `repoconf undo`: undoes the last change, no matter who made it. */
 export function addUndoCommand(program: Command): void {
   addChangeOptions(program.command("undo"))
     .summary("undo the last change of a repository, no matter who made it")
@@ -67,7 +67,7 @@ async function undo(options: ChangeCommandOptions): Promise<void> {
   });
 }
 
-/** The newest revision that can be taken back. Throws CommandError if there is none. */
+/** The newest revision that can be undone. Throws CommandError if there is none. */
 async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEntry): Promise<HistoryEntry> {
   // Two revisions, to see whether the last is the first; what was made to be forgotten stands beside them, however often.
   const changes: HistoryEntry[] = [];
@@ -83,7 +83,7 @@ async function findLastChange(client: RepoconfClient, { id, name }: RepositoryEn
   const [last] = changes;
   if (last === undefined && damage !== undefined) throw new CommandError(`Nothing was undone. ${damage}`);
   if (last === undefined) throw nothingToUndo(name, "its history has no changes");
-  // It holds what was there when the history began, and what came before that is not known.
+  // The first revision has the values from when the history began; earlier ones are unknown.
   if (changes.length === 1 && damage === undefined && last.source === "file") {
     throw nothingToUndo(name, `its history starts at revision ${last.revision}`);
   }

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { addChangeValuesOptions, type ChangeValuesOptions } from "./change-values.ts";
 
-/** `repoconf unset FIELD...`: takes stored values away, so that the defaults hold. */
+/** `repoconf unset FIELD...`: removes stored values, so that the defaults are used. */
 export function addUnsetCommand(program: Command): void {
   addChangeValuesOptions(program.command("unset"))
     .argument("<field...>", "such as svc.timeout, or a place inside a value: svc.services.web")
@@ -16,7 +16,7 @@ async function unset(names: readonly string[], options: ChangeValuesOptions): Pr
   const { readPlace } = await import("./value-place.ts");
   await withSession(options, async ({ client }) => {
     const fields = await listFields(client);
-    // What is no field is left to the daemon: it says so beside what it does.
+    // Unknown fields are left to the daemon, which reports them and unsets the others.
     const places = names.map(name =>
       fields.has(name) || !name.includes(".") ? { field: name, path: "" } : readPlace(name, fields),
     );

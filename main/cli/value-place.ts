@@ -15,8 +15,8 @@ export interface ValuePlace {
 }
 
 /**
- * A field as it is typed, or a place inside its value: `svc.services.web.image`. A name with a dot in it stands in double quotes.
- * A field's own name may have dots too, so the longest name of a field that there is wins. Throws CommandError.
+ * A field as it is typed, or a place inside its value: `svc.services.web.image`. A name with a dot in it needs double quotes. A
+ * field's own name may have dots too, so the longest existing field name wins. Throws CommandError.
  */
 export function readPlace(typed: string, fields: Fields): ValuePlace {
   if (fields.has(typed)) return { field: typed, path: "" };
@@ -43,7 +43,7 @@ export function readAt(config: Config, { field, path }: ValuePlace, name: string
   return value;
 }
 
-/** What may stand at a place inside a field's value, as far as its schema says so plainly. */
+/** The names that are possible at a place inside a field's value, as far as its schema lists them. */
 export function schemaAt(schema: PlainSchema | undefined, path: string): PlainSchema | undefined {
   let at: unknown = schema;
   for (const token of pointerTokens(path)) {

@@ -58,7 +58,7 @@ async function watch(field: string | undefined, options: WatchOptions): Promise<
     const stop = new AbortController();
     const { signal } = stop;
     for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort());
-    // Anyone who reads our output may leave first, as head does.
+    // The reader of our output may end first, as head does.
     process.stdout.once("error", () => stop.abort());
     const what = repository === undefined ? "all repositories" : `${repository.name} (${repository.id})`;
     if (process.stderr.isTTY) printNote(`Watching ${what}. Press Ctrl+C to stop.`);
@@ -122,7 +122,7 @@ function narrow(
   }
 }
 
-/** What it tells, without the values that are masked. */
+/** The message without masked values. */
 function printableOf(message: PrintedMessage, fields: Fields) {
   return message[0] === "config" ? printableChange(message[2], fields) : message[2];
 }

@@ -1,4 +1,4 @@
-/** `repoconf/client` in a browser: the same client, told where the daemon is, as a page can read no home. */
+/** `repoconf/client` in a browser: the same client, but the caller passes the daemon's address, because a page cannot read the home. */
 import { RepoconfClient } from "../../shared/client/client.ts";
 import { webKeyCredentials } from "../../shared/client/web-credentials.ts";
 

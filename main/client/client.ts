@@ -11,7 +11,7 @@ export type { LocateOptions } from "./locate.ts";
 
 export interface ConnectOptions extends LocateOptions, Partial<Pick<ClientOptions, "timeout" | "onIndexing">> {}
 
-/** Connects to the home's running daemon. Throws RepoconfError 1200 if there is none, 1100 if the key is not good. */
+/** Connects to the home's running daemon. Throws RepoconfError 1200 if there is none, 1100 if the key is invalid. */
 export async function connect(options: ConnectOptions = {}): Promise<RepoconfClient> {
   const { timeout, onIndexing, ...where } = options;
   const client = new RepoconfClient({

@@ -21,8 +21,8 @@ export interface LocateOptions {
 const identityTimeout = 2_000;
 
 /**
- * Where a home says that its daemon is, and the key. That it is the daemon is proven as the client connects. Throws
- * RepoconfError 1200 if none runs, 1100 if there is no key.
+ * The address that the home has for its daemon, and the key. The daemon proves its identity when the client connects. Throws
+ * RepoconfError 1200 if none is running, 1100 if there is no key.
  */
 export async function locateDaemon(options: LocateOptions): Promise<Address & { readonly endpoint: Endpoint }> {
   const home = homeAt(homeFolder(options.home));

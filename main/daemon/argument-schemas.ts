@@ -101,7 +101,7 @@ const draftName = {
   type: "object",
   properties: {
     repo: { type: "string" },
-    // Whether there is such a field does not matter: its scope may come back.
+    // The field need not exist: its scope may come back.
     field: { description: "a field such as svc.timeout", type: "string", pattern: "^[^.]+\\.", maxLength: 193 },
   },
   required: ["repo"],

@@ -15,9 +15,9 @@ interface Tally {
 }
 
 /**
- * The home's audit file (docs/protocol.md, "The audit file"): what was refused, and what became of keys, with ids of keys and
- * never their texts, nor values, nor anything else that a client chose. What is refused to one key, or to all without one, is
- * a line at once and then one a second, so that asking without end fills neither the disk nor the time of others.
+ * The home's audit file (docs/protocol.md, "The audit file"): refused requests, and created, used and revoked keys. It has ids of
+ * keys, but never their texts, values, or anything else that a client chose. The first refusal of a key, or without a key, is written
+ * at once, further ones once a second, so a client that asks forever cannot fill the disk or slow down others.
  */
 export class AuditLog {
   readonly #file: RotatingLog;
@@ -35,7 +35,7 @@ export class AuditLog {
     this.#write({ event, key });
   }
 
-  /** `operation` is one that there is. */
+  /** `operation` is the name of an existing operation. */
   operationRefused({ keyId }: Caller, operation: string, code: ErrorCode): void {
     this.#count({ event: "operationsRefused", key: keyId }, `${operation} ${code}`);
   }
@@ -88,8 +88,8 @@ export class AuditLog {
 }
 
 /**
- * Whether an error refuses something for lack of a right. What a key may not see does not exist to it, so asking for that is
- * told as something that is not there; to the owner's key that is a slip.
+ * Whether an error refuses something for lack of a right. What a key may not see is reported to it as not existing; for the owner's
+ * key such an error is just a typing error.
  */
 export function isRefusal({ code }: RepoconfError, caller: Caller): boolean {
   switch (code) {

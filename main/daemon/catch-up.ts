@@ -11,21 +11,21 @@ export interface CatchUpOptions {
   isValid(caller: Caller): boolean;
 }
 
-/** A watcher that sees nothing of what changes is told how far that has come this many times in what is kept of the past. */
+/** How often, within the history that is kept, a watcher that sees none of the changes gets a progress event. */
 const timesInWindow = 10;
 
 /**
- * Whether a watcher that has seen nothing of so many changes is to be told how far the repository has come. If it never
- * were, what it has seen last would some day be no longer kept, and it could not go on from there after a lost connection.
+ * Whether a watcher that has seen none of so many changes should get a progress event. Without one, the revision that it saw last
+ * would at some point no longer be kept, and it could not continue from there after a lost connection.
  */
 export function isProgressDue(unseen: number, store: RepositoryStore, repo: string): boolean {
   return unseen > 0 && unseen * timesInWindow >= store.revision(repo) - store.oldest(repo);
 }
 
 /**
- * Sends a watcher the changes of a repository out of the journal, until it has all that there are; from then on it takes
- * events as they happen. No change is left out, for the last step is made with no wait between seeing that there is
- * nothing more and taking events. Waits for a client that reads slowly. Asked to begin earlier meanwhile, it does.
+ * Sends a watcher the changes of a repository from the journal until it has all of them; from then on it gets events as they happen.
+ * No change is missed, because there is no await between finding that there are no more and subscribing to events. Waits for a client
+ * that reads slowly. If it is asked to begin earlier meanwhile, it does.
  */
 export async function catchUp(
   connection: Connection,
@@ -46,7 +46,7 @@ export async function catchUp(
   }
 }
 
-/** False if it is to begin anew elsewhere, or not to go on. */
+/** False if it must restart elsewhere, or stop. */
 async function sendChanges(
   connection: Connection,
   repo: string,
@@ -71,7 +71,7 @@ async function sendChanges(
       if (isProgressDue(connection.passOver(repo), store, repo)) sendProgress(connection, repo, at, options);
       continue;
     }
-    connection.tell(repo);
+    connection.markSent(repo);
     socket.send(["config", "changed", seen]);
     await socket.drained();
   }
@@ -80,6 +80,6 @@ async function sendChanges(
 
 function sendProgress(connection: Connection, repo: string, at: number, { service }: CatchUpOptions): void {
   const progress = service.viewProgress(connection.caller, repo, at);
-  connection.tell(repo);
+  connection.markSent(repo);
   if (progress !== undefined) connection.socket.send(progress);
 }

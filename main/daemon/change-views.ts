@@ -6,8 +6,8 @@ import type { Caller } from "./caller.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "./store/store.ts";
 
 /**
- * A change, of one field (`path`) or of all, as the caller may see it; undefined if it touches nothing that the caller may read.
- * Its reason may speak of every field that it changed, so only who may read them all is told.
+ * A change, of one field (`path`) or of all, as the caller may see it; undefined if it changes nothing that the caller may read. Its
+ * reason may mention every changed field, so only a caller who may read all of them gets it.
  */
 export function viewChange(
   caller: Caller,
@@ -40,7 +40,7 @@ export function viewChange(
   }
   if (!visible) return undefined;
   const who = actorName(caller, actor);
-  // That more was done at once is for those who did it.
+  // Only the owner and the key that made the batch may know that it exists.
   const isOwn = caller.owner || (actor.kind === "key" && actor.id === caller.actor.id);
   const ofBatch = isOwn && batch !== undefined ? { batch } : {};
   return {
@@ -56,7 +56,7 @@ export function viewChange(
   };
 }
 
-/** What a record of the history tells the caller, of one field or of all; undefined if nothing that it may read. */
+/** A record of the history as the caller may see it, of one field or of all; undefined if the caller may read nothing in it. */
 export function viewRecord(
   caller: Caller,
   repo: string,
@@ -86,7 +86,7 @@ export function viewRecord(
   return entry;
 }
 
-/** Who changed something, as the caller may know it. */
+/** The name of the actor, as far as the caller may know it. */
 export function actorName(caller: Caller, actor: Actor): string {
   if (actor.kind === "file") return "file";
   if (caller.owner) return actor.name;

@@ -10,7 +10,7 @@ const [textCount, longestText] = [200, 24];
 const sampleSteps = 1_000;
 /** Steps for ours, on all texts of a pattern. */
 const comparedSteps = 300_000;
-/** Milliseconds for the engine that is there, on all texts of a pattern: it may take for ever, and is ended then. */
+/** Milliseconds for the built-in engine, on all texts of a pattern: it may run forever, so it is stopped then. */
 const nativeTime = 20;
 
 /** What patterns are often mistaken about: ends of lines, blanks, digits and letters of other scripts, halves of characters. */

@@ -103,12 +103,12 @@ export class ConfigChanges {
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
     // If it was named, such a field is an error; otherwise it is skipped, and the answer says so.
-    const isGone = (path: string) => {
+    const isErased = (path: string) => {
       const split = splitConfigPath(path);
       return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
     };
-    const passedOver = fields === undefined ? all.filter(isGone) : [];
-    const wanted = fields ?? all.filter(path => !isGone(path));
+    const passedOver = fields === undefined ? all.filter(isErased) : [];
+    const wanted = fields ?? all.filter(path => !isErased(path));
     const values = new Map<string, JsonValue | undefined>();
     const errors: RepoconfError[] = [];
     for (const path of wanted) {
@@ -116,7 +116,7 @@ export class ConfigChanges {
       const value = split && valueByAnyName(past, split, this.#scopes);
       const differs = split === undefined || !sameJson(value, configValue(present, split.scope, split.field));
       const isReachable = allows(caller.grants, "write", repo, path);
-      if (isGone(path) && isReachable) errors.push(forgottenValue(path, repo, to));
+      if (isErased(path) && isReachable) errors.push(forgottenValue(path, repo, to));
       else if (fields !== undefined || differs) values.set(path, value);
     }
     if (errors.length > 0 && options.atomic) return { result: [], errors };
@@ -248,7 +248,7 @@ export class ConfigChanges {
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
-      // Nobody checks what a restore brings back as at what he sets: it gives no trust.
+      // Nobody reviews what a restore brings back, unlike what they set, so it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
       return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
     }
@@ -260,7 +260,7 @@ export class ConfigChanges {
     });
   }
 
-  /** Leaves out the edits that would make a field name a key that is not there; the rules hold for the whole outcome. */
+  /** Leaves out the edits that would make a field refer to a missing key; the rules apply to the result as a whole. */
   #judgeReferences(
     caller: Caller,
     state: RepositoryState,
@@ -328,7 +328,7 @@ export class ConfigChanges {
     return this.#store.has(repo) && allowsAnyField(caller.grants, "write", repo, this.#scopes.paths());
   }
 
-  /** One that is called otherwise now is told so, if the caller may write that. */
+  /** If the field was renamed, the message names the new one, provided that the caller may write it. */
   #missingField(caller: Caller, path: string, repos: readonly string[]): RepoconfError {
     const split = splitConfigPath(path);
     const name = split && this.#scopes.newName(split.scope, split.field);
@@ -345,7 +345,7 @@ export class ConfigChanges {
   }
 }
 
-/** Says no more than that there is a rule to a key that may not read both of its fields. */
+/** A key that may not read both fields of a rule only learns that there is a rule. */
 function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead: (path: string) => boolean): string {
   const [path, target] = [joinConfigPath(broken.scope, broken.field), joinConfigPath(broken.scope, broken.target)];
   if (!canRead(path) || !canRead(target)) {

@@ -36,7 +36,7 @@ export interface ListRequest {
   readonly revision?: number | undefined;
 }
 
-/** As the caller is told of it. */
+/** As the caller may see it. */
 type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
 /** What a caller may see of repositories and their configuration. Knows the store's interface but no transport. */
@@ -53,7 +53,7 @@ export class ConfigService {
     this.#yielding = yielding;
   }
 
-  /** Spec 4.1; `isShared`: the configuration is the same object for all who see the same. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
+  /** Spec 4.1; `isShared`: callers that see the same get the same object. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
   async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
     const { repo, revision } = request;
     this.#assertVisible(caller, repo);
@@ -120,8 +120,8 @@ export class ConfigService {
   }
 
   /**
-   * The last change of each field that the caller may read. Undefined: it never changed, or what is kept of the history does not
-   * tell. Throws RepoconfError 1102 or 1108.
+   * The last change of each field that the caller may read. Undefined: it never changed, or the change is older than the history that
+   * is kept. Throws RepoconfError 1102 or 1108.
    */
   async lastChanges(
     caller: Caller,
@@ -193,7 +193,7 @@ export class ConfigService {
     return viewChange(caller, repo, change, this.#scopes.defaults);
   }
 
-  /** How far a repository has come, for a caller who sees nothing of how; undefined if it may not see the repository. */
+  /** The progress of a repository for a caller who cannot see the change itself; undefined if the caller may not see the repository. */
   viewProgress(
     caller: Caller,
     repo: string,
@@ -212,7 +212,7 @@ export class ConfigService {
     }
   }
 
-  /** Before anything is read: how long that takes would tell a repository that the caller may not see from one that is not there. */
+  /** Checked before anything is read: the time that reading takes would reveal that a repository exists. */
   #assertVisible(caller: Caller, repo: string): void {
     if (!this.canSee(caller, repo)) throw unknownRepository(repo);
   }
@@ -229,7 +229,7 @@ export class ConfigService {
   async #entry(caller: Caller, summary: RepositorySummary): Promise<RepositoryEntry | undefined> {
     if (allowsEveryField(caller.grants, "read", summary.id)) return summary;
     if (!this.canSee(caller, summary.id)) return undefined;
-    // Counts must not tell of fields that the key may not read, so the values are needed.
+    // Counts must not reveal fields that the key may not read, so the values are needed.
     const state = await this.#store.read(summary.id);
     return state && this.view(caller, state);
   }
@@ -281,13 +281,13 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
   if (allowsEveryField(caller.grants, "read", repo)) return health;
   return health.flatMap(problem => {
     const { code, field, line } = problem;
-    // How many values are not told one by one, whose they may be.
+    // An entry that only counts further problems may count fields that the key may not read.
     if (field === undefined && (code === 1011 || code === 1103)) return [];
     // What is wrong with a file as a whole can name anything in it.
     if (field === undefined && code !== 1106) return problem;
     if (field === undefined)
       return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
-    // A problem of a whole unknown scope bears the scope's name alone.
+    // A problem of a whole unknown scope has only the scope's name.
     return allows(caller.grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : [];
   });
 }

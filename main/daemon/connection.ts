@@ -4,7 +4,7 @@ import type { Caller } from "./caller.ts";
 /** The socket of a connection, as far as a connection needs it. */
 export interface ConnectionSocket {
   readonly id: string;
-  /** Whether its client proved its key: then it knows events that nobody has to ask for. */
+  /** Whether its client proved its key: such clients know the events that come without a watch. */
   readonly isProven: boolean;
   /** Whether it reads what it is sent; one that does not is dropped. */
   takesMore(): boolean;
@@ -25,12 +25,12 @@ export class Connection {
   readonly caller: Caller;
   readonly socket: ConnectionSocket;
   readonly #repositories = new Set<string>();
-  /** Repositories whose past changes it is still being sent; what happens meanwhile comes out of the journal too. */
+  /** Repositories whose past changes are still being sent; changes made meanwhile also come from the journal. */
   readonly #catchingUp = new Map<string, CatchUp>();
   readonly #onCatchUp: (connection: Connection) => void;
-  #isTellingPast = false;
+  #isSendingPast = false;
   #hasEnded = false;
-  /** Changes of repositories that came since it was last told of one, and of which it sees nothing. */
+  /** The number of changes in each repository, since the last event about it, that this connection may not see. */
   readonly #unseen = new Map<string, number>();
   #everything = false;
   #progress = false;
@@ -65,19 +65,19 @@ export class Connection {
       }
       this.#catchingUp.set(id, { at: revision });
     }
-    if (this.#isTellingPast) return;
-    this.#isTellingPast = true;
+    if (this.#isSendingPast) return;
+    this.#isSendingPast = true;
     this.#onCatchUp(this);
   }
 
-  /** What of the past is still to be told. */
+  /** Past changes that are still to be sent. */
   get catchUps(): readonly (readonly [repo: string, run: CatchUp])[] {
     return [...this.#catchingUp];
   }
 
-  /** Nobody tells it of the past any more, until it asks again. */
+  /** Stops sending past changes until it asks again. */
   restCatchingUp(): void {
-    this.#isTellingPast = false;
+    this.#isSendingPast = false;
   }
 
   /** No ids: whatever was watched. */
@@ -96,12 +96,12 @@ export class Connection {
     this.#catchingUp.clear();
   }
 
-  /** Whether all of the past that it asked for has been told. */
+  /** Whether all past changes that it asked for have been sent. */
   get isCaughtUp(): boolean {
     return this.#catchingUp.size === 0;
   }
 
-  /** It watches from a position on: when its past has been told, it is to know which one it has reached. */
+  /** It watches from a position: once the past changes have been sent, it gets the position that it has reached. */
   get goesByPosition(): boolean {
     return this.#byPosition;
   }
@@ -110,17 +110,17 @@ export class Connection {
     return this.#everything;
   }
 
-  /** Whether it takes the repository's events as they happen. */
+  /** Whether it gets the repository's events as they happen. */
   watches(repo: string): boolean {
     return (this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo);
   }
 
-  /** It is told of a change, or how far the repository has come. */
-  tell(repo: string): void {
+  /** A change or a progress event of the repository was sent. */
+  markSent(repo: string): void {
     this.#unseen.delete(repo);
   }
 
-  /** There is a change of which it sees nothing. Returns how many there are by now, 0 if it does not want to know. */
+  /** Counts a change that it may not see. Returns the count, or 0 if it does not want progress events. */
   passOver(repo: string): number {
     if (!this.#progress) return 0;
     const count = (this.#unseen.get(repo) ?? 0) + 1;
@@ -128,7 +128,7 @@ export class Connection {
     return count;
   }
 
-  /** Whether there are changes that it does not know of, and wants to. */
+  /** Whether there are changes that it may not see, and it wants progress events. */
   isBehind(repo: string): boolean {
     return this.#unseen.has(repo);
   }
@@ -143,7 +143,7 @@ export class Connection {
     this.#catchingUp.delete(repo);
   }
 
-  /** Whether it is gone: nobody waits for what it has asked. */
+  /** Whether it has ended: nobody waits for its replies. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }

@@ -75,7 +75,7 @@ export class Connections {
   readonly #io: Server<ClientToServerEvents, ServerToClientEvents, Record<string, never>, SocketData>;
   readonly #connections = new Set<Connection>();
   /** When the progress of indexing was last sent, by the clock's `monotonic()`. */
-  #toldIndexingAt = Number.NEGATIVE_INFINITY;
+  #indexingSentAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -121,7 +121,7 @@ export class Connections {
         event.change.actor,
         (connection, made) => {
           if (made[1] === "progress" && !isProgressDue(connection.passOver(id), store, id)) return false;
-          connection.tell(id);
+          connection.markSent(id);
           return true;
         },
       );
@@ -154,12 +154,12 @@ export class Connections {
   /** Sends the progress of reading new files to clients whose requests may wait for it. */
   publishIndexing(): void {
     const now = this.#options.clock.monotonic();
-    if (now < this.#toldIndexingAt + indexingPause) return;
-    this.#toldIndexingAt = now;
-    for (const connection of [...this.#connections]) this.#tellIndexing(connection);
+    if (now < this.#indexingSentAt + indexingPause) return;
+    this.#indexingSentAt = now;
+    for (const connection of [...this.#connections]) this.#sendIndexing(connection);
   }
 
-  #tellIndexing({ socket, caller }: Connection): void {
+  #sendIndexing({ socket, caller }: Connection): void {
     const { indexing } = this.#options.store;
     if (indexing === undefined || !socket.isProven) return;
     // Not every key may know how many repositories there are.
@@ -220,7 +220,7 @@ export class Connections {
         await new Promise(setImmediate);
       }
       connection.restCatchingUp();
-      // Until now it could not be told with the events: what is still to come may stand before them in the log.
+      // Events did not have it so far, because changes that were still to be sent may be before them in the log.
       const position = sealPosition(this.#options.store.position);
       if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
     };
@@ -246,7 +246,7 @@ export class Connections {
     if (!connection.socket.takesMore()) return;
     await this.#options.dispatch(message, connection);
     if (!connection.socket.takesMore()) return;
-    // The key expired while connected, and the client has just been told.
+    // The key expired while connected; the client has just got the error.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }
 
@@ -271,7 +271,7 @@ export class Connections {
           },
         }),
       );
-      // Once it has been told: one that stays would count nowhere.
+      // After the error was sent: a connection that stays would not be counted anywhere.
       setImmediate(() => socket.conn.close());
     }
   }
@@ -331,7 +331,7 @@ export class Connections {
     if (proof !== undefined) socket.emit("svc", "session", proof);
     const connection = new Connection(caller, this.#socketOf(socket, seat), one => this.#catchUp(one));
     this.#connections.add(connection);
-    this.#tellIndexing(connection);
+    this.#sendIndexing(connection);
     seat.read(readingOf(socket.conn));
     // A packet may have no data.
     socket.conn.on("data", (data: { readonly length: number } | undefined) => seat.took(data?.length ?? 0));

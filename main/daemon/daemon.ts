@@ -114,14 +114,14 @@ export async function createDaemon(options: DaemonOptions): Promise<Daemon> {
   await using resources = new AsyncDisposableStack();
   const lock = await lockHome(home);
   resources.defer(() => lock.release());
-  const { finish, ...told } = await startDaemon(options, home, lock, resources);
+  const { finish, ...started } = await startDaemon(options, home, lock, resources);
   const held = resources.move();
   let closing: Promise<void> | undefined;
   const close = () => {
     closing ??= finish().finally(() => held.disposeAsync());
     return closing;
   };
-  return { ...told, home, close };
+  return { ...started, home, close };
 }
 
 /** Adds the resources of a running daemon to `resources`. `finish` refuses new requests and waits for running ones. */

@@ -103,7 +103,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     });
   }
 
-  function tell(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
+  function reportErrors(errors: readonly RepoconfError[], name: string, { caller }: Connection): void {
     for (const error of errors) onError(error, name);
     const refusal = errors.find(error => isRefusal(error, caller));
     // The name of an unknown operation is text from the client.
@@ -117,14 +117,14 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const name = operationName(parts);
     try {
       const { result, errors: found = [], isShared, ...rest } = await run(name, parts, connection);
-      tell(found, name, connection);
+      reportErrors(found, name, connection);
       const errors = found.map(error => error.toEntry());
       if (isShared && typeof result === "object" && result !== null)
         callback?.(replies.of(result, { ...rest, errors }));
       else callback?.({ result, ...rest, errors });
     } catch (thrown) {
       const error = toRepoconfError(thrown);
-      tell([error], name, connection);
+      reportErrors([error], name, connection);
       callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
     }
   };
@@ -159,8 +159,8 @@ function repositoriesIn(args: object): number {
 }
 
 /**
- * `resource/operation` of a message, with the namespace before it if that is not ours. What is missing or no text stays
- * empty, and long ones are cut: they end up in a message.
+ * `resource/operation` of a message, with the namespace before it if that is not ours. Missing parts and those that are not strings
+ * are empty, and long ones are cut, because they appear in error messages.
  */
 function operationName([namespace, resource, operation]: readonly unknown[]): string {
   const part = (value: unknown) => (typeof value === "string" ? value.slice(0, 64) : "");

@@ -37,13 +37,13 @@ interface DraftsData {
 }
 
 /**
- * What the owner has edited on the screen and not saved, so that it outlives the tab and the daemon. On the disk in one file,
- * but for what holds masked values, or may: that is in memory only.
+ * The owner's unsaved edits on the screen, which survive the tab and the daemon. They are in one file on disk, except those that
+ * contain masked values, or may: these are only in memory.
  */
 export class Drafts {
   readonly #options: DraftsOptions;
   readonly #file: JsonFile<DraftsData>;
-  /** One change after the other: each is on the disk before it counts and is told. */
+  /** One change after the other: each is on disk before it is visible and published. */
   readonly #inTurn = pLimit(1);
   #entries: Entries = new Map();
   /** What the file has; undefined: that is not known. */
@@ -68,7 +68,7 @@ export class Drafts {
   }
 
   list(): readonly KeptDraft[] {
-    return Array.from(this.#entries.values(), asTold);
+    return Array.from(this.#entries.values(), asPublished);
   }
 
   /** Keeps and drops drafts, all or none of them. Throws RepoconfError 1102, 1107 or 1108. */
@@ -83,14 +83,14 @@ export class Drafts {
         next.set(keyOf(draft), entry);
         changed.push(entry);
       }
-      const gone = removed.filter(name => next.delete(keyOf(name)));
+      const dropped = removed.filter(name => next.delete(keyOf(name)));
       if (changed.length > 0) assertFits(next);
       // Also where nothing changed: what could not be written before is tried again.
       await this.#write(next);
       this.#entries = next;
-      if (changed.length > 0 || gone.length > 0) {
+      if (changed.length > 0 || dropped.length > 0) {
         this.#revision += 1;
-        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asTold), removed: gone });
+        this.#options.onChanged({ revision: this.#revision, drafts: changed.map(asPublished), removed: dropped });
       }
       const inMemory = drafts.filter(draft => next.get(keyOf(draft))?.isMasked).map(nameOf);
       return { revision: this.#revision, inMemory };
@@ -170,7 +170,7 @@ export class Drafts {
     return (await this.#textHoldsMasked(draft.text)) || (await this.#textHoldsMasked(draft.base ?? "{}"));
   }
 
-  /** What is no JSON, as while one types, may hold anything. */
+  /** Invalid JSON, for example while somebody types, may contain anything. */
   async #textHoldsMasked(text: string): Promise<boolean> {
     try {
       const { config = {} } = (await readJsonText(text)).value;
@@ -205,7 +205,7 @@ function assertFits(entries: Entries): void {
   if (bytes > limits.draftBytes) throw limitExceeded("bytes of drafts", bytes, limits.draftBytes);
 }
 
-function asTold({ draft, isMasked }: Entry): KeptDraft {
+function asPublished({ draft, isMasked }: Entry): KeptDraft {
   return isMasked ? { ...draft, inMemory: true } : draft;
 }
 

@@ -26,8 +26,8 @@ export function newEndpoint(
 }
 
 /**
- * Tells where the daemon is. On a full disk it takes the room that an earlier start has kept for this, so that everybody
- * can go on reading. Throws HomeError if there is no room at all.
+ * Writes where the daemon is. On a full disk it uses the space that an earlier start reserved for this, so that clients can still
+ * read. Throws HomeError if there is no space at all.
  */
 export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
   const write = () => privateFile(home, home.endpointFile, fileSystem).write(textOf(endpoint));
@@ -46,7 +46,7 @@ export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: 
   await keepRoom(home, fileSystem).catch(() => {});
 }
 
-/** For daemon.json, and for what else grows by a block meanwhile. Random, as disks that compress would keep nothing. */
+/** For daemon.json, and for other files that grow by a block meanwhile. Random bytes, because a compressing disk would reserve nothing. */
 const reserveBytes = 16 * 1024;
 
 async function keepRoom(home: Home, fileSystem: FileSystem): Promise<void> {

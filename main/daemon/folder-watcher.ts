@@ -1,8 +1,8 @@
 import { FSWatcher } from "chokidar";
 
 /**
- * chokidar without its listing of the folder: with 10,000 files a good part of a start. Nothing in the folder is of interest
- * to it (`ignored`), so it need not know what there is. It takes no stream for a watcher that is closed meanwhile.
+ * chokidar without its listing of the folder, which is a large part of a start with 10,000 files. Everything in the folder is ignored
+ * anyway (`ignored`). Opens no stream for a watcher that is closed meanwhile.
  */
 class HintWatcher extends FSWatcher {
   override createScanStream(): undefined {
@@ -20,10 +20,9 @@ interface WatchedFolder {
 }
 
 /**
- * Hints that something in a folder changed, by the name of the entry (undefined: unknown which). Only hints: the one who
- * hears one reads for itself. Folders are watched, never files: a rename-save ends the watch on a file, and one watch
- * serves a folder of any size. The files themselves are hidden from chokidar, as it would read the whole folder again at
- * every new name; its `raw` event still tells.
+ * Hints that something in a folder changed, with the name of the entry (undefined: unknown). Only hints: the receiver reads the file
+ * itself. Folders are watched, never files: a rename-save ends the watch on a file, and one watch is enough for a folder of any size.
+ * The files are hidden from chokidar, which would list the whole folder again at every new name; its `raw` event still reports them.
  */
 export class FolderWatcher {
   readonly #watched = new Map<string, WatchedFolder>();
@@ -38,7 +37,7 @@ export class FolderWatcher {
     await Promise.all([...this.#watched.values()].map(({ ready }) => ready.promise));
   }
 
-  /** Resolves when the folder is watched: what changed in it before, nobody was told. */
+  /** Resolves when the folder is watched: earlier changes were not reported. */
   add(folder: string, listener: FolderListener): Promise<void> {
     // One of chokidar's watchers for each: `unwatch` of a folder would deafen it for those below, for good.
     const watcher = new HintWatcher({
@@ -66,7 +65,7 @@ export class FolderWatcher {
     await watched?.watcher.close();
   }
 
-  /** Watches a folder again that was removed and made anew: the old watch is deaf. Resolves as `add`. */
+  /** Watches a folder again after it was removed and created again: the old watch reports nothing. Resolves as `add`. */
   async renew(folder: string): Promise<void> {
     const watched = this.#watched.get(folder);
     if (watched === undefined) return;

@@ -12,12 +12,12 @@ interface Waiting {
   start(): void;
 }
 
-/** Lets few requests at once do what takes much memory and time. */
+/** Limits how many expensive requests run at the same time. */
 export class Gate {
   readonly #owner = new Lane(ofOwner, ofOwner);
   readonly #others = new Lane(ofOthers, perKey);
 
-  /** Resolves when there is room; the function that it gives ends the stay. */
+  /** Resolves when there is room; call the returned function to leave. */
   enter({ owner, keyId }: Caller): Promise<() => void> {
     return owner ? this.#owner.enter("") : this.#others.enter(keyId);
   }
@@ -29,7 +29,7 @@ class Lane {
   /** By key, how many are in. */
   readonly #inside = new Map<string, number>();
   #count = 0;
-  /** The one that came first stands first. */
+  /** In the order of arrival. */
   readonly #waiting: Waiting[] = [];
 
   constructor(most: number, mostOfKey: number) {

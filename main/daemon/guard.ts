@@ -17,10 +17,9 @@ export interface GuardOptions {
 }
 
 /**
- * The door: every HTTP request and every upgrade passes here before any route is checked. A web page can make the
- * browser send requests to this port; it cannot make it lie about Origin, nor, once its name is rebound to 127.0.0.1,
- * about Host. So Host must be exactly one of ours, and an Origin, where there is one, the screen's or one that the settings
- * name.
+ * Checks every HTTP request and every upgrade before any route. A web page can make the browser send requests to this port, but cannot
+ * forge the Origin header or, if its name is rebound to 127.0.0.1, the Host header. So Host must be exactly one of ours, and Origin,
+ * if there is one, must be the screen's or one from the settings.
  */
 export function createGuard({
   toolHosts,
@@ -53,7 +52,7 @@ export function createGuard({
   };
 }
 
-/** A tab that was left open asks for the daemon that it came from again and again. That is no attack. */
+/** An open tab of an earlier daemon keeps retrying. That is no attack. */
 function isOfEarlierScreen(host: string | undefined): boolean {
   return /^[0-9a-f]{32}\.localhost(:\d+)?$/.test(host ?? "");
 }
@@ -65,8 +64,8 @@ export function guardLocally(request: IncomingMessage): Refusal | undefined {
 }
 
 /**
- * What a page loads as a script or an image bears no Origin, but browsers say from where it comes; a page of ours is at the
- * screen's host alone. Following a link to here is fine.
+ * Requests for scripts and images have no Origin, but browsers say which site makes them; our own page exists only at the screen's
+ * host. Following a link to here is allowed.
  */
 function isForeignLoad({ headers }: IncomingMessage, isForScreen: boolean): boolean {
   const site = headers["sec-fetch-site"];

@@ -4,8 +4,8 @@ import type { Home } from "../home.ts";
 import type { Lock } from "./lock.ts";
 
 /**
- * The home as this daemon took it. Who removes a home, or puts a copy in its place, lets another daemon have it: this one
- * may then write nothing more, and leaves.
+ * The home as this daemon opened it. If it is removed or replaced by a copy, another daemon can open the new one, so this one must not
+ * write any more, and ends.
  */
 export class HeldHome {
   readonly #home: Home;
@@ -30,7 +30,7 @@ export class HeldHome {
     return this.#lost === undefined;
   }
 
-  /** Throws RepoconfError 1113 if it was found to be lost; asks nobody. */
+  /** Throws RepoconfError 1113 if an earlier check found it lost; does not check again. */
   assertNotLost(): void {
     if (this.#lost !== undefined) throw this.#lost;
   }

@@ -21,7 +21,7 @@ export interface HistorySearchContext {
   readonly turn: Turn;
 }
 
-/** One revision of a repository that was checked, and what was found of it; or a history that cannot be told. */
+/** One revision that was checked, with what was found in it; or a history that cannot be read. */
 export type LookedAt =
   | { readonly place: HistoryPlace; readonly entries: readonly FoundHistoryEntry[] }
   | { readonly error: RepoconfError };
@@ -68,7 +68,7 @@ async function matchingRepositories(
     const match = matchRepository(query, { ...one, isBroken, isModified: true });
     if (match !== undefined) matches.set(one.id, match);
   };
-  // What is wrong with a repository, a limited key is told by its values.
+  // A limited key gets a repository's problems only if it may read its values.
   if (query.some(({ kind }) => kind === "broken"))
     for await (const entry of service.repositories(caller, {}, turn)) look(entry, problemsIn(entry.health).length > 0);
   else

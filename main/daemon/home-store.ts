@@ -20,7 +20,7 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
 export async function openHomeStore({ home, settings, address, ...options }: HomeStoreOptions): Promise<FileStore> {
   const { fileSystem, onProblem } = options;
   const openLog = await sharedLog(home, address, settings());
-  // Before it follows such a log: a daemon that knows none would begin one of files beside it.
+  // Written before it follows such a log: an older daemon would create a file log beside it.
   if (openLog !== undefined) await markFormat(home, sharedHomeFormat);
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),

@@ -22,7 +22,7 @@ export class HomeUpkeep {
   readonly #repairInTurn: () => Promise<void>;
   #cancel = () => {};
   #running = false;
-  #told = "";
+  #reported = "";
 
   constructor(options: HomeUpkeepOptions) {
     this.#options = options;
@@ -32,13 +32,13 @@ export class HomeUpkeep {
       async () => {
         if (!this.#running || !options.held.check()) return;
         await options.repair();
-        this.#told = "";
+        this.#reported = "";
       },
       error => {
         // If the home is being removed, its files are not a problem; and a lasting problem is logged once.
-        if (this.#told === String(error) || !options.held.check()) return;
-        this.#told = String(error);
-        options.onProblem("cannot restore a file of the home", { error: this.#told });
+        if (this.#reported === String(error) || !options.held.check()) return;
+        this.#reported = String(error);
+        options.onProblem("cannot restore a file of the home", { error: this.#reported });
       },
     );
   }

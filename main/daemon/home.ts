@@ -5,9 +5,12 @@ import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 
-/** The format of the files in a home. A daemon that knows a lower number leaves the home alone. 2: with a journal; 3: with a log. */
+/**
+ * The format of the files in a home. A daemon that supports only lower numbers does not change the home. 2: with a journal; 3: with a
+ * log.
+ */
 export const homeFormat = 3;
-/** That of a home that follows a log which several machines share: it has none of its own. The newest there is. */
+/** The format of a home that follows a shared log instead of one of its own. The newest format. */
 export const sharedHomeFormat = 4;
 
 /** The home cannot be used; `message` says what to do. */

@@ -21,7 +21,7 @@ interface Waiting {
   start(): void;
 }
 
-/** How a client came. Anyone who fills the port, which all users of the machine can reach, leaves the Unix socket free. */
+/** How a client connected. All users of the machine can fill the port, but not the Unix socket. */
 export type Channel = "port" | "socket";
 
 /** What a key has under way. */
@@ -30,7 +30,7 @@ class Account {
   running = 0;
   work = 0;
   bytes = 0;
-  /** Bytes that arrived since the event loop came round last. */
+  /** Bytes that arrived in this round of the event loop. */
   arrived = 0;
   /** Of replies and events that wait for its clients. */
   unread = 0;
@@ -41,13 +41,13 @@ class Account {
 
 /** The work of one key that runs at once, in bytes times repositories, unless a single request is more than that. */
 const workAtOnce = 4_000_000;
-/** Bytes of one key that are taken in before all others have been heard, and what a packet counts for at least. */
+/** Bytes of one key that are read before it is the others' turn, and the least that a packet counts. */
 const arrivingAtOnce = 256 * 1024;
 const leastPacket = 2 * 1024;
 
 /**
- * What every key may have under way, so that one cannot starve the others: connections, requests that run and that wait, bytes
- * taken in and not read. The owner's key and sessions are not bound by it, wait for nobody, and find room kept for them.
+ * Limits for each key, so that one cannot starve the others: connections, running and waiting requests, bytes received and bytes not
+ * read by its clients. The owner's key and sessions have no limits, never wait, and have reserved connections.
  */
 export class KeyBudget {
   readonly #accounts = new Map<string, Account>();
@@ -165,7 +165,7 @@ export class Seat {
     if (this.#account.isPaused) readable.pause();
   }
 
-  /** So many bytes have arrived: beyond some, all other keys are heard before more of this key's are read. */
+  /** Counts arrived bytes: beyond a limit, all other keys get their turn before more of this key's are read. */
   took(bytes: number): void {
     const account = this.#account;
     if (account === undefined) return;
@@ -176,7 +176,7 @@ export class Seat {
       });
     }
     account.arrived += Math.max(leastPacket, bytes);
-    // Who sent last is read last, once there is room again.
+    // The connection that sent last is read last, once there is room again.
     if (this.#readable !== undefined && account.readable.delete(this.#readable)) account.readable.add(this.#readable);
     regulate(account);
   }

@@ -17,7 +17,7 @@ export async function localSocketPath(folder: string): Promise<string | undefine
   if (Buffer.byteLength(folder) + socketNameLength > longestSocketPath) return undefined;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const stats = await lstat(folder);
-  // Who can put a socket there is who can take the daemon's place.
+  // Anyone who can create a socket there can impersonate the daemon.
   if (!stats.isDirectory() || stats.uid !== process.getuid?.())
     throw new Error(`${folder} is not a folder (Repoconf does not follow links). Move it away.`);
   await chmod(folder, 0o700);

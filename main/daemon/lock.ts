@@ -5,14 +5,14 @@ import { HomeError } from "./home.ts";
 
 /** One daemon for each home. Held until released, or until the process ends in whatever way. */
 export interface Lock {
-  /** Whether the locked file still stands at its path: if not, another daemon can have taken what does. */
+  /** Whether the locked file is still at its path: if not, another daemon may have locked the file that is there now. */
   isInPlace(): boolean;
   release(): void;
 }
 
 /**
- * Takes the home's lock: an exclusive SQLite transaction, which is a lock of the kernel, so that no crash leaves it
- * behind. Undefined if another process holds it.
+ * Takes the home's lock: an exclusive SQLite transaction, which uses a kernel lock, so a crash releases it. Undefined if another
+ * process holds it.
  */
 export function takeLock(path: string): Lock | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });

@@ -17,10 +17,10 @@ interface MatrixContext {
   readonly turn: Turn;
 }
 
-/** Different values of all fields together that are counted: what comes beyond them is none that most have. */
+/** How many different values, of all fields together, are counted: a value beyond them is not the most frequent one. */
 const mostCounted = 100_000;
 /** Characters of a value's JSON that are told; of a longer one a repository is named that has it. */
-const toldValue = 200;
+const shownValue = 200;
 
 /** How often each value of a field was seen. */
 interface Tally {
@@ -62,7 +62,7 @@ export async function readMatrix(
       tally.of += 1;
       if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;
       const json = canonicalJson(value);
-      const key = json.length > toldValue ? hashOfValue(value) : json;
+      const key = json.length > shownValue ? hashOfValue(value) : json;
       const known = tally.values.get(key);
       if (known !== undefined) known.count += 1;
       else if (counted < mostCounted) {

@@ -12,7 +12,7 @@ export interface MetricsOptions {
   yields(): number;
 }
 
-/** Every cause there is, so that one that never came shows as 0 and an alarm on it can be made before the first. */
+/** All causes, so that those that have not happened show as 0 and alarms can be defined for them. */
 const causes = ["host", "origin", "page", "key", "limit"] as const;
 const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" } = {
   set: "sets",

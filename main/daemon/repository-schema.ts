@@ -57,7 +57,7 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
 function flattened(whole: JsonObject, resources: SchemaResources, places: Places): JsonObject {
   let isReferred = false;
   const move = (value: JsonValue): JsonValue => {
-    // Asked of JSON.stringify, as its replacer, it takes five times as long.
+    // As a replacer of JSON.stringify it takes five times as long.
     if (Array.isArray(value)) return value.map(move);
     if (!isJsonObject(value)) return value;
     if (!resources.schemas.has(value)) return mapped(value, move);

@@ -14,7 +14,7 @@ const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
 
 /** What `restore.json` says while a restore moves things: the next daemon on the home completes it. */
 interface Underway {
-  /** Name of the folder in the home to which goes what was there before. */
+  /** Name of the folder in the home for the replaced files. */
   readonly before: string;
   /** What the backup brings, of `replaced`. */
   readonly brings: readonly string[];
@@ -28,9 +28,9 @@ export function stagingOf(home: Home): string {
 }
 
 /**
- * Moves what is in the home to the folder `before` and what was unpacked to the home. If one move fails, those made so far
- * are taken back and the failure is thrown on; if the process is ended on the way, the next one that has the home goes on.
- * Tests hand in a rename that fails.
+ * Moves the home's files to the folder `before`, and the unpacked files into the home. If one move fails, the earlier ones are
+ * reverted and the failure is thrown; if the process ends in between, the next one that opens the home continues. Tests pass a rename
+ * that fails.
  */
 export async function putInPlace(home: Home, before: string, rename = renameFile): Promise<void> {
   const staging = stagingOf(home);

@@ -15,8 +15,7 @@ export interface RoutesOptions {
 }
 
 /**
- * The plain HTTP routes: health, identity, the screen's files at its own host, and numbers for anyone who has the owner's key.
- * None tells of anyone's data.
+ * The plain HTTP routes: health, identity, the screen's files at its own host, and metrics for the owner's key. None returns configuration.
  */
 export function createRoutes(options: RoutesOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
@@ -76,8 +75,8 @@ async function answerMetrics(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const told = await metrics(bearerOf(request.headers.authorization) ?? "");
-  if (told !== undefined) return answer(response, 200, told.text.trimEnd(), { "Content-Type": told.type });
+  const numbers = await metrics(bearerOf(request.headers.authorization) ?? "");
+  if (numbers !== undefined) return answer(response, 200, numbers.text.trimEnd(), { "Content-Type": numbers.type });
   answer(response, 401, "The owner's key is required: Authorization: Bearer KEY.", { "WWW-Authenticate": "Bearer" });
 }
 

@@ -291,7 +291,7 @@ function createHeldServer(sockets: Set<Socket>): HeldServer {
   server.on("request", keepRequest).on("upgrade", keepUpgrade);
   const release = () => {
     server.off("request", keepRequest).off("upgrade", keepUpgrade);
-    for (const tell of kept) tell();
+    for (const handle of kept) handle();
   };
   return { server, release };
 }

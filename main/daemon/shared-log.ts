@@ -32,7 +32,7 @@ export async function sharedLog(
       `The home ${home.folder} already has repositories in its own log. To use a shared log, start with an empty home (--home DIR), or copy them: repoconf log copy.`,
     );
   const address = addressOf(text, files);
-  // Anyone who has a log of files does not load this.
+  // Not loaded in a home with its own log.
   const { StreamLog } = await import("./store/log/stream-log.ts");
   return async options => {
     try {

@@ -13,7 +13,7 @@ export function countWaiting(connection: EngineSocket, onChange: (bytes: number)
     waiting += data.length;
     onChange(waiting + handed);
   });
-  // The transport takes no more until what it was handed is gone.
+  // The transport accepts no more until it has sent what it has.
   connection.on("flush", () => {
     handed = waiting;
     waiting = 0;

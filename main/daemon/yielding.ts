@@ -10,12 +10,12 @@ export interface Turn {
   pass(): Promise<void>;
 }
 
-/** Of work that nobody waits behind, as at a start. */
+/** For work that blocks nobody, as at a start. */
 export const endlessTurn: Turn = { isOver: false, pass: () => Promise.resolve() };
 
 /**
- * Shares the event loop among what takes long: each time it comes round, one piece of work goes on for some milliseconds, and
- * of those that wait the keys take turns. So what arrives meanwhile is answered after one slice, however much work there is.
+ * Shares the event loop between long operations: in each round, one of them runs for some milliseconds, and the keys of those that
+ * wait take turns. So a new request is answered after one slice, however much work there is.
  */
 export class Yielding {
   readonly #clock: Pick<Clock, "monotonic">;

@@ -23,7 +23,7 @@ const leastSize = { minWidth: 720, minHeight: 480 };
 /** Milliseconds that a page may take to send its edits: one that hangs, or has no connection, is asked about them. */
 const sendCeiling = 2_000;
 
-/** The one window: it remembers its place, and closing hides it, for the daemon goes on. */
+/** The only window: it remembers its position, and closing only hides it, because the daemon keeps running. */
 export class AppWindow {
   readonly #options: AppWindowOptions;
   readonly #placeFile: string;
@@ -64,7 +64,7 @@ export class AppWindow {
     window.on("closed", () => {
       this.#window = undefined;
     });
-    // The page has edits that are not saved. Electron asks nobody by itself: the page just stays.
+    // The page has unsaved edits. Electron itself asks nobody; it just does not close the page.
     window.webContents.on("will-prevent-unload", event => {
       window.show();
       const choice = dialog.showMessageBoxSync(window, {
@@ -167,7 +167,7 @@ export class AppWindow {
 
   async #writePlace(window: BrowserWindow): Promise<void> {
     const place: Place = { bounds: window.getNormalBounds(), maximized: window.isMaximized() };
-    // Where a window stood is not worth an error.
+    // The position of a window is not worth an error.
     await writeFile(this.#placeFile, JSON.stringify(place), { mode: 0o600 }).catch(() => {});
   }
 }

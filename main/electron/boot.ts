@@ -70,7 +70,7 @@ export async function boot({ version, folder }: BootOptions): Promise<void> {
   quitSafely({ daemon, window, tray, logger, takeStopRequest });
 
   app.on("activate", () => window.show());
-  // The daemon goes on when the window closes.
+  // The daemon keeps running when the window closes.
   app.on("window-all-closed", () => {});
   const asked = requests.serve(window);
   // Started at login it waits in the tray, unless somebody has asked for it since.

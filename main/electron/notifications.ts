@@ -3,7 +3,7 @@ import type { RepoconfClient } from "../../shared/client/client.ts";
 import { describeProblem } from "../../shared/health.ts";
 import type { AppWindow } from "./app-window.ts";
 
-/** Tells of a file that breaks, once each time; a click leads to it. */
+/** Notifies when a file breaks, once each time; a click opens it. */
 export function notifyOfBrokenFiles(client: RepoconfClient, window: AppWindow): void {
   const broken = new Set<string>();
   const watch = async () => {
@@ -22,6 +22,6 @@ export function notifyOfBrokenFiles(client: RepoconfClient, window: AppWindow): 
       notification.show();
     }
   };
-  // The watch ends with the client; without it there is nothing to tell.
+  // The watch ends with the client; then there is nothing to notify about.
   watch().catch(() => {});
 }

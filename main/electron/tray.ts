@@ -2,7 +2,7 @@ import { app, Menu, nativeImage, Tray } from "electron";
 import type { AppWindow } from "./app-window.ts";
 import { setStartAtLogin, startsAtLogin } from "./autostart.ts";
 
-/** The tray: the daemon goes on when the window is closed, and here is the way back to it. */
+/** The tray icon: the daemon keeps running when the window is closed, and this opens it again. */
 export function createTray(window: AppWindow, icon: string): Tray {
   const tray = new Tray(nativeImage.createFromPath(icon));
   tray.setToolTip("Repoconf");

@@ -14,7 +14,7 @@ export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
 }
 
-/** What tells one version of a file from another without reading it. */
+/** Distinguishes versions of a file without reading it. */
 export interface FileStamp {
   readonly size: number;
   readonly mtimeMs: number;
@@ -48,7 +48,7 @@ export interface DurableTextFileOptions {
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
-  /** What a write replaces is kept beside for a while: `replacedEdit` tells whether somebody was still writing to it. */
+  /** The replaced file is kept for a while: `replacedEdit` finds out whether somebody was still writing to it. */
   readonly keepsReplaced?: boolean;
   readonly fileSystem?: FileSystem;
   readonly clock?: Clock;
@@ -300,7 +300,7 @@ export class DurableTextFile implements Adapter<string> {
           const replaced = this.#stamp;
           this.#replaced =
             path === undefined || replaced === undefined ? undefined : { path, stamp: replaced, text: this.#text };
-          // From here on it is ours, whatever becomes of the folder's sync.
+          // From here on it is ours, even if the folder's sync fails.
           this.#stamp = stamp;
         });
         before.replaced?.();
@@ -329,7 +329,7 @@ export class DurableTextFile implements Adapter<string> {
     const before = this.#text;
     if (before === undefined) return;
     try {
-      // Somebody's edit since then is not ours to take away.
+      // Do not overwrite an edit that somebody made since then.
       if ((await this.read()) !== written) return;
       if (before === null) {
         await this.#fileSystem.unlink(this.path);
@@ -338,7 +338,7 @@ export class DurableTextFile implements Adapter<string> {
       await this.#writeTemporary(before);
       await this.#fileSystem.rename(this.#temporaryPath, this.path);
     } catch {
-      // The disk refuses this too. Anyone who reads next finds the new text, and it becomes a change like an edit by hand.
+      // The disk refuses this too. The next read finds the new text and treats it as a hand edit.
       await this.#removeTemporary().catch(() => {});
     }
   }
@@ -399,7 +399,7 @@ export class DurableTextFile implements Adapter<string> {
   }
 }
 
-/** A name that nobody else has in its folder, and that a start takes away. */
+/** A unique name in its folder; the next start removes such files. */
 function temporaryName(path: string): string {
   return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
 }
@@ -514,7 +514,7 @@ async function readBytes(path: string, fileSystem: FileSystem): Promise<Buffer> 
 
 interface FolderSync {
   running: Promise<void>;
-  /** Begins when `running` has ended; anyone who asks meanwhile shares it. */
+  /** Starts when `running` has ended; requests made meanwhile share it. */
   next?: Promise<void> | undefined;
 }
 const folderSyncs = new WeakMap<FileSystem, Map<string, FolderSync>>();

@@ -38,7 +38,7 @@ export class DocumentTooLargeError extends Error {
   }
 }
 
-/** What goes with a write. */
+/** Options of a write. */
 interface AroundWrite {
   /** Puts a record of the text that the file is about to have on the disk. Runs beside the writing; the file is replaced only after it. */
   readonly record?: (text: string) => Promise<void>;
@@ -102,7 +102,7 @@ export class JsonDocument {
     return this.#status;
   }
 
-  /** What the file holds; `{}` when it is gone or broken. */
+  /** The file's value; `{}` if it is missing or broken. */
   get value(): JsonObject {
     return this.#low.data;
   }
@@ -122,7 +122,7 @@ export class JsonDocument {
     this.#isRead = true;
     this.#text = found.text;
     this.#status = found.status;
-    // Low.read keeps what it had when there is nothing to read.
+    // Low.read keeps the old value if there is no file.
     this.#low.data = {};
     await this.#low.read();
     return true;

@@ -30,7 +30,7 @@ export function* firstProblem(body: string): Generator<void, Problem> {
 function findMemberProblem(body: string): Problem | undefined {
   const names: Set<string>[] = [];
   const found = { problem: undefined as Problem | undefined };
-  const tell = (offset: number, message: string) => {
+  const report = (offset: number, message: string) => {
     found.problem = { offset, message };
     throw new FoundError();
   };
@@ -39,13 +39,13 @@ function findMemberProblem(body: string): Problem | undefined {
       onObjectBegin: () => void names.push(new Set()),
       onObjectEnd: () => void names.pop(),
       onObjectProperty: (name, offset) => {
-        if (name === "__proto__") tell(offset, "a member must not be called __proto__");
+        if (name === "__proto__") report(offset, "a member must not be called __proto__");
         if (names.at(-1)?.has(name))
-          tell(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} is a duplicate`);
+          report(offset, `the member ${JSON.stringify(shortened(name, mostOfName))} is a duplicate`);
         names.at(-1)?.add(name);
       },
       onLiteralValue: (value, offset) => {
-        if (typeof value === "number" && !Number.isFinite(value)) tell(offset, "this number is too large");
+        if (typeof value === "number" && !Number.isFinite(value)) report(offset, "this number is too large");
       },
     }),
   );

@@ -23,12 +23,12 @@ export interface Action {
   readonly keys?: readonly Keys[];
   /** Its keys work in a text too, where they mean nothing else. */
   readonly inText?: true;
-  /** Whether there is anything to do it with; without, there always is. */
+  /** Whether it is available; if omitted, it always is. */
   applies?(state: ScreenState): boolean;
   run(): void;
 }
 
-/** All there is to be done: the keys, the commands and the list of keys go by it. */
+/** All actions: shortcuts, commands and the list of shortcuts come from here. */
 export const actions: readonly Action[] = [
   {
     id: "review",
@@ -148,7 +148,7 @@ export function actionOf(id: string): Action {
   return action;
 }
 
-/** Goes to the search, which a narrow window has in its drawer; with a query, searches for it. */
+/** Focuses the search, which a narrow window has in its drawer; with a query, searches for it. */
 export function focusSearch(query?: string): void {
   flushSync(() => screenStore.setState({ drawn: true }));
   if (query !== undefined) search(query);
@@ -165,7 +165,7 @@ function goTo(title: string, place: Place): Action {
   return { id: `go-${place.page}`, title, group: "Go to", run: () => goWithFocus(place) };
 }
 
-/** Goes to a place, and the focus with it: into a field, or to the page, from where Tab leads through it. */
+/** Goes to a place and moves the focus there: into a field, or to the page, so that Tab moves through it. */
 export function goWithFocus(place: Place): void {
   go(place);
   if (place.page === "repo" && place.view === "fields" && place.scope !== undefined && place.field !== undefined)

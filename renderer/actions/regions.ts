@@ -1,4 +1,4 @@
-/** Where in a region the focus goes, the best first: to where one is in the tree, to the field of the address, to what is first. */
+/** Where the focus goes in a region, in this order: the current row of the tree, the field of the address, the first control. */
 const entrances = [
   '[role="treeitem"][tabindex="0"]',
   '.field[aria-current="true"] .field-control :is(input, textarea, button)',
@@ -21,7 +21,7 @@ export function goRound(step: 1 | -1): void {
   if (next !== undefined && next !== current) entranceOf(next)?.focus();
 }
 
-/** One may hold another; what is in that one is not in it. */
+/** A region may contain another; controls of the inner one do not belong to the outer one. */
 function regionOf(element: Element | null): HTMLElement | null {
   return element?.closest<HTMLElement>("[data-region]") ?? null;
 }

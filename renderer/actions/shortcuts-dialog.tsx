@@ -2,7 +2,7 @@ import { Modal } from "../dialogs/modal.tsx";
 import { actions, ownKeys } from "./actions.ts";
 import { shownKeys } from "./keys.ts";
 
-/** Every key there is, by what it is for. */
+/** All keyboard shortcuts, by purpose. */
 export function ShortcutsDialog({ onClose }: { onClose(): void }) {
   const groups = Array.from(
     Map.groupBy(

@@ -4,19 +4,19 @@ import { actions } from "./actions.ts";
 import { isText, pressedKeys } from "./keys.ts";
 
 const byKeys = new Map(actions.flatMap(action => (action.keys ?? []).map(keys => [keys, action] as const)));
-/** What a browser would do with these, save its page or search elsewhere, nobody means here. */
+/** The browser would save its page or open its own search. */
 const neverTheBrowsers: ReadonlySet<string> = new Set(["Mod+S", "Mod+K"]);
-/** The editor of a file saves the file, and begins a line. */
+/** The editor of a file uses these keys to save the file and to start a line. */
 const fileEditorsOwn: ReadonlySet<string> = new Set(["Mod+S", "Mod+Enter"]);
 
-/** The keys of the actions, wherever the focus is: not in a text where they write, nor behind a dialog. */
+/** The shortcuts of the actions, wherever the focus is, except in a text where the keys type something, and behind a dialog. */
 export function useShortcuts(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const keys = pressedKeys(event);
       const action = byKeys.get(keys);
       const { target } = event;
-      // There is nothing to do them with once the session has ended.
+      // No action is possible once the session has ended.
       if (action === undefined || event.isComposing || screenStore.getState().connection === "ended") return;
       if (isText(target) && action.inText !== true) return;
       if (fileEditorsOwn.has(keys) && target instanceof Element && target.closest(".text-editor")) return;

@@ -13,7 +13,7 @@ import { findField, findRepository, screenStore } from "../state/store.ts";
 const mostPages = 5;
 /** Milliseconds in which what happens is taken together. */
 const freshDelay = 100;
-/** Entries that are shown while more come; beyond, the list begins anew. */
+/** Entries that are shown while more arrive; if there are more, the list starts again. */
 const mostShown = 500;
 
 export interface Activity {
@@ -21,13 +21,13 @@ export interface Activity {
   readonly entries: readonly FoundHistoryEntry[] | undefined;
   /** What has happened since and is not shown yet, the newest first. */
   readonly fresh: readonly FoundHistoryEntry[];
-  /** Where older ones begin; undefined: there are none. */
+  /** Where older entries begin; undefined: there are none. */
   readonly next: string | undefined;
-  /** The query cannot be read, or histories of some repositories cannot be told. */
+  /** The query is invalid, or histories of some repositories cannot be read. */
   readonly errors: readonly ErrorEntry[];
 }
 
-/** What a query finds in the histories of all repositories, page by page, and what happens meanwhile. */
+/** What a query finds in the histories of all repositories, page by page, and new changes. */
 export function createActivityList(query: string, pageSize: number) {
   const store = createStore<Activity>(() => ({ entries: undefined, fresh: [], next: undefined, errors: [] }));
 
@@ -52,7 +52,7 @@ export function createActivityList(query: string, pageSize: number) {
   const withOlder = (before: Activity["entries"], older: readonly FoundHistoryEntry[]) => {
     const entries = [...(before ?? []), ...older];
     const known = new Set(entries.map(keyOf));
-    // It came while they were asked for.
+    // It arrived while the page was being loaded.
     return { entries, fresh: store.getState().fresh.filter(entry => !known.has(keyOf(entry))) };
   };
 
@@ -65,7 +65,7 @@ export function createActivityList(query: string, pageSize: number) {
 
   return {
     store,
-    /** Shows older ones; it has to be known where they begin. */
+    /** Shows older entries; call it only if it is known where they begin. */
     older: () => load(store.getState().next),
     /** Shows what has happened since. */
     showFresh: () => {
@@ -76,7 +76,7 @@ export function createActivityList(query: string, pageSize: number) {
         void load();
       }
     },
-    /** Reads the newest ones, and takes what happens from now on, until what it returns is called. */
+    /** Reads the newest entries and follows new changes, until the returned function is called. */
     follow: () => {
       const waiting: ConfigChanged[] = [];
       let timer: ReturnType<typeof setTimeout> | undefined;

@@ -117,7 +117,7 @@ function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }:
   );
 }
 
-/** Whether somebody reads in the list, or is about to press something there: then nothing may move. */
+/** Whether somebody is reading the list, or is about to click in it: then it must not move. */
 function isBeingRead(list: HTMLOListElement | null): boolean {
   return list?.matches(":hover, :focus-within") === true || (list?.closest("main")?.scrollTop ?? 0) > 0;
 }
@@ -130,7 +130,7 @@ function conditionsOf(query: string): readonly string[] {
   return query.split(/\s+/).filter(word => word !== "");
 }
 
-/** With the condition or without it; of who did something there is one alone, as all conditions have to hold. */
+/** Toggles the condition; there is only one for the actor, because all conditions must match. */
 function toggled(query: string, condition: string): string {
   const others = chips.map(([other]) => other).filter(other => sameKind(other, condition));
   const rest = conditionsOf(query).filter(word => !others.includes(word));

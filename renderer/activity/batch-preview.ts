@@ -40,7 +40,7 @@ export async function previewOf(
       for (const [field, { value, previous, stored }] of Object.entries(fields)) {
         const key = keyOf(repo, scope, field);
         const newer = changes.get(key);
-        // Where the batch changed a field twice, it goes back through both.
+        // If the batch changed a field twice, both changes are reverted.
         if (newer !== undefined && sameJson(newer.after, value)) newer.after = previous;
         if (newer !== undefined || !taken.has(key)) continue;
         const schema = findField(scopes, scope, field) ?? unknownSchema;

@@ -7,7 +7,7 @@ interface FirstOnesProps {
   readonly children: readonly ReactNode[];
 }
 
-/** The first of many, and all of them for who asks. */
+/** The first of many entries, and all of them on request. */
 export function FirstOnes({ most, what, children }: FirstOnesProps) {
   const [isWhole, setIsWhole] = useState(false);
   // A button in the place of a single one is no gain.

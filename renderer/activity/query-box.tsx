@@ -48,7 +48,7 @@ export function QueryBox({ label, query, error, onQuery }: QueryBoxProps) {
   );
 }
 
-/** The query with the part marked that cannot be read, if there is one. */
+/** The query, with the invalid part marked, if there is one. */
 function MarkedQuery({ query, error }: { readonly query: string; readonly error: ErrorEntry }) {
   const { at, length } = error.details ?? {};
   if (typeof at !== "number" || typeof length !== "number") return undefined;

@@ -12,7 +12,7 @@ import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
 
-/** Milliseconds before the oldest entry that is known in which a batch may have begun: behind that nothing is looked through. */
+/** A batch may have begun this many milliseconds before its oldest known entry: older history is not searched. */
 const longestBatch = 24 * 3_600_000;
 /** Different changes, lines of one, and reasons why something stays. */
 const mostShown = 20;
@@ -49,7 +49,7 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
         ...(since !== undefined && { since }),
         ...(why !== "" && { reason: why }),
       });
-      tell(outcome, begun);
+      notifyUndone(outcome, begun);
       onClose();
     } catch (error) {
       setProblem(messageOf(error));
@@ -97,8 +97,8 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   );
 }
 
-/** What was done since `begun` is a step of undo; what was left is told, with the first reasons. */
-function tell({ restored, left }: UndoneBatch, begun: string): void {
+/** Makes what was done since `begun` a step of undo, and reports what was left, with the first reasons. */
+function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
   // The newest first, as undo goes back through them.
   const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
     repo,

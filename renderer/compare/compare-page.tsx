@@ -170,7 +170,7 @@ const copyTexts = {
 function nameOfSide(side: ComparedSide, repositories: ScreenState["repositories"]): string {
   if (side.kind === "defaults") return "the defaults";
   const { name, path } = findRepository({ repositories }, side.repo) ?? { name: side.repo };
-  // What tells those of one name apart.
+  // Distinguishes repositories with the same name.
   const isOnly = repositories?.filter(entry => entry.name === name).length === 1;
   const whose = isOnly ? name : `${name} (${path ?? side.repo})`;
   if (side.kind === "now") return whose;

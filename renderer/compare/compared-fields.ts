@@ -45,7 +45,7 @@ function noteOf(edit: PendingEdit | undefined): string | undefined {
   return edit.conflict === undefined ? "edited" : "edited, and changed elsewhere";
 }
 
-/** Whether its value comes out of a file and runs as a command: who trusts one is to see it whole first, at its field. */
+/** Whether its value comes from a file and runs as a command: such a value is trusted only at its field, where it is shown in full. */
 export function isToBeTrusted({ schema, differs }: ComparedField, from: ComparedSide): boolean {
   return differs && from.kind === "file" && runsAsCommand(schema);
 }

@@ -17,7 +17,7 @@ interface RepositoryChoiceProps {
   readonly chosen: string | undefined;
   /** What can be chosen besides the repositories. */
   readonly others: readonly Option[];
-  /** Whether it is what one comes here for: it is open at once. */
+  /** Whether it is opened at once, because people come here for it. */
   readonly isNext: boolean;
   onChoose(id: string): void;
 }

@@ -23,7 +23,7 @@ interface SideChoiceProps {
   onChoose(side: ComparedSide): void;
 }
 
-/** What stands on one side: a repository or the defaults, and of a repository which of its values. */
+/** What one side shows: the defaults, or a repository and which of its values. */
 export function SideChoice({ title, side, problem, isNext, onChoose }: SideChoiceProps) {
   const repo = side === undefined || side.kind === "defaults" ? undefined : side.repo;
   const choose = (text: string) => {
@@ -70,7 +70,7 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
     const text = `Revision ${revision}, ${ago(time)} by ${actor === "file" ? "hand" : actor}`;
     options.set(textOfSide({ kind: "revision", repo, revision }), text);
   }
-  // An older one, or none that there is.
+  // An older revision, or one that does not exist.
   if (!options.has(chosen)) options.set(chosen, `Revision ${chosen.slice(repo.length + 1)}`);
   return (
     <label className="compare-values">
@@ -97,7 +97,7 @@ function useRevisions(repo: string, newest: number | undefined): readonly Histor
       .run("history/list", { repo, limit: mostRevisions })
       .then(
         entries => isWanted && setFound({ repo, entries }),
-        // Without them the values of now can still be compared, and the history itself tells what is wrong.
+        // Without revisions the current values can still be compared, and the history shows the problem.
         () => {},
       );
     return () => {

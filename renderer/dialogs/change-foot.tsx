@@ -7,7 +7,7 @@ interface ChangeFootProps {
   onReason(reason: string): void;
   /** What went wrong with the request. */
   readonly problem: string | undefined;
-  /** There is nothing to be done now. */
+  /** Nothing can be done now. */
   readonly unavailable: boolean;
   /** What is being done; false: nothing is. */
   readonly pending: string | false;
@@ -16,7 +16,7 @@ interface ChangeFootProps {
   readonly children: ReactNode;
 }
 
-/** The end of a dialog that changes values: why, as the history will tell it, what went wrong, and the two ways out. */
+/** The bottom of a dialog that changes values: the reason for the history, errors, and the two buttons. */
 export function ChangeFoot({ reason, onReason, problem, unavailable, pending, onClose, children }: ChangeFootProps) {
   return (
     <>

@@ -8,7 +8,7 @@ import { diffValues, type ValueChange, type ValueStep } from "../../shared/value
 import { unknownSchema } from "../page/show-json.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 
-/** Stands for a value that was made to be forgotten. */
+/** Shown for an erased value. */
 export const forgotten = Symbol("forgotten");
 
 type FieldValue = JsonValue | typeof forgotten | undefined;
@@ -23,7 +23,7 @@ export interface FieldChange {
   readonly after: FieldValue;
   /** Said above it, where it matters whose change this is. */
   readonly title?: string;
-  /** Said beside its values, such as that one is edited. */
+  /** A note beside its values, such as that one is edited. */
   readonly notes?: { readonly before?: string | undefined; readonly after?: string | undefined };
 }
 
@@ -110,7 +110,7 @@ function* leavesOfChange(change: ValueChange): Generator<Leaf> {
     for (const [steps, after] of leavesIn(change.after, path)) yield { steps, kind: "added", after };
 }
 
-/** Of an entry that its name tells from the others the name is no leaf, unless it has nothing else. */
+/** If an entry is identified by its name, the name is not shown as a line, unless it is all that the entry has. */
 function* leavesIn(
   value: JsonValue,
   steps: readonly ValueStep[],

@@ -56,7 +56,7 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
   );
 }
 
-/** A masked value: it shows when asked for, alone, until this is closed. */
+/** A masked value: it is shown only on request, until this is closed. */
 function MaskedValue({
   value,
   schema,

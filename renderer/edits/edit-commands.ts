@@ -11,7 +11,7 @@ interface Edit {
   readonly value: JsonValue | undefined;
 }
 
-/** Undefined: there is no such field, or none any more. */
+/** Undefined: the field does not exist, or no longer does. */
 type SchemaOf = (scope: string, field: string) => FieldSchema | undefined;
 
 /**

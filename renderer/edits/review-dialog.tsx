@@ -18,7 +18,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
     // Keys can ask for it too.
     if (saving || unavailable) return;
     if (await saveEdits(reason.trim())) return onClose();
-    // What is told at the foot of the page cannot be read behind a dialog.
+    // Notices at the bottom of the page are hidden behind a dialog.
     setProblem(screenStore.getState().notices.findLast(({ kind }) => kind === "problem")?.text);
   };
   return (

@@ -11,7 +11,7 @@ interface Option {
   readonly text: string;
 }
 
-/** One of the values there are: of an enumeration, of named numbers, or the keys of another field. */
+/** A choice of values: of an enumeration, of named numbers, or the keys of another field. */
 export function Choice({ value, schema, label, describedBy, problems, keys, onChange }: EditorProps) {
   const problemId = useId();
   const own = ownProblems(problems);

@@ -3,24 +3,24 @@ import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import type { ValueProblem } from "./validate.ts";
 
-/** What every control takes, whatever it looks like. */
+/** The properties of every control. */
 export interface EditorProps {
   readonly value: JsonValue;
   readonly schema: ValueSchema;
-  /** What screen readers call it; what is seen beside it says the same. */
+  /** The label for screen readers; the visible label beside it says the same. */
   readonly label: string;
   /** Ids of what describes it: its description, its problems. */
   readonly describedBy?: string | undefined;
   /** Problems of this value and of what is inside it, their paths beginning here. */
   readonly problems: readonly ValueProblem[];
-  /** For a value that is a key of another field: those there are. */
+  /** For a value that is a key of another field: the existing keys. */
   readonly keys?: readonly string[] | undefined;
   /** Masked values are hidden until this is set. */
   readonly revealed: boolean;
   onChange(value: JsonValue): void;
 }
 
-/** The editor of any value: handed down, as editors of values that hold others need it and it needs them. */
+/** The editor of any value: passed by context, because editors of nested values need it and it needs them. */
 export const EditorOfValues = createContext<ComponentType<EditorProps> | undefined>(undefined);
 
 /** The editor of a value inside another. */
@@ -34,7 +34,7 @@ export function itemSchema(schema: ValueSchema): ValueSchema | undefined {
   return isJsonObject(items) ? (items as ValueSchema) : undefined;
 }
 
-/** A value to begin with, for what is added. */
+/** The initial value of an added entry. */
 export function emptyValue(schema: ValueSchema): JsonValue {
   if (schema.default !== undefined) return schema.default;
   const choices = schema["enum"];

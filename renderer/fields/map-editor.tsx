@@ -10,7 +10,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   const object: JsonObject = isJsonObject(value) ? value : {};
   const inner = (isJsonObject(schema["additionalProperties"]) ? schema["additionalProperties"] : {}) as ValueSchema;
   const [renaming, setRenaming] = useState<string>();
-  /** Its card is another one after it was renamed; the focus goes along. */
+  /** A renamed entry gets a new card; the focus moves to it. */
   const [named, setNamed] = useState<string>();
   const container = useRef<HTMLDivElement>(null);
   const [added, setAdded] = useState<string>();

@@ -7,7 +7,7 @@ import { svcSchema } from "../../shared/scopes/svc.ts";
 const builtIn = new Set(patternsIn(svcSchema));
 let linear: PatternMaker | undefined;
 
-/** Fetches the engine for the patterns of scopes that people added, if there are any: it is as large as a third of the screen. */
+/** Loads the engine for the patterns of scopes that people added, only if there are any: it is a third of the screen's size. */
 export async function loadPatterns(scopes: readonly { readonly schema: object }[]): Promise<void> {
   const isNeeded = scopes.some(({ schema }) => [...patternsIn(schema)].some(pattern => !builtIn.has(pattern)));
   if (!isNeeded || linear !== undefined) return;

@@ -1,6 +1,6 @@
 import type { ValueProblem } from "./validate.ts";
 
-/** What is wrong with a value, beside it. */
+/** The problems of a value, shown beside it. */
 export function Problems({ id, problems }: { readonly id?: string; readonly problems: readonly ValueProblem[] }) {
   if (problems.length === 0) return undefined;
   const messages = [...new Set(problems.map(({ message }) => message))];

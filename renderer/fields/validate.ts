@@ -6,7 +6,7 @@ import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/
 import { boundsText } from "./limits.ts";
 import { makePattern } from "./patterns.ts";
 
-/** Problems of a value that are told: more than fit on a screen. */
+/** Problems of a value that are shown: more than fit on a screen. */
 const mostProblems = 100;
 const compilers = new WeakMap<object, SchemaCompiler>();
 /** Undefined: what the schema leads to is not for this key to see, and the daemon alone checks it. */

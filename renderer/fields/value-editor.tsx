@@ -11,7 +11,7 @@ import { SwitchEditor } from "./switch-editor.tsx";
 import { TableEditor } from "./table-editor.tsx";
 import { TextEditor } from "./text-editor.tsx";
 
-/** The control that fits a schema, to any depth: a scope of somebody's own gets the same care as ours, without code. */
+/** The control for a schema, to any depth: scopes that people add get the same controls as svc, without code. */
 export function ValueEditor(props: EditorProps) {
   const Editor = editorFor(props.schema, props.value, props.keys !== undefined);
   return (
@@ -21,7 +21,7 @@ export function ValueEditor(props: EditorProps) {
   );
 }
 
-/** Whether the control takes more than a line, so that it opens below the field's own line. */
+/** Whether the control needs more than a line: then it is closed until a person opens it below the field's own line. */
 export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean): boolean {
   const editor = editorFor(schema, value, isKey);
   return ![Choice, SwitchEditor, NumberEditor, TextEditor].includes(editor) || String(value).includes("\n");

@@ -15,7 +15,7 @@ interface ComparisonProps {
   readonly revealed: boolean;
 }
 
-/** Two texts beside each other, with what differs marked. */
+/** Two texts beside each other, with the differences marked. */
 export function Comparison({ left, leftTitle, right, rightTitle, revealed }: ComparisonProps) {
   const place = useRef<HTMLDivElement>(null);
   const scopes = useScreen(state => state.scopes);

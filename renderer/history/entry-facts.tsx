@@ -28,7 +28,7 @@ function describeSource(entry: HistoryEntry): string {
   return `${describeActor(entry)}${sources[entry.source]}`;
 }
 
-/** Who, and on which machine where several share a log. */
+/** Who made the change, and on which machine if several share a log. */
 export function describeActor({ actor, machine }: HistoryEntry): string {
   return `${actor === "file" ? "by hand" : `by ${actor}`}${machine === undefined ? "" : ` on ${machine}`}`;
 }

@@ -14,7 +14,7 @@ interface RestoreDialogProps {
   readonly title: string;
   /** The revision to restore. */
   readonly to: number;
-  /** Of these fields alone; undefined: all that differ. */
+  /** Only these fields; undefined: all that differ. */
   readonly fields?: readonly string[] | undefined;
   onClose(): void;
 }

@@ -8,7 +8,7 @@ const mostShown = 200;
 
 export interface Box {
   readonly id: string;
-  /** What it stands for; the filter looks in it too. */
+  /** What it means; the filter searches it too. */
   readonly name: string;
   readonly note?: ReactNode;
   /** How deep it stands in the tree of boxes; 0 stays also where the filter does not find it. */
@@ -26,7 +26,7 @@ interface BoxListProps {
   onToggle(id: string, checked: boolean): void;
 }
 
-/** Boxes to choose from, with a filter where there are many. One of them is in the order of Tab; arrow keys go to the others. */
+/** Checkboxes, with a filter if there are many. Tab reaches one of them; arrow keys move to the others. */
 export function BoxList({ legend, ofWhat, boxes, problem, children, onToggle }: BoxListProps) {
   const [filter, setFilter] = useState("");
   const [active, setActive] = useState<string>();

@@ -5,7 +5,7 @@ import type { ScopeEntry } from "../state/store.ts";
 /** Which fields a key may have: `*`, `svc.*`, `svc.proxy_*` or `svc.timeout`, as grants have them. */
 export type Patterns = readonly string[];
 
-/** Every field there is, as `<scope>.<field>`. */
+/** All fields, as `<scope>.<field>`. */
 export function pathsOf(scopes: readonly ScopeEntry[]): string[] {
   return scopes.flatMap(({ scope, schema }) =>
     Object.keys(schema.properties).map(field => joinConfigPath(scope, field)),

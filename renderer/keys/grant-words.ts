@@ -6,8 +6,8 @@ const mostNames = 3;
 /** What a key may do, in a short sentence: "Read svc.timeout in shop and store". */
 export function describeGrants(grants: Grants, nameOf: (repo: string) => string, most = mostNames): string {
   if (grants.length === 0) return "Nothing";
-  const told = grants.slice(0, most).map(grant => describeGrant(grant, nameOf, most));
-  return [...told, ...(grants.length > most ? [`and ${grants.length - most} more`] : [])].join("; ");
+  const described = grants.slice(0, most).map(grant => describeGrant(grant, nameOf, most));
+  return [...described, ...(grants.length > most ? [`and ${grants.length - most} more`] : [])].join("; ");
 }
 
 function describeGrant({ repos, fields, right }: Grant, nameOf: (repo: string) => string, most: number): string {

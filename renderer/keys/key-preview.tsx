@@ -9,7 +9,7 @@ interface KeyPreviewProps {
   readonly covered: readonly RepositoryEntry[];
 }
 
-/** What a key with these grants would see, as it stands now. */
+/** What a key with these grants would currently see. */
 export function KeyPreview({ grants, covered }: KeyPreviewProps) {
   const scopes = useScreen(state => state.scopes);
   const seen = seenBy(grants, covered, scopes);

@@ -126,7 +126,7 @@ function Rights({ grants }: Pick<ListedKey, "grants">) {
   );
 }
 
-/** Who would notice that the key ends. */
+/** Who would be affected if the key ends. */
 function UseWords({ entry: { connections, usedAt } }: { readonly entry: ListedKey }) {
   if (connections > 0)
     return `It is in use now, by ${connections} ${connections === 1 ? "connection" : "connections"}.`;

@@ -34,7 +34,7 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
   const [fields, setFields] = useState("");
   const [right, setRight] = useState<Right>("read");
   const [days, setDays] = useState<number>();
-  /** How often it could not be made as it stood. */
+  /** How often creating it failed. */
   const [failures, setFailures] = useState(0);
   const [refusal, setRefusal] = useState<Problems>({});
   const [busy, setBusy] = useState(false);

@@ -26,7 +26,7 @@ export function RepositoryBoxes({ chosen, problem, onChange }: RepositoryBoxesPr
     ...repositories.map(({ id, name, path }) => ({
       id,
       name,
-      // What tells those of one name apart.
+      // Distinguishes repositories with the same name.
       note: (names.get(name) ?? 0) > 1 && <span className="hint">{path ?? id}</span>,
       level: 1 as const,
       checked: chosen === "*" || chosen.has(id),

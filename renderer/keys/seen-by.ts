@@ -16,7 +16,7 @@ export interface SeenField {
   readonly isCommand: boolean;
 }
 
-/** What a key would see of what there is now. */
+/** What a key would currently see. */
 export interface Seen {
   /** How many. */
   readonly repositories: number;

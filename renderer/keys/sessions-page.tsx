@@ -10,7 +10,7 @@ import { notify } from "../state/notices.ts";
 import { EndDialog } from "./end-dialog.tsx";
 import { useKeyList } from "./use-key-list.ts";
 
-/** The owner's windows: which there are, and the end of each. */
+/** The owner's windows: a list, with a button to end each. */
 export function SessionsPage() {
   const { list, problem } = useKeyList();
   const [ending, setEnding] = useState<readonly string[]>([]);

@@ -15,7 +15,7 @@ export interface KeyList {
   readonly own: string;
 }
 
-/** The keys and sessions there are, kept true for as long as a page shows them. */
+/** The existing keys and sessions, kept up to date while a page shows them. */
 export function useKeyList(): { readonly list: KeyList | undefined; readonly problem: string | undefined } {
   const changes = useScreen(state => state.keyChanges);
   const connected = useScreen(state => state.connection === "connected");

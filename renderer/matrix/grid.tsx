@@ -70,7 +70,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
   // biome-ignore lint/correctness/useExhaustiveDependencies: who is told may be another function each time.
   useEffect(() => {
     const inSight = fields.slice(firstColumn, lastColumn + 1);
-    // Of a long value the answer tells no more than where it is.
+    // For a long value the reply only says where it is.
     const likes = inSight.flatMap(({ like }) => (like === undefined ? [] : [like]));
     const repos = rows.slice(firstRow, lastRow + 1).map(({ id }) => id);
     onSight(

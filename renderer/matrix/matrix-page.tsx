@@ -15,7 +15,7 @@ import { useMatrix } from "./use-matrix.ts";
 
 const problemId = "matrix-problem";
 
-/** Fields against repositories, as far as a query spans them: what differs stands out, and many are set at once. */
+/** A table of fields and repositories that a query finds: differences stand out, and many cells can be set at once. */
 export function MatrixPage({ query }: { readonly query: string }) {
   const repositories = useScreen(state => state.repositories);
   const scopes = useScreen(state => state.scopes);

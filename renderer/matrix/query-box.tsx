@@ -10,25 +10,25 @@ interface QueryBoxProps {
   readonly describedBy: string | undefined;
   /** Another one was typed. */
   onQuery(query: string): void;
-  /** The person goes on to what was found. */
+  /** The person moves on to the results. */
   onDone(): void;
 }
 
 /** Where a query is typed. It has the focus when the page opens without one: then that is what comes first. */
 export function QueryBox({ query, describedBy, onQuery, onDone }: QueryBoxProps) {
   const [text, setText] = useState(query);
-  const [told, setTold] = useState(query);
+  const [known, setKnown] = useState(query);
   const box = useRef<HTMLInputElement>(null);
   // Back, or a link, has led to another one.
-  if (query !== told) {
-    setTold(query);
+  if (query !== known) {
+    setKnown(query);
     setText(query);
   }
   useEffect(() => {
     if (box.current?.value === "") box.current.focus();
   }, []);
   const take = (next: string) => {
-    setTold(next);
+    setKnown(next);
     onQuery(next);
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what is typed counts.

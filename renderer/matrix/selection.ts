@@ -17,7 +17,7 @@ export interface GridSelection {
   readonly ranges: readonly CellRange[];
 }
 
-/** The keyboard goes to a cell; what is selected stays. */
+/** Moves the keyboard focus to a cell; the selection stays. */
 export function moveTo({ ranges }: GridSelection, active: CellPlace): GridSelection {
   return { active, ranges };
 }

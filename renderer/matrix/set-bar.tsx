@@ -45,7 +45,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
-  // What nobody has seen is not set by chance.
+  // Cells that nobody has seen are not set by accident.
   const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
 
   async function apply(next: JsonValue | undefined): Promise<void> {
@@ -133,12 +133,12 @@ function isOwnInput(target: EventTarget): boolean {
 /** Why so much cannot be saved at once; undefined: it can. What is edited already is saved with it. */
 function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
   let others = 0;
-  const told = (count: number, most: number, what: string) =>
+  const describe = (count: number, most: number, what: string) =>
     `At most ${most.toLocaleString("en")} ${what} can be saved at once; this would make ${count.toLocaleString("en")}. ` +
     (others > 0 ? "Select fewer, or save your edits first." : "Select fewer.");
   const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
   // Of very many the first look is enough.
-  if (longest > limits.repositoriesPerSet) return told(longest, limits.repositoriesPerSet, "repositories");
+  if (longest > limits.repositoriesPerSet) return describe(longest, limits.repositoriesPerSet, "repositories");
   const keys = new Set<string>();
   const fields = new Map<string, number>();
   const add = (repo: string) => fields.set(repo, (fields.get(repo) ?? 0) + 1);
@@ -153,9 +153,9 @@ function describeExcess(selected: readonly SelectedField[], pending: ScreenState
     add(repo);
     others += 1;
   }
-  if (fields.size > limits.repositoriesPerSet) return told(fields.size, limits.repositoriesPerSet, "repositories");
+  if (fields.size > limits.repositoriesPerSet) return describe(fields.size, limits.repositoriesPerSet, "repositories");
   const most = Math.max(...fields.values());
-  if (most > limits.fieldsPerSet) return told(most, limits.fieldsPerSet, "fields of a repository");
+  if (most > limits.fieldsPerSet) return describe(most, limits.fieldsPerSet, "fields of a repository");
   const total = keys.size + others;
-  return total > limits.setWorkFields ? told(total, limits.setWorkFields, "cells") : undefined;
+  return total > limits.setWorkFields ? describe(total, limits.setWorkFields, "cells") : undefined;
 }

@@ -6,7 +6,7 @@ import type { MatrixRow, RepositoryEntry } from "../../shared/protocol.ts";
 import { daemon } from "../state/connection.ts";
 import { findRepository, screenStore, useScreen } from "../state/store.ts";
 
-/** Milliseconds after which what has come in sight is asked for: who scrolls on has no use for it. */
+/** Milliseconds before newly visible cells are requested: while somebody scrolls, they are not needed. */
 const askDelay = 60;
 
 interface Cell {
@@ -55,7 +55,7 @@ export function useCells(repos: readonly string[], fields: readonly string[]): C
           rows.set(repo, withAnswer(rows.get(repo), entry, answered.get(repo), fields));
         known.current = { scopes, rows };
       } catch {
-        // The connection is lost, and that is told already; the next one asks anew.
+        // The connection is lost, which is shown already; the next one asks again.
         return;
       } finally {
         isAsking.current = false;

@@ -4,7 +4,7 @@ import { daemon } from "../state/connection.ts";
 import { messageOf } from "../state/notices.ts";
 import { screenStore, useScreen } from "../state/store.ts";
 
-/** Milliseconds in which changes of repositories are waited for, before the daemon is asked anew. */
+/** Milliseconds to wait for further changes of repositories before the daemon is asked again. */
 const refreshDelay = 500;
 
 /** What a query spans, kept true for as long as a page shows it. With a problem the answer before it stays. */

@@ -4,7 +4,7 @@ import { useScreen } from "../state/store.ts";
 
 interface ErrorBoundaryProps {
   readonly children: ReactNode;
-  /** What stands there instead; `again` tries once more. */
+  /** What is shown instead; `again` retries. */
   fallback(message: string, again: () => void): ReactNode;
 }
 
@@ -12,7 +12,7 @@ interface ErrorBoundaryState {
   readonly failure?: { readonly message: string } | undefined;
 }
 
-/** A part of the page whose failure takes nothing else with it. What is edited is no part of it, and stays. */
+/** A part of the page whose failure affects nothing else. Edits are stored elsewhere and stay. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
   override state: ErrorBoundaryState = {};
 
@@ -34,7 +34,7 @@ interface FailedPartProps {
   again(): void;
 }
 
-/** What stands in the place of a part that failed. */
+/** Shown in place of a part that failed. */
 export function FailedPart({ what, message, again }: FailedPartProps) {
   const edited = useScreen(state => state.pending.size > 0);
   return (

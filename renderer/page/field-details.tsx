@@ -23,7 +23,7 @@ interface FieldDetailsProps {
   readonly schema: FieldSchema;
 }
 
-/** All there is to know of a field: what it is for, its limits, where it stands, and who changed it. */
+/** Everything about a field: its purpose, its limits, the source of its value, and who changed it. */
 export function FieldDetails(props: FieldDetailsProps) {
   const what = `Details of ${joinConfigPath(props.scope, props.field)}`;
   return (

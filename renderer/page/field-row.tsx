@@ -20,7 +20,7 @@ interface FieldRowProps {
   readonly schema: FieldSchema;
   /** The field that the address names. */
   readonly current: boolean;
-  /** There is no inspector beside the fields, so each has its details below. */
+  /** Without an inspector beside the fields, each has its details below. */
   readonly holdsDetails: boolean;
   /** The focus came into it. */
   onFocus(): void;

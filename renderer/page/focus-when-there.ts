@@ -1,7 +1,7 @@
 /** Milliseconds after which what is not there yet no longer gets the focus. */
 const longestWait = 3_000;
 
-/** Goes on into a field's control, as soon as it is there: the repository may have to be read first. */
+/** Focuses a field's control as soon as it exists: the repository may have to be read first. */
 export function focusField(path: string): void {
   focusWhenThere(`#${CSS.escape(`field-${path}`)} .field-control :is(input, textarea, button)`);
 }

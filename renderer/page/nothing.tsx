@@ -1,6 +1,6 @@
 import { addressOf } from "../state/place.ts";
 
-/** The page of an address that leads to nothing there is. */
+/** The page for an address of something that does not exist. */
 export function Nothing({ what }: { readonly what: string }) {
   return (
     <article className="page" aria-labelledby="page-title">

@@ -3,7 +3,7 @@ import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
 import { ToDo } from "./to-do.tsx";
 
-/** Fewer files than this are read before anybody can read how many there are. */
+/** Reading fewer files than this takes less time than reading the message. */
 const shownFrom = 100;
 
 function describeReading(indexing: IndexingProgress | undefined): string {

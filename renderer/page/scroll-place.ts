@@ -3,7 +3,7 @@ import { type RefObject, useLayoutEffect } from "react";
 /** How far down each page was, by its key, in pixels. */
 const places = new Map<string, number>();
 
-/** A page that one comes back to is where it was; one that is new begins at its top. */
+/** A page that one returns to keeps its scroll position; a new one begins at the top. */
 export function useScrollPlace(container: RefObject<HTMLElement | null>, key: string): void {
   useLayoutEffect(() => {
     const scroller = container.current?.closest("main");

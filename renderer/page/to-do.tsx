@@ -107,7 +107,7 @@ interface SectionProps {
   readonly children: readonly ReactNode[];
 }
 
-/** One kind of what waits; nothing, if there is none of it. */
+/** One kind of waiting item; renders nothing if there is none. */
 function Section({ title, action, children }: SectionProps) {
   const id = useId();
   if (children.length === 0) return undefined;

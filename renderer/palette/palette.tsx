@@ -39,7 +39,7 @@ export function Palette({ onClose }: { onClose(): void }) {
       event.preventDefault();
       const last = entries.length - 1;
       const next = index + step;
-      // A single step goes round.
+      // A single step wraps around.
       if (Math.abs(step) === 1) setActive(next > last ? 0 : next < 0 ? last : next);
       else setActive(Math.max(0, Math.min(last, next)));
     } else if (event.key === "Enter") {

@@ -65,7 +65,7 @@ export async function connect(locate: Locate): Promise<void> {
   }
 }
 
-/** A session is the owner's, and so is told the numbers. */
+/** A session is the owner's, so it gets the counts. */
 function knownProgress({ done, total }: Partial<IndexingProgress> = {}): IndexingProgress | undefined {
   return done === undefined || total === undefined ? undefined : { done, total };
 }
@@ -95,8 +95,8 @@ async function loadAll(): Promise<void> {
 }
 
 async function loadScopes(): Promise<void> {
-  const told = await daemon().run("scope/list", {});
-  const scopes = told.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
+  const listed = await daemon().run("scope/list", {});
+  const scopes = listed.map(({ scope, schema }) => ({ scope, schema: withMasks(schema) }));
   await loadPatterns(scopes);
   screenStore.setState({ scopes });
 }
@@ -249,7 +249,7 @@ function countLater(repo: string): void {
     for (const id of repos) {
       const { result } = await daemon()
         .request("config/list", { repo: id, stored: true })
-        // The connection is lost; the next one counts anew.
+        // The connection is lost; the next one counts again.
         .catch(() => ({ result: undefined }));
       if (result === undefined) return;
       screenStore.setState(state => ({

@@ -10,8 +10,8 @@ import { notify, settled } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
 
 /*
- * The daemon keeps what is edited here: edits of fields and texts of files, one by one, so that windows leave each other's
- * alone. This follows the store, sends what the daemon does not have, and takes what other windows sent.
+ * The daemon stores unsaved edits: of fields and of files' texts, each by itself, so that windows do not overwrite each other's. This
+ * follows the store, sends what the daemon lacks, and applies what other windows sent.
  */
 
 /** Milliseconds in which edits are sent together. */
@@ -36,7 +36,7 @@ let loadedRevision = 0;
 let underway: ReadonlyMap<string, Draft | undefined> = new Map();
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** The person knows that the daemon does not keep everything. */
-let isTold = false;
+let isNotified = false;
 let turn: Promise<void> = Promise.resolve();
 
 /** Sends edits to the daemon from now on; the browser asks before it leaves a page with some that are not there yet. */
@@ -48,7 +48,7 @@ export function keepDrafts(): void {
   document.addEventListener("visibilitychange", sendNow);
   window.addEventListener("pagehide", sendNow);
   window.addEventListener("beforeunload", event => {
-    // The app's window goes with the app, and with it the app's daemon.
+    // The app's window closes with the app, and so does the app's daemon.
     if (shell !== undefined) loseDrafts();
     if (!hasUnkeptDrafts()) return;
     sendNow();
@@ -56,7 +56,7 @@ export function keepDrafts(): void {
   });
 }
 
-/** Takes what the daemon keeps. What was edited here meanwhile stays, and is sent. */
+/** Loads the daemon's drafts. Edits made here meanwhile stay, and are sent. */
 export function loadDrafts(own: RepoconfClient): Promise<void> {
   client = own;
   return inTurn(async () => {
@@ -76,15 +76,15 @@ export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const isNewer = (name: Draft | DraftName) => revision > (kept.get(keyOf(name))?.revision ?? loadedRevision);
   const before = draftsIn(kept);
   const changed = drafts.filter(isNewer);
-  const gone = removed.filter(isNewer);
+  const dropped = removed.filter(isNewer);
   for (const draft of changed) kept.set(keyOf(draft), keptOf(draft, revision));
-  for (const name of gone) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
+  for (const name of dropped) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
   // Which of two came last is known with the answer.
   const isSettled = (name: Draft | DraftName) => !underway.has(keyOf(name));
-  applyDraft(changed.filter(isSettled), gone.filter(isSettled), before);
+  applyDraft(changed.filter(isSettled), dropped.filter(isSettled), before);
 }
 
-/** The daemon may have ended, and with it what it had in memory alone. */
+/** The daemon may have ended, and with it the drafts that were only in its memory. */
 export function loseDrafts(): void {
   kept = new Map([...kept].filter(([, { inMemory }]) => !inMemory));
 }
@@ -151,14 +151,14 @@ async function send(): Promise<void> {
     else refusals.push(first.message);
   }
   const [refusal] = refusals;
-  if (refusal === undefined && isTold) settled("drafts");
-  if (refusal !== undefined && !isTold)
+  if (refusal === undefined && isNotified) settled("drafts");
+  if (refusal !== undefined && !isNotified)
     notify(
       "problem",
       `Your edits are kept in this window only and will be lost when you close it. ${refusal}`,
       "drafts",
     );
-  isTold = refusal !== undefined;
+  isNotified = refusal !== undefined;
 }
 
 /** What was sent is kept, but where another window's change came after it. */
@@ -205,12 +205,12 @@ function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], bef
   const here = draftsOf(screenStore.getState());
   const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name)));
   const others = drafts.filter(draft => isUntouched(draft) && !sameJson(here.get(keyOf(draft)), draft));
-  const gone = removed.filter(isUntouched);
-  if (others.length === 0 && gone.length === 0) return;
+  const dropped = removed.filter(isUntouched);
+  if (others.length === 0 && dropped.length === 0) return;
   screenStore.setState(state => {
-    let pending: ScreenState["pending"] = withFields(state.pending, others, gone);
+    let pending: ScreenState["pending"] = withFields(state.pending, others, dropped);
     for (const [repo, { stored }] of state.opened) pending = withConflicts(pending, repo, stored, "another");
-    return { pending, drafts: withTexts(state.drafts, others, gone) };
+    return { pending, drafts: withTexts(state.drafts, others, dropped) };
   });
 }
 

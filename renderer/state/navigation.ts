@@ -12,7 +12,7 @@ const mostOpenedBySearch = 50;
 const mostRecent = 9;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Goes to a place; Back leads to where one was. */
+/** Goes to a place; Back returns. */
 export function go(place: Place): void {
   const address = addressOf(place);
   if (address !== location.hash) history.pushState(null, "", address);
@@ -101,7 +101,7 @@ async function fetchHits(query: string, after?: string): Promise<void> {
       limit: searchLimit,
       ...(after !== undefined && { after }),
     });
-    // Typed on meanwhile: this is no answer any more.
+    // The query has changed meanwhile, so this reply is outdated.
     if (!isWanted()) return;
     const hits = result ?? [];
     const repositories = new Set(hits.filter(hit => hit.field).map(({ repo }) => repo));
@@ -116,6 +116,6 @@ async function fetchHits(query: string, after?: string): Promise<void> {
       },
     }));
   } catch {
-    // The connection is lost, and that is told already.
+    // The connection is lost, which is shown already.
   }
 }

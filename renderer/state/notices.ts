@@ -5,8 +5,8 @@ const noticeTime = 6_000;
 let lastId = 0;
 
 /**
- * Tells the person something. Problems stay until they are taken away, or until there is something newer to say `about` the same: a
- * save, a file, a repository.
+ * Shows a notice. Problems stay until they are dismissed, or until there is a newer notice `about` the same thing: a save, a file, a
+ * repository.
  */
 export function notify(kind: Notice["kind"], text: string, about?: string, action?: Notice["action"]): void {
   lastId += 1;

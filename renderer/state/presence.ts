@@ -1,20 +1,20 @@
 import { daemon } from "./connection.ts";
 import { screenStore } from "./store.ts";
 
-/** Milliseconds after which the daemon is told again. */
+/** Milliseconds between two reports to the daemon. */
 const step = 60_000;
 
-/** Tells the daemon now and then that a person uses this window: a session that nobody uses ends. */
+/** Reports to the daemon that a person is using this window: an unused session ends. */
 export function announcePresence(): void {
-  let told = 0;
-  const tell = () => {
-    if (Date.now() - told < step || screenStore.getState().connection !== "connected") return;
-    told = Date.now();
+  let reportedAt = 0;
+  const report = () => {
+    if (Date.now() - reportedAt < step || screenStore.getState().connection !== "connected") return;
+    reportedAt = Date.now();
     daemon()
       .request("session/touch", {})
-      // The next use tells it again.
+      // The next use reports it again.
       .catch(() => {});
   };
   for (const event of ["pointerdown", "wheel", "keydown"])
-    document.addEventListener(event, tell, { capture: true, passive: true });
+    document.addEventListener(event, report, { capture: true, passive: true });
 }

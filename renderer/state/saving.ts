@@ -48,7 +48,7 @@ export async function saveEdits(reason: string): Promise<boolean> {
 
 const inConflict = "Some fields were changed elsewhere in the meantime. Choose which values to keep, then save again.";
 
-/** Names repositories only where there are several. */
+/** Names repositories only if there are several. */
 function describeUnsaved(outcomes: readonly Outcome[]): string {
   const nameOf = (repo: string) => nameOfRepository(screenStore.getState(), repo);
   const saved = outcomes.filter(outcome => "saved" in outcome).map(({ repo }) => nameOf(repo));

@@ -59,7 +59,7 @@ export interface Notice {
   readonly text: string;
   /** What can be done about it. */
   readonly action?: { readonly text: string; run(): void };
-  /** What it is about; of that only the newest is told. */
+  /** What it is about; only the newest notice about it is shown. */
   readonly about?: string;
 }
 

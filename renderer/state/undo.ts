@@ -43,13 +43,13 @@ export function fieldsChanged({
 
 let turn: Promise<void> = Promise.resolve();
 
-/** Keys may be pressed faster than the daemon answers: each step begins where the one before it has ended. */
+/** Keys may be pressed faster than the daemon answers: each step waits for the one before. */
 function inTurn(step: () => Promise<void>): Promise<void> {
   turn = turn.then(step);
   return turn;
 }
 
-/** Takes the last save of this window back, through the journal. */
+/** Undoes the last save of this window with the journal. */
 export function undo(): Promise<void> {
   return inTurn(() => takeBack("undoable", "redoable", "undo", "Nothing to undo."));
 }

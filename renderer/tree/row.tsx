@@ -120,7 +120,7 @@ function RowContent({ row }: { readonly row: TreeRow }) {
   }
 }
 
-/** Rows are made anew at each change of the screen; one that says the same need not be painted again. */
+/** Rows are rebuilt at each change of the screen; an equal one is not rendered again. */
 function sameRow(before: TreeRowProps, after: TreeRowProps): boolean {
   const sameProps = (["top", "open", "active", "selected"] as const).every(name => before[name] === after[name]);
   return sameProps && sameContent(before.row, after.row);

@@ -17,8 +17,8 @@ export async function tableIsStale(mutants: readonly Mutant[]): Promise<boolean>
 }
 
 /** What the last run of all mutants came to. */
-export async function writeLastRun(told: string): Promise<void> {
-  await writeFile(path, withPart(await readFile(path, "utf8"), "mutants run", told));
+export async function writeLastRun(summary: string): Promise<void> {
+  await writeFile(path, withPart(await readFile(path, "utf8"), "mutants run", summary));
 }
 
 function tableOf(mutants: readonly Mutant[]): string {

@@ -70,9 +70,9 @@ export async function runMutants(run: MutantsRun): Promise<readonly MutantResult
     const results = new Map<Mutant, MutantResult>();
     await share(copies, run.mutants, async (copy, mutant) => {
       const { result, milliseconds } = await timed(() => tryMutant(copy, mutant, unmutated.get(testOf(mutant)), run));
-      const told = { mutant, ...result, seconds: Math.round(milliseconds / 1000) };
-      results.set(mutant, told);
-      run.onResult?.(told);
+      const finished = { mutant, ...result, seconds: Math.round(milliseconds / 1000) };
+      results.set(mutant, finished);
+      run.onResult?.(finished);
     });
     return run.mutants.flatMap(mutant => results.get(mutant) ?? []);
   } finally {

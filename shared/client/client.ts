@@ -89,7 +89,7 @@ export interface RestoreOptions extends ChangeOptions {
 
 /** Thrown when an operation is refused in whole or in part: the first error, and the whole reply. */
 export class RequestError extends RepoconfError {
-  /** All that was answered: what was done nevertheless stands in `result`. */
+  /** The whole reply: `result` has what succeeded nevertheless. */
   readonly reply: Reply;
 
   constructor(first: ErrorEntry, reply: Reply) {
@@ -118,8 +118,8 @@ export class RepoconfClient {
   readonly #onIndexing: ClientOptions["onIndexing"];
   /** For each request that waits for its reply: it is waited for longer. */
   readonly #waiting = new Set<() => void>();
-  /** That something waits for the indexing has been told. */
-  #isIndexingTold = false;
+  /** Whether `onIndexing` has been called for the current indexing. */
+  #isIndexingReported = false;
   readonly #watches = new Set<Watch>();
   #socket: Socket | undefined;
   #connecting: Promise<Socket> | undefined;
@@ -189,15 +189,15 @@ export class RepoconfClient {
     } finally {
       clearTimeout(timer);
       this.#waiting.delete(wait);
-      if (this.#waiting.size === 0 && this.#isIndexingTold) this.#tellIndexing(undefined);
+      if (this.#waiting.size === 0 && this.#isIndexingReported) this.#reportIndexing(undefined);
     }
   }
 
   /** The daemon is reading files, and has come further: what waits for that may go on waiting. */
-  #tellIndexing(progress: Partial<IndexingProgress> | undefined): void {
+  #reportIndexing(progress: Partial<IndexingProgress> | undefined): void {
     if (progress !== undefined && this.#waiting.size === 0) return;
     for (const wait of this.#waiting) wait();
-    this.#isIndexingTold = progress !== undefined;
+    this.#isIndexingReported = progress !== undefined;
     this.#onIndexing?.(progress);
   }
 
@@ -263,7 +263,7 @@ export class RepoconfClient {
     return changed;
   }
 
-  /** Takes the stored values of fields away, so that their defaults hold. Throws RequestError. */
+  /** Removes the stored values of fields, so that their defaults are used. Throws RequestError. */
   async unset(
     repo: string,
     paths: readonly FieldPath[],
@@ -336,7 +336,7 @@ export class RepoconfClient {
     yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
   }
 
-  /** Takes a batch back, as far as nobody changed its fields since. Throws RequestError. */
+  /** Undoes a batch, except for fields that were changed since. Throws RequestError. */
   undoBatch(batch: string, options?: UndoBatchOptions): Promise<UndoneBatch> {
     return undoBatch(this, batch, options);
   }
@@ -438,9 +438,9 @@ export class RepoconfClient {
   async #resumeEverything(watch: Watch): Promise<void> {
     let revisions: Revisions = {};
     let found: ReturnType<Watch["resume"]> = { changed: [], lost: [] };
-    await this.#askFor(watch, undefined, told => {
-      revisions = told;
-      found = watch.resume(told);
+    await this.#askFor(watch, undefined, known => {
+      revisions = known;
+      found = watch.resume(known);
     });
     const { changed, lost } = found;
     const ask = (repos: readonly string[]) =>
@@ -453,8 +453,8 @@ export class RepoconfClient {
       );
     const refused = changed.length === 0 ? [] : await ask(changed);
     // One whose history does not reach back so far refuses them all.
-    const gone = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
-    watch.release(revisions, [...lost, ...gone]);
+    const unavailable = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
+    watch.release(revisions, [...lost, ...unavailable]);
   }
 
   /** Ends the daemon's watch, as far as no other of this client's needs it. */
@@ -522,9 +522,9 @@ export class RepoconfClient {
     });
     socket.on("svc", (...message: EventMessage | ProgressMessage | IndexingMessage | ProofMessage) => {
       if (message[0] === "session") return proofs.isOfDaemon(message[1]) ? resolve() : reject(stranger(url));
-      // Until it has proven who it is, nothing that it says counts.
+      // Ignore everything that the daemon sends until it has proven its identity.
       if (this.#socket !== socket) return reject(stranger(url));
-      if (message[0] === "daemon") return this.#tellIndexing(message[2]);
+      if (message[0] === "daemon") return this.#reportIndexing(message[2]);
       for (const watch of [...this.#watches]) watch.take(message);
     });
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
@@ -572,13 +572,13 @@ export class RepoconfClient {
         // A key that the daemon knows no more will not come back; everything else may.
         if (this.#closed || (error instanceof RepoconfError && error.code === 1100)) throw error;
       }
-      // Half of the pause is chance, so that many clients do not come back in step.
+      // Half of the pause is random, so that many clients do not reconnect at the same moment.
       await new Promise(resolve => setTimeout(resolve, pause * (0.5 + Math.random() / 2)));
     }
   }
 }
 
-/** The daemon still answers, and takes no requests any more: the next one will. */
+/** The daemon is stopping and accepts no more requests; the next one will. */
 function isStopping({ code }: RepoconfError): boolean {
   return code === 1113;
 }

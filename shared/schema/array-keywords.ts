@@ -28,7 +28,10 @@ function makeUniqueItems(operand: JsonValue, { schema }: KeywordContext): Schema
   };
 }
 
-/** Ours, as ajv-keywords has it: no two objects in the array have the same value there; two that both lack it have the same. */
+/**
+ * Means the same as in ajv-keywords: no two objects in the array have the same value there; two that both lack it have the same.
+ * That package only works inside Ajv, which does not count its steps, and compares each item with each other one.
+ */
 function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
   if (!isArray(operand) || !operand.every(name => typeof name === "string"))
     return refuse("its uniqueItemProperties is not an array of names");
@@ -55,7 +58,7 @@ function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordCon
 /** In the place of a value that is not there. */
 const absent = Symbol("absent");
 
-/** The items that say the same as an earlier one, found by a table of texts: to compare each with each takes for ever. */
+/** The items that equal an earlier one, found in a table of texts: comparing each pair would take quadratic time. */
 function* repeated(
   items: readonly JsonValue[],
   walk: SchemaWalk,

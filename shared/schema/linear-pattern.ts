@@ -82,8 +82,8 @@ function engineOf(source: string): RE2JS {
 }
 
 /** Characters of a pattern that are told. */
-const mostTold = 80;
+const mostShown = 80;
 
 export function cannotUse(source: string, reason: string): SchemaError {
-  return new SchemaError(`its pattern ${shortened(source, mostTold)} is not accepted: ${reason}`);
+  return new SchemaError(`its pattern ${shortened(source, mostShown)} is not accepted: ${reason}`);
 }

@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
     promise: "home",
     takenOut: "what has come in before there was anybody to answer it",
     file: "main/daemon/server.ts",
-    find: "for (const tell of kept) tell();",
+    find: "for (const handle of kept) handle();",
     replace: "",
     test: "test/main/daemon/door.test.ts",
     name: "anyone who comes before it is open waits",

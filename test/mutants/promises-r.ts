@@ -256,8 +256,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     takenOut: "the order of history and file: the file comes first",
     file: "main/daemon/store/mirror.ts",
-    find: "      await this.#appendTail(false, moment, told);",
-    replace: "      void this.#appendTail(false, moment, told);",
+    find: "      await this.#appendTail(false, moment, textRecord);",
+    replace: "      void this.#appendTail(false, moment, textRecord);",
     test: "test/promises/r3-power-loss.test.ts",
   },
   {
@@ -307,9 +307,9 @@ export const mutants: readonly Mutant[] = [
     promise: "R1",
     takenOut: "what the history tells of edits that only the file is to say",
     file: "main/daemon/store/mirror.ts",
-    find: "      ...(untold.length > 0 && { untold }),\n",
+    find: "      ...(unrecorded.length > 0 && { untold: unrecorded }),\n",
     replace: "",
-    test: "test/main/daemon/store/untold-edits.test.ts",
+    test: "test/main/daemon/store/unrecorded-edits.test.ts",
   },
   {
     promise: "R9",

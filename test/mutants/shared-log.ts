@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
     promise: "shared-log",
     takenOut: "that values which another machine committed stay active though the rules here differ",
     file: "main/daemon/store/file-intake.ts",
-    find: "    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#reportHealth();\n",
+    find: "    else if (this.#served.isJudgedByOldRules && this.isHealthDue) await this.#reportHealth();\n",
     replace: "",
     test: daemonsTest,
     name: "with scopes that differ",

@@ -40,7 +40,7 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
 export interface Served {
   /** Of the repositories. */
   readonly ids: readonly string[];
-  /** Repositories whose file was merged last, each with what is told of it. */
+  /** Repositories whose last hand edit was merged, each with its note. */
   readonly merges: readonly { readonly id: string; readonly message: string }[];
   /** Requests turned away since the start, by cause. */
   readonly refusals: { readonly [cause: string]: number };
@@ -67,10 +67,10 @@ export function checkMerges(home: Home, { merges }: Served): Finding[] {
   });
 }
 
-/** Requests that were turned away: a page or a tool of the person's own may be among them. Nothing to tell if there were none. */
+/** Rejected requests: a page or tool of the user may be among them. No finding if there were none. */
 export function checkRefusals({ refusals }: Served): Finding[] {
-  const told = describeRefusals(refusals);
-  if (told === "") return [];
+  const counted = describeRefusals(refusals);
+  if (counted === "") return [];
   const { origin = 0, host = 0, key = 0 } = refusals;
   const actions = [
     "None needed if they did not come from your tools; the daemon's log lists each one.",
@@ -78,7 +78,7 @@ export function checkRefusals({ refusals }: Served): Finding[] {
     host > 0 ? "If it is one of your tools, make it connect to exactly 127.0.0.1 or localhost." : "",
     key > 0 ? "If it is one of your tools with an old key, create a new one: repoconf key create." : "",
   ];
-  const message = `requests rejected since the daemon started: ${told}`;
+  const message = `requests rejected since the daemon started: ${counted}`;
   return [note("refusals", message, actions.filter(action => action !== "").join(" "))];
 }
 
@@ -106,7 +106,7 @@ export async function checkPort(endpoint: Endpoint | undefined, preferred: numbe
   return note(check, message, action);
 }
 
-/** Whether tools reach the daemon over its Unix socket, which nobody else can take. Nothing to tell where none is expected. */
+/** Whether tools reach the daemon over its Unix socket, which no other user can take over. No finding on systems without one. */
 export async function checkSocket(home: Home, endpoint: Endpoint | undefined): Promise<Finding[]> {
   if (endpoint === undefined || process.platform === "win32") return [];
   const check = "socket";

@@ -9,7 +9,7 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import type { Home } from "../../home.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
-/** The home's folder and its format. `there` is false if there is nothing to look into. */
+/** The home's folder and its format. `there` is false if there is nothing to check. */
 export async function checkHome(home: Home): Promise<{ readonly there: boolean; readonly finding: Finding }> {
   const check = "home";
   const { folder, formatFile } = home;
@@ -70,7 +70,7 @@ export async function checkRights(home: Home): Promise<Finding[]> {
   const found = await Promise.all([
     checkEntry(home.folder, { folder: true, mode: 0o700 }),
     ...secrets.map(path => checkEntry(path, { folder: false, mode: 0o600 })),
-    // What they hold is out of reach by the home's own mode.
+    // The home's own mode protects what they contain.
     ...folders.map(path => checkEntry(path, { folder: true })),
   ]);
   const findings = found.filter(finding => finding !== undefined);
@@ -112,7 +112,7 @@ async function checkEntry(
   return problem(check, message, `Restrict it: chmod ${wanted.mode.toString(8)} ${path}`, place);
 }
 
-/** That the files of keys hold keys: else the daemon does not start. `running` is the process of one that runs. */
+/** Checks that the files of keys contain keys: otherwise the daemon does not start. `running` is the process of a running daemon. */
 export async function checkKeys(home: Home, running: number | undefined): Promise<Finding[]> {
   const check = "keys";
   const findings: Finding[] = [];

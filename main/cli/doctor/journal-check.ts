@@ -31,7 +31,7 @@ interface ReadJournal {
   readonly damages: readonly Damage[];
   /** The file whose last record was torn by a crash. */
   readonly torn?: string;
-  /** It was compacted or written anew while it was read. */
+  /** It was compacted or rewritten while it was read. */
   readonly moved: boolean;
 }
 
@@ -62,7 +62,7 @@ export async function checkJournals(home: Home, { running, onProgress }: Options
   return findings.some(({ result }) => result === "problem") ? findings : [good(check, well), ...findings];
 }
 
-/** What a daemon does beside the reading may look like damage, but not a second time. */
+/** A daemon that writes meanwhile can make a journal look damaged, but not twice in a row. */
 async function readTwice(home: Home, id: string, segments: readonly Segment[], running: boolean): Promise<ReadJournal> {
   let read = await readJournal(segments);
   for (let attempt = 0; running && attempt < 3 && (read.moved || read.damages.length > 0); attempt += 1) {
@@ -72,7 +72,7 @@ async function readTwice(home: Home, id: string, segments: readonly Segment[], r
 }
 
 async function readJournal(listed: readonly Segment[]): Promise<ReadJournal> {
-  // Older generations are left by a daemon that was killed when it had written the journal anew, and count for nothing.
+  // A daemon that was killed after it had rewritten the journal leaves older generations, which are ignored.
   const segments = listed.filter(({ generation }) => generation === listed.at(-1)?.generation);
   const damages: Damage[] = [];
   let revisions = 0;

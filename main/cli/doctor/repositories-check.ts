@@ -70,7 +70,7 @@ function describeStranger(file: string): Finding {
   return note(check, "this is not a valid repository file name, so the file is not used", action, { file });
 }
 
-/** Repositories with one name, which commands cannot tell apart by it, and in-tree ones with one file. */
+/** Repositories with the same name, which commands cannot distinguish, and in-tree repositories with the same file. */
 function findTwins(home: Home, checked: readonly CheckedRepository[]): Finding[] {
   const findings: Finding[] = [];
   const byName = Map.groupBy(checked, ({ id, head }) => head?.name ?? id);

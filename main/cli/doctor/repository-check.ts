@@ -43,7 +43,7 @@ export async function checkRepository(
     const { message, line, column } = content.problem;
     const broken = home.status.kind === "good" && message.startsWith(`${inTreeFileName}: `) ? values : home;
     const place = placeIn(id, broken, line !== undefined && column !== undefined ? { line, column } : undefined);
-    // The file is told by the place.
+    // The place names the file already.
     const reason = message.replace(/^\S+\.json: /, "");
     const fix = line === undefined ? "Replace it with a readable file" : "Fix it in an editor";
     const action = `${fix}, or remove the repository: repoconf repo remove ${id}`;
@@ -65,7 +65,7 @@ export async function checkRepository(
   });
   const findings = health.map(({ code, message, line, column }) => {
     const place = placeIn(id, values, line !== undefined && column !== undefined ? { line, column } : undefined);
-    // Which value serves instead, only the daemon can tell.
+    // Only the daemon knows which value is used instead.
     const reason = message.replace(/; using its (default|last valid value)\.$/, ".");
     if (code === 1114) return problem(check, reason, `Review it and trust it: repoconf trust --repo ${id}`, place);
     if (code === 1115) return note(check, reason, "None needed; setting the field once writes the new name.", place);
@@ -94,8 +94,8 @@ interface ReadFiles {
 }
 
 /**
- * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.look` is for the one process that
- * holds the lock, as it tidies up in the work tree.
+ * Each file by itself, the work tree's as if it were one of a home: `RepositoryFiles.refresh` is only for the process that holds the
+ * lock, because it cleans up in the work tree.
  */
 async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> {
   const files = new RepositoryFiles(id, folders, realFileSystem, systemClock);
@@ -122,26 +122,33 @@ async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> 
 /** What a file may lack or have too much of and yet be used. */
 function checkShape(id: string, home: JsonDocument, tree: JsonDocument | undefined): Finding[] {
   const findings: Finding[] = [];
-  const tell = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
+  const report = (document: JsonDocument, member: string, message: string, action: string, make = note) =>
     findings.push(make(check, message, action, placeIn(id, document, locate(document, [member]))));
   const { name, path, inTree } = home.value;
   if (typeof name !== "string" || name === "") {
-    tell(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
+    report(home, "name", "it has no name, so its id is used", `Name it: repoconf repo rename ${id} NAME`);
   }
   if (path !== undefined && (typeof path !== "string" || !isAbsolute(path))) {
-    tell(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
+    report(home, "path", `"path" is not an absolute path`, "Write the folder's full path.", problem);
   }
   if (inTree !== undefined && typeof inTree !== "boolean") {
-    tell(home, "inTree", `"inTree" is neither true nor false; it is treated as false`, "Fix it in an editor.", problem);
+    report(
+      home,
+      "inTree",
+      `"inTree" is neither true nor false; it is treated as false`,
+      "Fix it in an editor.",
+      problem,
+    );
   }
   for (const member of Object.keys(home.value)) {
-    if (!homeMembers.includes(member)) tell(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
+    if (!homeMembers.includes(member))
+      report(home, member, `"${member}" is not used`, "Remove it, or correct its name.");
     if (member !== "config" || tree === undefined) continue;
-    tell(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
+    report(home, member, `these values are not used, because those in ${tree.path} are`, "Remove them.");
   }
   for (const member of Object.keys(tree?.value ?? {})) {
     if (tree === undefined || ["config", "$schema"].includes(member)) continue;
-    tell(tree, member, `"${member}" is not used`, "Remove it, or correct its name.");
+    report(tree, member, `"${member}" is not used`, "Remove it, or correct its name.");
   }
   return findings;
 }
@@ -159,7 +166,7 @@ async function checkFolder(id: string, home: JsonDocument, { path, inTree }: Rep
   ];
 }
 
-/** Each takes what the other writes for an edit by hand; at the same moment one may undo the other's. */
+/** Each home takes the other's writes for hand edits, so simultaneous sets can undo each other. */
 async function checkOtherHomes(id: string, home: JsonDocument, path: string): Promise<Finding[]> {
   const others = await findOtherPointers(path, home.path);
   return others.map(other => {

@@ -10,9 +10,8 @@ import { homeOf, openSession } from "../session.ts";
 import { counted, messageOf } from "./finding.ts";
 
 /**
- * Writes the file of a repository again that is gone from the home, from the stored values that the running daemon
- * still serves. Returns what it did, in words. Throws CommandError if no daemon runs, it knows no values, or there is a
- * file, which is never replaced.
+ * Writes the missing file of a repository again, from the stored values that the running daemon still has. Returns a sentence about
+ * what it did. Throws CommandError if no daemon is running, if it has no values, or if there is a file, which is never replaced.
  */
 export async function rewriteRepository(named: string, options: { readonly home?: string }): Promise<string> {
   const home = homeOf(options);
@@ -27,16 +26,16 @@ export async function rewriteRepository(named: string, options: { readonly home?
   const file = join(home.repositories, `${id}.json`);
   const head = { name, ...(path !== undefined && { path }) };
   let text: string;
-  let told: string;
+  let summary: string;
   if (inTree) {
     text = formatJsonText({ ...head, inTree: true });
-    told = "its values are in its work tree";
+    summary = "its values are in its work tree";
   } else {
     const config = await client.run("config/list", { repo: id, stored: true }).catch(error => {
       throw new CommandError(`The daemon has no values for ${id}: ${messageOf(error)} Nothing was written.`);
     });
     text = formatJsonText({ $schema: `../${basename(home.repositorySchemaFile)}`, ...head, config });
-    told = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
+    summary = `${counted(countConfigFields(config), "value")}; without comments and values that were not in use`;
   }
   try {
     // "wx": only if nothing is there.
@@ -45,5 +44,5 @@ export async function rewriteRepository(named: string, options: { readonly home?
     if (systemErrorCode(error) !== "EEXIST") throw error;
     throw new CommandError(`${file} exists and is not overwritten. Nothing was written.`);
   }
-  return `Wrote ${file}: ${told}.`;
+  return `Wrote ${file}: ${summary}.`;
 }

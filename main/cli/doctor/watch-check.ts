@@ -23,12 +23,12 @@ export async function checkWatching(home: Home, treeFolders: number): Promise<Fi
 
 /** `watches` and `instances` are the user's limits, shared with every other program of the user. */
 export function judgeWatchLimits(watches: number, instances: number, needed: number): Finding {
-  const told = `${counted(needed, "folder")} to watch, fs.inotify.max_user_watches is ${watches}, max_user_instances ${instances}`;
-  if (instances < 1) return problem(check, told, raise("max_user_instances", 128));
-  if (watches < needed) return problem(check, told, raise("max_user_watches", needed + 65_536));
+  const message = `${counted(needed, "folder")} to watch, fs.inotify.max_user_watches is ${watches}, max_user_instances ${instances}`;
+  if (instances < 1) return problem(check, message, raise("max_user_instances", 128));
+  if (watches < needed) return problem(check, message, raise("max_user_watches", needed + 65_536));
   if (watches < needed * 2)
-    return note(check, `${told}, shared with other programs`, raise("max_user_watches", needed + 65_536));
-  return good(check, told);
+    return note(check, `${message}, shared with other programs`, raise("max_user_watches", needed + 65_536));
+  return good(check, message);
 }
 
 function describeFailure(error: unknown): Finding {

@@ -27,7 +27,7 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
-  /** When somebody came with it, or left, last; RFC 3339, UTC. */
+  /** When it last connected or disconnected; RFC 3339, UTC. */
   readonly usedAt?: string;
 }
 
@@ -41,7 +41,7 @@ interface KeysData {
 
 type OnKeyEvent = (event: KeyEvent, id: string) => void;
 
-/** Milliseconds that the file may be behind with when a key was used: a crash loses no more of that. */
+/** Milliseconds that `usedAt` in the file may lag behind: a crash loses no more than that. */
 const usesKeptEvery = 60 * 60_000;
 
 /** Names that events give to others than named keys. */
@@ -67,13 +67,13 @@ export interface Proven {
   sign(text: string): string;
 }
 
-/** The owner's key and the named keys: who may come in, and with which grants. */
+/** The owner's key and the named keys: who may connect, and with which grants. */
 export class Keys {
   readonly #low: Low<KeysData>;
   readonly #home: Home;
   readonly #fileSystem: FileSystem;
   #owner: Owner;
-  /** Its file holds it, as far as is known. */
+  /** Its file has it, as far as is known. */
   #isOwnerKept = true;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
   /** Keys that somebody has connected with. */
@@ -100,7 +100,7 @@ export class Keys {
     this.#onEvent = onEvent;
   }
 
-  /** Reads the keys; makes the owner's key if there is none. Throws HomeError if a file is there and holds no key. */
+  /** Reads the keys; creates the owner's key if there is none. Throws HomeError if a file exists but contains no key. */
   static async open(
     home: Home,
     clock: KeysClock,
@@ -127,9 +127,9 @@ export class Keys {
   }
 
   /**
-   * Applies the owner's key that its file holds now; makes a new one if the file is gone. If it is another than before, that
-   * one has ended: `onEnded` gets the id of its caller at once, whatever becomes of the new one. Throws HomeError, and changes
-   * nothing, for a file that holds no key, and the system's error where a new one cannot be kept.
+   * Applies the owner's key that is in its file now; creates a new one if the file is missing. If the key changed, the old one has
+   * ended: `onEnded` gets the id of its caller at once, even if the new one fails. Throws HomeError, and changes nothing, for a file
+   * without a key, and the system's error if a new one cannot be written.
    */
   followOwnerKey(onEnded: (id: string) => void): Promise<void> {
     return this.#writing(async () => {
@@ -276,7 +276,7 @@ export class Keys {
       const isKept = this.#low.data.keys.every(({ id, usedAt }) => (this.#usedAt.get(id) ?? usedAt) === usedAt);
       if (!isKept) await this.#save(this.list());
     }).catch(
-      // The next start knows the uses of before; all else was written when it was told.
+      // The next start knows the earlier uses; everything else was written when it was published.
       () => {},
     );
   }
@@ -284,7 +284,7 @@ export class Keys {
   #parseExpiry(text: string): string {
     const time = Date.parse(text);
     const [, year, month, day] = /^(\d{4})-(\d\d)-(\d\d)T.+(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
-    // Date takes the 31st of February for a day in March.
+    // Date turns 31 February into a day in March.
     const isDay = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day);
     if (!isDay || Number.isNaN(time)) {
       throw refused(1101, `"${text}" is not a time; write it like 2027-01-31T12:00:00Z.`, "expires");
@@ -329,7 +329,7 @@ function parseKeys(value: unknown): KeysData {
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }
-  // Every member that is used has been checked. Sessions of earlier versions stood among them, and have ended.
+  // Every member that is used has been checked. Earlier versions stored sessions here; they have ended.
   const keys = value["keys"].filter(key => !isJsonObject(key) || key["kind"] !== "session");
   return { ...value, keys } as unknown as KeysData;
 }

@@ -13,13 +13,13 @@ export interface Owner {
   readonly id: string;
   /** SHA-256 of the key's text, hexadecimal. */
   readonly hash: string;
-  /** Of this key alone: with the next one it has ended. */
+  /** Only for this key: it ends when the key is replaced. */
   readonly caller: Caller;
 }
 
 /**
- * Reads the owner's key, and makes it if there is none. Throws HomeError if its file holds no key. `making` is told of one that
- * is made before its file is there: who finds it there is to be let in at once.
+ * Reads the owner's key, or creates it if there is none. Throws HomeError if its file contains no key. `making` is called with a new
+ * key before its file exists, so that anyone who reads the file can connect at once.
  */
 export async function openOwnerKey(
   home: Home,
@@ -45,7 +45,7 @@ export async function openOwnerKey(
   return { owner: ownerOf(key), isNew: false };
 }
 
-/** The key that the file holds while the daemon runs; undefined if it is gone, and stays so. Throws as `openOwnerKey`. */
+/** The key in the file while the daemon runs; undefined if the file is missing and stays missing. Throws as `openOwnerKey`. */
 export async function lookForOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
   const file = privateFile(home, home.ownerKeyFile);
   const text = await readStable(file, clock, found => keyIdOf(found.trim()) !== undefined);

@@ -31,8 +31,8 @@ interface Session {
 const idleTime = 12 * 60 * 60_000;
 
 /**
- * The owner's windows, each with the owner's rights. They are in memory alone and end with the daemon, so nothing that outlives
- * it opens the next one. A link's code becomes a session at the first connection that proves its secret, which is never sent.
+ * The owner's windows, each with the owner's rights. They are only in memory and end with the daemon, so nothing gives access to the
+ * next one. A link's code becomes a session at the first connection that proves its secret, which is never sent.
  */
 export class Sessions {
   readonly #clock: Pick<Clock, "now">;
@@ -77,7 +77,7 @@ export class Sessions {
     const proven = { sign: (text: string) => sign(secret, text) };
     if (session !== undefined) return { ...proven, caller: session.caller };
     this.#codes.delete(keyId);
-    // Of what both sides drew: who sees the link later has not seen that.
+    // From random values of both sides, which somebody who sees the link later does not know.
     const derived = Buffer.from(sign(secret, sessionText(handshake)), "hex");
     return { ...proven, caller: this.#open(keyId, "browser", derived).caller };
   }

@@ -119,12 +119,12 @@ export function configOperations(
       }
       const { repositories, fields } = await readMatrix(caller, query, context);
       for (const repo of repositories) if (!page.isFull) page.add(repo);
-      const told = new Page<MatrixField>(Number.POSITIVE_INFINITY);
-      for (const field of fields) if (!told.isFull) told.add(field);
+      const fieldPage = new Page<MatrixField>(Number.POSITIVE_INFINITY);
+      for (const field of fields) if (!fieldPage.isFull) fieldPage.add(field);
       const total = { repositories: repositories.length, fields: fields.length };
       const next = page.entries.length < repositories.length ? page.entries.at(-1) : undefined;
       return {
-        result: { repositories: page.entries, total, fields: told.entries },
+        result: { repositories: page.entries, total, fields: fieldPage.entries },
         ...(next !== undefined && { next }),
       };
     },
@@ -191,11 +191,11 @@ export function configOperations(
       }
       const watched = seen();
       const revisions = Object.fromEntries(watched.map(id => [id, store.revision(id)]));
-      // From the revision that is told on, so that nothing gets lost between here and the reply.
+      // From the reported revision on, so that nothing is lost between here and the reply.
       for (const id of watched) if (!from.has(id)) from.set(id, store.revision(id));
       connection.watch(ids, from, { progress: progress ?? false, byPosition: !!position });
       const behind = [...from].filter(([id, revision]) => revision !== revisions[id]);
-      // Until the past has been told, a later watch has to go on from where this one began.
+      // Until all past changes have been sent, a later watch must continue from where this one began.
       const reached = behind.length === 0 ? store.position : begin;
       return {
         result: {

@@ -2,7 +2,7 @@ import type { DaemonStatus } from "../../../shared/protocol.ts";
 import type { Operations } from "../dispatch.ts";
 import { requireOwner } from "./repo.ts";
 
-/** `daemon/*`. What the daemon's own machine looks like is told to the owner only. */
+/** `daemon/*`. Only the owner gets details of the machine. */
 export function daemonOperations(
   status: () => DaemonStatus,
   stop: () => void,

@@ -44,7 +44,7 @@ export function historyOperations(
           page.add(entry);
         }
       } catch (error) {
-        // What is newer than the damage is told, and the damage beside it.
+        // The revisions that are newer than the damage are returned, with the damage in `errors`.
         if (!(error instanceof RepoconfError) || error.code !== 1110) throw error;
         return { result: entries, errors: [error] };
       }

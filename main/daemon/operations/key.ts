@@ -13,7 +13,7 @@ export interface KeyOperationsOptions {
   readonly keys: Keys;
   readonly sessions: Sessions;
   onChanged(): void;
-  /** How many connections came with this key. */
+  /** The number of open connections with this key. */
   countConnections(id: string): number;
   /** Ends a key's connections. */
   disconnect(id: string): void;

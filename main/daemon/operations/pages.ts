@@ -4,7 +4,7 @@ import { jsonBytes } from "../measure.ts";
 
 const defaultLimit = 100;
 
-/** One page of a long list: what comes after the entry with the id `after`. The entries are in the order of their ids. */
+/** One page of a long list: the entries after the one with the id `after`, in the order of their ids. */
 export function page<Entry extends { readonly id: string }>(
   entries: readonly Entry[],
   limit: number | null | undefined,

@@ -132,7 +132,7 @@ function resolveLinks(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** For a key that is not the owner's the disk is not checked: what leads where is for who may read it. */
+/** For other keys than the owner's the disk is not read: the target of a link would reveal something about it. */
 async function asNamed(path: string): Promise<string> {
   return path;
 }

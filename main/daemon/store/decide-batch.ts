@@ -101,7 +101,7 @@ function* judgingOutcome(
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
   const isJudged = ({ scope, field }: ConfigPath, value: JsonValue) =>
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
-  // Where problems stand in the new text is known once there is one. What took too long at a look does so still.
+  // The places of problems in the new text are known once there is one. A check that took too many steps at a refresh still does.
   const judging = { isJudged, spare: new SpareSteps(0) };
   const { stored, health } = yield* interpretingConfig(config, before.stored, rules, judging);
   const changes = yield* diffingConfigs(before.stored ?? {}, stored);

@@ -37,8 +37,8 @@ export class FileIntake {
   isRead = false;
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
-  /** The values are to be judged for what is wrong with them alone. */
-  isToBeTold = false;
+  /** The values have to be checked again, only to find their problems. */
+  isHealthDue = false;
   readonly #served: ServedState;
   /** The journal is open, and its values are known. */
   #journalRead = false;
@@ -74,7 +74,7 @@ export class FileIntake {
     return this.isRead && this.#journalRead;
   }
 
-  /** Before a change is decided: an edit that nobody has told of comes first. */
+  /** Before a change is decided: an edit that is not committed yet comes first. */
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
       await this.unrecorded.taken;
@@ -83,7 +83,7 @@ export class FileIntake {
     // It may have been fixed since, and nobody has said so yet.
     const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
     if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
-    // A change by the new rules on a state by the old ones would be told to set what came or went with a scope.
+    // If a change were decided by the new schemas on a state by the old ones, it would seem to set what came or went with a scope.
     while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.refresh();
   }
 
@@ -112,7 +112,7 @@ export class FileIntake {
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
-    else if (this.#served.isJudgedByOldRules && this.isToBeTold) await this.#reportHealth();
+    else if (this.#served.isJudgedByOldRules && this.isHealthDue) await this.#reportHealth();
     else if (this.#served.isJudgedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
     else return this.lateEdits.take();
     await this.lateEdits.take();
@@ -160,7 +160,7 @@ export class FileIntake {
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
-      // With its end and without what it recorded, the next record would tell of changes that nobody made.
+      // With the journal's end but without its values, the next record would have changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
         this.#served.options.onProblem(
@@ -177,7 +177,7 @@ export class FileIntake {
     if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
   }
 
-  /** An edit of before the start could not be recorded: it waits in the file, as one that came later does. */
+  /** An edit made before the start could not be recorded: it waits in the file, like a later one. */
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#served.files;
     this.#served.mirror.waitForEdit(point);
@@ -198,9 +198,9 @@ export class FileIntake {
   async applyExternalEdit(): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
-    // What is in a work tree is for git to decide, but for a text that is our own: that lacks what is on its way into it.
-    const told = this.#served.mirror.journal.head?.text;
-    const isOurs = told !== undefined && [told.text, told.over].includes(this.#served.mirror.textHash());
+    // Git decides what is in a work tree, except for a text of our own: it lacks the changes that are not written yet.
+    const recorded = this.#served.mirror.journal.head?.textRecord;
+    const isOurs = recorded !== undefined && [recorded.text, recorded.over].includes(this.#served.mirror.textHash());
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
@@ -244,7 +244,7 @@ export class FileIntake {
       this.#served.mirror.take(content.config, wanted);
       this.#served.mirror.forgetRecentWrites(changes);
       const { revision, position } = committed?.record ?? before;
-      const told: HealthProblem[] =
+      const mergeNote: HealthProblem[] =
         source === "merge" ? [{ code: 1104, message: mergeMessage(committed?.record) }] : [];
       const state = {
         id: this.#served.id,
@@ -255,7 +255,7 @@ export class FileIntake {
         health,
       };
       if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
-      this.#served.setState(state, [...health, ...told]);
+      this.#served.setState(state, [...health, ...mergeNote]);
       this.#served.options.onMetadata(this.#served.current);
       // Before its first revision nobody has seen any values.
       if (committed !== undefined && changes.length > 0 && !begins)
@@ -274,7 +274,7 @@ export class FileIntake {
     }
     if (changes.length > 0 || begins) {
       const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
-      // Only where there is nothing else an edit is served that no revision stands for.
+      // Only if nothing else is known, an edit without a revision is active.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
     take();
@@ -285,7 +285,7 @@ export class FileIntake {
    * differ would else change it back and forth for ever.
    */
   async #reportHealth(): Promise<void> {
-    this.isToBeTold = false;
+    this.isHealthDue = false;
     const before = this.#served.current;
     const { health } = await this.#served.interpret(this.#served.mirror.wanted, before.stored);
     if (before.broken !== undefined || this.#served.current !== before) return;
@@ -372,9 +372,9 @@ function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPat
 
 function mergeMessage(record: ChangeRecord | undefined): string {
   // Without a revision the newest one is a tool's, and undo would take that back.
-  const told =
+  const consequence =
     record === undefined || record.changes.length === 0
       ? ": the file contains both. The edit changed no active value, so it made no revision."
       : ` (revision ${record.revision}); undo reverts the edit.`;
-  return `A hand edit and a set made at the same time were merged${told}`;
+  return `A hand edit and a set made at the same time were merged${consequence}`;
 }

@@ -20,7 +20,7 @@ export interface HandEditsOptions {
   readonly rescanInterval: number;
   readonly clock: Clock;
   readonly repositories: Repositories;
-  /** There are files that no repository has; `onRead` is called behind each. */
+  /** There are files without a repository; `onRead` is called after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
   /** `indexing` has come further. */
   onIndexing(): void;
@@ -52,7 +52,7 @@ export class HandEdits {
   /** Files that wait to become repositories. */
   readonly #new = new Set<string>();
   #adopting: Promise<void> | undefined;
-  /** Of the files that nobody has read yet; both 0 when there are none. */
+  /** Of the files that have not been read yet; both 0 if there are none. */
   #indexing: IndexingProgress = { done: 0, total: 0 };
   #cancelRescan: (() => void) | undefined;
   #started = false;
@@ -105,10 +105,10 @@ export class HandEdits {
   }
 
   /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
-  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, gone = false): void {
+  follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, isMissing = false): void {
     const { id } = state;
     const before = this.#treeFolders.get(id);
-    const wanted = !gone && state.inTree ? state.path : undefined;
+    const wanted = !isMissing && state.inTree ? state.path : undefined;
     if (before === wanted) return;
     if (before !== undefined) this.#leave(id, before);
     if (wanted === undefined) return;

@@ -61,8 +61,8 @@ export function placed(health: readonly HealthProblem[], locate: Locate): Health
   return health.map((problem, index) => {
     const path = paths[index];
     if (path === undefined) return problem;
-    const { line: _, column: __, ...told } = problem;
-    const now = { ...told, ...places.next().value };
+    const { line: _, column: __, ...unplaced } = problem;
+    const now = { ...unplaced, ...places.next().value };
     pathsOfProblems.set(now, path);
     return now;
   });
@@ -104,8 +104,8 @@ class Findings {
     }
   }
 
-  /** Adds one that there is no room for; false: there is. */
-  addUntold(): boolean {
+  /** Counts a problem if the list is full; false if there is room for it. */
+  countIfFull(): boolean {
     if (this.#unknown.length < limits.problemsOfFile) return false;
     this.count += 1;
     return true;
@@ -120,7 +120,7 @@ class Findings {
   ): void {
     this.count += 1;
     const found = this.#like(code, path[0]);
-    // What waits is told in full: it is listed, and trusted, by what is told.
+    // Values that wait for trust are all reported, because they are listed and trusted by these problems.
     if (code !== 1114 && found.length >= limits.problemsOfFile) return;
     found.push(this.#problem(code, message(), path, inside));
   }
@@ -131,7 +131,7 @@ class Findings {
     path: readonly [scope: string, ...field: string[]],
     inside: string,
   ): HealthProblem {
-    const problem: HealthProblem = { code, message, field: path.map(told).join(".") };
+    const problem: HealthProblem = { code, message, field: path.map(shortName).join(".") };
     pathsOfProblems.set(problem, { value: this.#places.get(path.join(".")) ?? path, inside });
     return problem;
   }
@@ -166,7 +166,7 @@ interface Judging {
   readonly locate?: Locate;
   /** Whether a value was found good by these very rules before; none was. */
   isJudged?(path: ConfigPath, value: JsonValue): boolean;
-  /** What all values share that nobody was told are set. */
+  /** Shared by all values that were not acknowledged. */
   readonly spare?: SpareSteps;
   /** What somebody was told is set: each such value has spare steps of its own. `lastGood` if it is not given. */
   readonly acknowledged?: Config | undefined;
@@ -202,8 +202,8 @@ export function* interpretingConfig(
     if (refreshed % judgedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
-      if (findings.addUntold()) continue;
-      const message = () => `There is no scope "${told(scopeName)}"; its values are kept but not used.`;
+      if (findings.countIfFull()) continue;
+      const message = () => `There is no scope "${shortName(scopeName)}"; its values are kept but not used.`;
       findings.add(1011, message, [scopeName]);
       continue;
     }
@@ -215,10 +215,10 @@ export function* interpretingConfig(
       if (refreshed % judgedAtOnce === 0) yield;
       const field = scope.fields.get(name);
       if (field === undefined) {
-        if (findings.addUntold()) continue;
+        if (findings.countIfFull()) continue;
         const beside = scope.renamed.has(name) ? " any more, and the file also has it under its new name" : "";
         const message = () =>
-          `There is no field "${joinConfigPath(scopeName, told(name))}"${beside}; its value is kept but not used.`;
+          `There is no field "${joinConfigPath(scopeName, shortName(name))}"${beside}; its value is kept but not used.`;
         findings.add(1011, message, [scopeName, name]);
         continue;
       }
@@ -333,12 +333,12 @@ function resolveReferences(
     }
     const used = Object.hasOwn(fields, field) ? "its last valid value" : "its default";
     const message = () =>
-      `${path} refers to "${told(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
+      `${path} refers to "${shortName(value)}", which is not a key of ${joinConfigPath(scope, target)}; using ${used}.`;
     findings.add(1103, message, [scope, field]);
   }
 }
 
 /** No name of a scope or a field is longer. */
-function told(name: string): string {
+function shortName(name: string): string {
   return shortened(name, limits.toldName);
 }

@@ -24,9 +24,9 @@ interface Index {
 export type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
- * When each field of a repository changed last: read from the history when somebody asks first, and kept up with each change
- * from then on. No values are in it, so there is nothing to be forgotten. Of repositories nobody asked about for long, and of those
- * that are let go, it is dropped and can be read again.
+ * When each field of a repository changed last: read from the history at the first request, and updated with each change from then on.
+ * It has no values, so there is nothing to erase. For repositories that nobody asked about for long, and for those that are closed, it
+ * is dropped and can be read again.
  */
 export class LastChanges {
   /** By repository's id; the one that was asked about last comes last. */
@@ -112,9 +112,9 @@ export class LastChanges {
 
 function addTo(known: Map<string, LastChange>, change: RecordedChange, isNewer: boolean): void {
   const { revision, time, actor, source, reason } = change;
-  const told: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
+  const last: LastChange = { revision, time, actor, source, ...(reason !== undefined && { reason }) };
   for (const { scope, field } of change.changes) {
     const path = joinConfigPath(scope, field);
-    if (isNewer || !known.has(path)) known.set(path, told);
+    if (isNewer || !known.has(path)) known.set(path, last);
   }
 }

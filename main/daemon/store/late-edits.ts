@@ -4,7 +4,7 @@ import type { ServedState } from "./repository-state.ts";
 /** How long, in milliseconds, what a write replaced is kept: an editor that had it open has ended by then. */
 const replacedTime = 1_000;
 
-/** Edits by hand that came in the moment of a write of ours, or behind it into the file that the write replaced. */
+/** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
@@ -18,7 +18,7 @@ export class LateEdits {
     this.#intake = intake;
   }
 
-  /** Whether there was an edit that came in the moment of a write, or behind it into the file that it replaced. */
+  /** Whether there was an edit at the moment of a write, or later into the file that it replaced. */
   async take(): Promise<boolean> {
     if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
     const after = this.#served.options.log.newest;

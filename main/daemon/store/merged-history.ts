@@ -18,13 +18,13 @@ export interface HistoryGroup extends HistoryPlace {
 }
 
 /** A history that cannot be told, or not from here on. */
-export interface UntoldHistory {
+export interface UnavailableHistory {
   readonly repo: string;
   readonly error: RepoconfError;
 }
 
 export interface MergedHistoryOptions {
-  /** Only what stands behind this place. */
+  /** Only entries after this place. */
   readonly after?: HistoryPlace | undefined;
   /** Milliseconds since 1970: what is older need not be told. */
   readonly since?: number | undefined;
@@ -96,7 +96,7 @@ class Source {
 export async function* mergedHistory(
   repos: Iterable<string>,
   options: MergedHistoryOptions,
-): AsyncGenerator<HistoryGroup | UntoldHistory> {
+): AsyncGenerator<HistoryGroup | UnavailableHistory> {
   const { after, since, turn = endlessTurn, newest } = options;
   const unread = [...repos]
     .map(repo => new Source(repo, newest(repo)))
@@ -106,8 +106,8 @@ export async function* mergedHistory(
   /** Those that were read last stand last. */
   const open = new Set<Source>();
 
-  /** Goes on in a source to the first place that is to be told. */
-  async function* advance(source: Source): AsyncGenerator<UntoldHistory> {
+  /** Advances a source to its first entry in the requested range. */
+  async function* advance(source: Source): AsyncGenerator<UnavailableHistory> {
     reading.delete(source);
     open.delete(source);
     open.add(source);

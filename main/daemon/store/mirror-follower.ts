@@ -26,8 +26,8 @@ export class MirrorFollower {
   }
 
   /**
-   * Makes history and file say what is committed. Does not throw: where that cannot be, it says why, `health` tells of it,
-   * and it is tried again. `isScheduled`: nobody waits, so what has just failed rests first. `onReplaced`: see `Mirror.write`.
+   * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
+   * is retried. `isScheduled`: nobody waits, so after a failure there is a pause first. `onReplaced`: see `Mirror.write`.
    */
   async follow({
     isScheduled = false,
@@ -92,7 +92,7 @@ export class MirrorFollower {
   }
 
   /**
-   * Inside the queue, right after a commit: what git sees is to be there when the caller hears of it. A text that came into the
+   * Inside the queue, right after a commit: git must see the new text when the caller gets its reply. A text that was written to the
    * file since is the next commit, as a whole: it may be another branch's.
    */
   async followInTree(): Promise<void> {

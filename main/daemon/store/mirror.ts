@@ -15,7 +15,7 @@ import { mergeStaleEdit, type RecentWrite, staleEditAge } from "./merge-edit.ts"
 import type { StartingPoint } from "./recovery.ts";
 import { editsAsIn, movedNames, valueByAnyName } from "./renamed-fields.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
-import { UntoldEdits } from "./untold-edits.ts";
+import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
 /** A commit of this repository, as its mirrors take it. */
 export interface MirroredCommit {
@@ -30,7 +30,7 @@ export interface MirroredCommit {
 interface Moment {
   readonly last: LogNumber;
   readonly revision: number;
-  readonly untold: readonly ConfigEdit[];
+  readonly unrecorded: readonly ConfigEdit[];
 }
 
 const noText = { text: "", hash: hashText("") };
@@ -59,15 +59,15 @@ export class Mirror {
   /** Committed, and not on the disk in the history yet; so many of them have been appended to it. */
   #tail: MirroredCommit[] = [];
   #appended = 0;
-  /** What the file is to say, does not, and no revision stands for: nothing active changed by it. */
-  #untold = new UntoldEdits();
+  /** Edits that the file should have but lacks, and that no revision records, because no active value changed. */
+  #unrecorded = new UnrecordedEdits();
   readonly #historyInTurn = pLimit(1);
   /** What comes first when the history goes on. */
   #firstText: TextRecord | undefined;
-  /** The newest commit that a text record has told of. */
+  /** The newest commit that a text record includes. */
   #through: Position | undefined;
-  /** The file's present text is not told in the history. */
-  #isTextUntold = false;
+  /** The history has no record of the file's present text. */
+  #isTextUnrecorded = false;
   /** What the edits that the file does not have yet may add to it, at most. */
   #editedBytes = 0;
   #recentWrites: RecentWrite[] = [];
@@ -94,7 +94,7 @@ export class Mirror {
 
   /** Whether file or history lack something. */
   get isBehind(): boolean {
-    return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToTell;
+    return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToRecord;
   }
 
   get isFileBehind(): boolean {
@@ -128,21 +128,22 @@ export class Mirror {
     this.#wanted = point.wanted;
     this.#tail = [...point.tail];
     this.#appended = 0;
-    this.#untold = new UntoldEdits(point.untold);
+    this.#unrecorded = new UnrecordedEdits(point.unrecorded);
     this.#through = head?.position;
-    // Where nothing is told of the file's text yet, it is that of before the tail.
+    // If the history has no record of the file's text yet, the text is the one before the tail.
     const [of, text] = [head?.revision ?? 0, this.textHash()];
-    const isUntold = head?.text === undefined && point.tail.length > 0;
-    this.#firstText = isUntold
+    const isUnrecorded = head?.textRecord === undefined && point.tail.length > 0;
+    this.#firstText = isUnrecorded
       ? { kind: "text", revision: of, of, since: of, text, over: text, isWhole: false }
       : undefined;
-    this.#isTextUntold = this.files.content.kind === "good" && this.journal.head?.text?.text !== this.textHash();
+    this.#isTextUnrecorded =
+      this.files.content.kind === "good" && this.journal.head?.textRecord?.text !== this.textHash();
   }
 
   /** After a start: the edit that the file has is compared, later, with what the file said before. */
   waitForEdit({ before }: StartingPoint): void {
     this.take(before.said, before.wanted);
-    this.#isTextUntold = false;
+    this.#isTextUnrecorded = false;
   }
 
   /** What is committed from now on is of another repository of this id. */
@@ -163,7 +164,7 @@ export class Mirror {
     this.#wanted = wanted;
     for (const { record, edits } of commits) {
       this.#editedBytes += mostBytes(edits);
-      this.#untold.commit(edits, record?.changes ?? []);
+      this.#unrecorded.commit(edits, record?.changes ?? []);
     }
   }
 
@@ -172,11 +173,11 @@ export class Mirror {
     this.#said = said;
     this.#wanted = sameConfig(said, wanted) ? said : wanted;
     if (this.#wanted === said) this.#saidRevision = this.#newestRevision;
-    this.#dropToldEdits();
-    const told = this.journal.head?.text;
-    this.#isTextUntold ||= told?.text !== this.textHash();
-    // What came or went by a schema alone the text says, or does not, as before: it lacks nothing of that revision.
-    this.#isTextUntold ||= this.#wanted === said && told?.of !== this.#newestRevision;
+    this.#dropRecordedEdits();
+    const textRecord = this.journal.head?.textRecord;
+    this.#isTextUnrecorded ||= textRecord?.text !== this.textHash();
+    // A change that only a schema made leaves the text as it was: the text lacks nothing of that revision.
+    this.#isTextUnrecorded ||= this.#wanted === said && textRecord?.of !== this.#newestRevision;
   }
 
   /**
@@ -195,8 +196,8 @@ export class Mirror {
   }
 
   /**
-   * What the file is to say if somebody saved in the very moment of the last write, or went on writing to the file that it
-   * replaced: that edit was made over what was there before. Null if it is no JSON; undefined if there is none.
+   * What the file should have if somebody saved at the very moment of the last write, or kept writing to the file that it replaced:
+   * that edit was based on the earlier text. Null if it is not JSON; undefined if there was no such edit.
    */
   async lateEdit(scopes: Scopes): Promise<Config | null | undefined> {
     const value = await this.files.values.replacedEdit();
@@ -235,24 +236,24 @@ export class Mirror {
   }
 
   /**
-   * Appends what the history lacks, for who reads it; where it is not lazy, durably. `mayTellText`: the file's text is ours, or an
-   * edit that is recorded. Throws the system's error.
+   * Appends what the history lacks, for its readers; durably unless `isLazy`. `mayRecordText`: the file's text is ours, or an edit
+   * that is recorded. Throws the system's error.
    */
-  async writeHistory(isLazy: boolean, mayTellText = !isLazy): Promise<void> {
-    const tellsText = mayTellText && this.#hasTextToTell;
+  async writeHistory(isLazy: boolean, mayRecordText = !isLazy): Promise<void> {
+    const recordsText = mayRecordText && this.#hasTextToRecord;
     const hash = this.textHash();
     const moment = this.#moment();
     const of = this.#wanted === this.#said ? moment.revision : this.#saidRevision;
-    const told = { text: hash, over: hash, of, since: of, isWhole: false };
-    await this.#appendTail(isLazy, moment, tellsText ? told : undefined);
-    if (tellsText) this.#isTextUntold = false;
+    const textRecord = { text: hash, over: hash, of, since: of, isWhole: false };
+    await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
+    if (recordsText) this.#isTextUnrecorded = false;
   }
 
-  /** Whether the history lacks something about the text that the file has now. */
-  get #hasTextToTell(): boolean {
-    const untold = this.#untold.list;
-    if (untold.length > 0 && !sameJson(untold, this.journal.head?.text?.untold ?? [])) return true;
-    return this.#isTextUntold && this.files.content.kind === "good" && !this.isFileBehind;
+  /** Whether the history lacks something about the file's present text. */
+  get #hasTextToRecord(): boolean {
+    const unrecorded = this.#unrecorded.list;
+    if (unrecorded.length > 0 && !sameJson(unrecorded, this.journal.head?.textRecord?.untold ?? [])) return true;
+    return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileBehind;
   }
 
   /** Writes the text of a configuration beside the file, and begins to put it on the disk. Throws ForeignEditError or the system's error. */
@@ -284,7 +285,7 @@ export class Mirror {
     const differences = await runInParts(diffingConfigs(this.#said, wanted));
     if (differences.length === 0) {
       this.#said = wanted;
-      this.#dropToldEdits();
+      this.#dropRecordedEdits();
       return this.writeHistory(false);
     }
     const before = { textHash: this.textHash(), config: this.#said };
@@ -293,14 +294,14 @@ export class Mirror {
     let textHash = before.textHash;
     const record = async (text: string) => {
       textHash = hashText(text);
-      const told = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
-      await this.#appendTail(false, moment, told);
+      const textRecord = { text: textHash, over: before.textHash, of: moment.revision, since, isWhole };
+      await this.#appendTail(false, moment, textRecord);
     };
     const moved = movedNames(before.config, wanted, scopes);
     await document.write({ ...document.value, config: wanted }, { record, onReplaced, moved });
-    this.#isTextUntold = false;
+    this.#isTextUnrecorded = false;
     this.#said = wanted;
-    this.#dropToldEdits();
+    this.#dropRecordedEdits();
     this.#saidRevision = moment.revision;
     if (this.#wanted === wanted) this.#editedBytes = 0;
     this.#wroteAt = this.#clock.monotonic();
@@ -309,10 +310,10 @@ export class Mirror {
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
   }
 
-  /** Tells of the file's text as it is, also where that has been told: nothing is on its way into the file any more. */
+  /** Records the file's present text, even if it was recorded before: there are no more pending changes for the file. */
   async recordText(): Promise<void> {
     if (!this.isFileBehind) this.#saidRevision = this.#newestRevision;
-    this.#isTextUntold = true;
+    this.#isTextUnrecorded = true;
     await this.writeHistory(false);
   }
 
@@ -332,12 +333,12 @@ export class Mirror {
   }
 
   /**
-   * What was committed by a moment goes into the history, and behind it what is to be told of the file's text of then. Throws
-   * the system's error; then the history is as it was after the last sync.
+   * Appends what was committed up to a moment to the history, followed by a record of the file's text at that moment. Throws the
+   * system's error; then the history is as it was after the last sync.
    */
   #appendTail(
     isLazy: boolean,
-    { last, untold }: Moment,
+    { last, unrecorded }: Moment,
     text?: Pick<TextRecord, "text" | "over" | "of" | "since" | "isWhole">,
   ): Promise<void> {
     return this.#historyInTurn(async () => {
@@ -345,11 +346,12 @@ export class Mirror {
       const records = this.#tail.slice(this.#appended, end).flatMap(({ record }) => record ?? []);
       const revision = records.at(-1)?.revision ?? this.journal.head?.revision ?? 0;
       const through = last > 0 ? formatPosition(this.#log.id, last) : this.#through;
-      const told = text && this.#textRecord({ kind: "text", revision, ...text }, untold, through);
-      const isToldAlready = records.length === 0 && sameJson(told ?? {}, this.journal.head?.text ?? {});
-      const texts = told === undefined || isToldAlready ? [] : [told];
-      // Where nothing was told of a text yet.
-      const first = this.journal.head?.text === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
+      const textRecord = text && this.#textRecord({ kind: "text", revision, ...text }, unrecorded, through);
+      const isRecordedAlready = records.length === 0 && sameJson(textRecord ?? {}, this.journal.head?.textRecord ?? {});
+      const texts = textRecord === undefined || isRecordedAlready ? [] : [textRecord];
+      // If no text was recorded yet.
+      const first =
+        this.journal.head?.textRecord === undefined && this.#firstText !== undefined ? [this.#firstText] : [];
       try {
         if (records.length + texts.length > 0)
           await this.journal.append([...first, ...records, ...texts], this.#written, !isLazy);
@@ -379,17 +381,17 @@ export class Mirror {
     this.#appended -= commits;
   }
 
-  #textRecord(text: TextRecord, untold: readonly ConfigEdit[], through: Position | undefined): TextRecord {
+  #textRecord(text: TextRecord, unrecorded: readonly ConfigEdit[], through: Position | undefined): TextRecord {
     return {
       ...text,
       ...(this.#lineage !== "" && { lineage: this.#lineage }),
-      ...(untold.length > 0 && { untold }),
+      ...(unrecorded.length > 0 && { untold: unrecorded }),
       ...(through !== undefined && { through }),
     };
   }
 
   #moment(): Moment {
-    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, untold: this.#untold.list };
+    return { last: this.#tail.at(-1)?.number ?? 0, revision: this.#newestRevision, unrecorded: this.#unrecorded.list };
   }
 
   get #newestRevision(): number {
@@ -397,9 +399,9 @@ export class Mirror {
     return newest?.revision ?? this.journal.head?.revision ?? 0;
   }
 
-  /** What the file says by now need not be told, nor what it is not to say any more. */
-  #dropToldEdits(): void {
-    this.#untold.keep(
+  /** Drops edits that the file has by now, and those that it should no longer have. */
+  #dropRecordedEdits(): void {
+    this.#unrecorded.keep(
       ({ scope, field, value }) =>
         !sameJson(configValue(this.#said, scope, field), value) &&
         sameJson(configValue(this.#wanted, scope, field), value),

@@ -18,7 +18,7 @@ import {
 } from "./log/commit-log.ts";
 import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "./renamed-fields.ts";
-import { UntoldEdits } from "./untold-edits.ts";
+import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
 /** Where a repository begins after a start. */
 export interface StartingPoint {
@@ -31,8 +31,8 @@ export interface StartingPoint {
   readonly lineage: string;
   /** Of the newest revision; undefined if that is not known. */
   readonly position: Position | undefined;
-  /** What the file is to say, does not, and no revision stands for. */
-  readonly untold: readonly ConfigEdit[];
+  /** Edits that the file should have but lacks, and that no revision records. */
+  readonly unrecorded: readonly ConfigEdit[];
   /** What the file says, and the revision whose values that are, as far as they are ours. */
   readonly said: Config;
   readonly saidRevision: number;
@@ -91,7 +91,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     records.flatMap(({ changes }) => changes),
   );
   const newest = records.at(-1)?.revision ?? head?.revision ?? 0;
-  const text = head?.text;
+  const text = head?.textRecord;
   const position = records.at(-1)?.position ?? head?.position;
   const isNewest = text?.text === hash;
   const earlier = isNewest || text?.over === hash ? undefined : await earlierText(journal, hash, options);
@@ -102,7 +102,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const newestSaid = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
   const isKnown = isNewest || text?.over === hash || earlier !== undefined;
   // Of what was told as missing in the text before, the newest text has all.
-  const untold = isNewest && text.over !== hash ? replayed.untoldSince : replayed.untold;
+  const unrecorded = isNewest && text.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
   const { scopes, isShared } = options;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
   const isByHand = ({ source }: ChangeRecord) => !isKnown && (source === "file" || source === "merge");
@@ -124,17 +124,17 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     recorded,
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
-  const before = { said: saidThen, wanted: applyConfigEdits(recorded, untold) };
-  const known = { written, recorded, newest, tail, lineage, position, untold, before };
+  const before = { said: saidThen, wanted: applyConfigEdits(recorded, unrecorded) };
+  const known = { written, recorded, newest, tail, lineage, position, unrecorded, before };
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
   const said = content.kind === "good" ? content.config : saidThen;
   if (content.kind === "broken") return { ...known, ...before, saidRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.metadata.inTree && !isOurs);
-  if (isTakenWhole) return { ...known, untold: [], said, saidRevision, wanted: said, merged: false };
+  if (isTakenWhole) return { ...known, unrecorded: [], said, saidRevision, wanted: said, merged: false };
   // A text of ours lacks all of it; of another one it is only known where it still says what was there before. What it says by an old
   // name of a field it says.
-  const base = isKnown ? applyConfigEdits(said, untold) : said;
+  const base = isKnown ? applyConfigEdits(said, unrecorded) : said;
   const after = applyConfigEdits(saidThen, lacking);
   const fields = new Map(
     lacking.map(({ scope, field }) => {
@@ -156,7 +156,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     const value = valueByAnyName(after, path, scopes);
     return sameJson(present, value) ? [] : { ...path, value };
   });
-  const edits = [...(isKnown ? untold : []), ...writingNewNames(missing, base, scopes)];
+  const edits = [...(isKnown ? unrecorded : []), ...writingNewNames(missing, base, scopes)];
   const wanted = edits.length > 0 ? applyConfigEdits(said, edits) : said;
   const saidBefore = applyConfigEdits(
     saidThen,
@@ -214,12 +214,12 @@ interface Replayed {
   written: Config | undefined;
   readonly newest: number;
   readonly lineage: string;
-  /** What the file is to say and no revision stands for: in all, and of what was committed since the newest text. */
-  readonly untold: readonly ConfigEdit[];
-  readonly untoldSince: readonly ConfigEdit[];
-  /** What no edit stands for: it became active, or stopped being so, by a schema or by trust, and the file lacks nothing of it. */
+  /** Edits that the file should have and that no revision records: all of them, and those committed since the newest text. */
+  readonly unrecorded: readonly ConfigEdit[];
+  readonly unrecordedSince: readonly ConfigEdit[];
+  /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
   readonly byRules: ReadonlySet<string>;
-  /** Behind a gap nothing can be told; so many revisions were given out. */
+  /** After a gap nothing is known, except that this many revisions were assigned. */
   readonly gapTo: number | undefined;
   /** So many revisions are before the first one of a journal that has none yet. */
   readonly beginsBehind: number;
@@ -228,9 +228,9 @@ interface Replayed {
 /** Contiguous, by lineage: an entry counts if it follows what is there, and is passed over if it is there. */
 async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
-  const untold = new UntoldEdits(head?.text?.untold);
-  const untoldSince = new UntoldEdits();
-  const told = numberIn(logId, head?.text?.through);
+  const unrecorded = new UnrecordedEdits(head?.textRecord?.untold);
+  const unrecordedSince = new UnrecordedEdits();
+  const recordedThrough = numberIn(logId, head?.textRecord?.through);
   const tail: MirroredCommit[] = [];
   let written: Config | undefined;
   let recorded: Config = {};
@@ -241,7 +241,7 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
   const byRules = new Set<string>();
   for (const { number, entry } of unmirrored) {
     const document = entry.documents.find(one => one.repo === repo);
-    if (document === undefined || number <= told) continue;
+    if (document === undefined || number <= recordedThrough) continue;
     if (document.begins && document.revision > newest) lineage = document.lineage;
     else if (lineage !== undefined && document.lineage !== lineage) continue;
     const edited = new Set(document.edits.map(changeKey(document.revision)));
@@ -264,23 +264,23 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       const record = { ...recordOf(entry, replayed, recorded), position: positionOf({ number, entry }, logId) };
       const { edits } = replayed;
       tail.push({ number, record, edits });
-      untold.commit(edits, record.changes);
-      untoldSince.commit(edits, record.changes);
+      unrecorded.commit(edits, record.changes);
+      unrecordedSince.commit(edits, record.changes);
       recorded = applyChanges(recorded, record.changes);
       newest = document.revision;
     } else if (document.revision === newest && document.served?.length === 0) {
       // The file said something that could not be served.
       const { edits } = document;
       tail.push({ number, record: undefined, edits });
-      untold.commit(edits, []);
-      untoldSince.commit(edits, []);
+      unrecorded.commit(edits, []);
+      unrecordedSince.commit(edits, []);
     } else if (gapTo === undefined) {
       // The history has it, but not what it left to be told.
-      untold.commit(document.edits, servedOf(document));
-      untoldSince.commit(document.edits, servedOf(document));
+      unrecorded.commit(document.edits, servedOf(document));
+      unrecordedSince.commit(document.edits, servedOf(document));
     }
   }
-  const edits = { untold: untold.list, untoldSince: untoldSince.list, byRules };
+  const edits = { unrecorded: unrecorded.list, unrecordedSince: unrecordedSince.list, byRules };
   return { tail, written, newest, lineage: lineage ?? "", ...edits, gapTo, beginsBehind };
 }
 
@@ -351,9 +351,9 @@ async function changesSince(
 async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | undefined> {
   const { files, journal } = mirror;
   const { content } = files;
-  const text = journal.head?.text;
-  const tellsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
-  if (content.kind === "broken" || !tellsAll) return undefined;
+  const text = journal.head?.textRecord;
+  const holdsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
+  if (content.kind === "broken" || !holdsAll) return undefined;
   // What was written as a whole was active as a whole.
   const rules = { scopes, isTrusted: () => true };
   const { stored, health } = await runInParts(

@@ -52,11 +52,11 @@ export function isForgotten(
   path: ConfigPath,
   scopes: Scopes,
 ): boolean {
-  const isGone = ({ scope, field }: ConfigPath) => past.forgotten.has(joinConfigPath(scope, field));
+  const isErased = ({ scope, field }: ConfigPath) => past.forgotten.has(joinConfigPath(scope, field));
   const standing = scopes
     .namesOf(path)
-    .find(one => isGone(one) || configValue(past.config, one.scope, one.field) !== undefined);
-  return standing !== undefined && isGone(standing);
+    .find(one => isErased(one) || configValue(past.config, one.scope, one.field) !== undefined);
+  return standing !== undefined && isErased(standing);
 }
 
 /** The edits, with what takes old names of their fields out of a configuration, so that none serves any more. */

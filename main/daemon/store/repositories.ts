@@ -12,12 +12,12 @@ export interface RepositoriesOptions {
   onLetGo(repository: Repository): void;
 }
 
-/** How many are checked when there is to be room for another one, so that nobody waits for long. */
+/** How many are checked when another one needs room, so that nobody waits for long. */
 const triesForRoom = 8;
 
 /**
- * Every repository there is. Most are never asked for: of those there is only what the index knew. The others are open, and of
- * those that nobody has used for long only what the index is to know is kept.
+ * All repositories. Most are never requested: for those there is only what the index has. The others are open; of those that were not
+ * used for long, only what the index needs is kept.
  */
 export class Repositories {
   readonly #options: RepositoriesOptions;

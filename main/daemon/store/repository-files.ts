@@ -90,7 +90,7 @@ export class RepositoryFiles {
     return { home: this.home.stamp, tree: this.#tree?.stamp };
   }
 
-  /** Reads what there is and tells whether any of it differs from what was known. */
+  /** Reads the files and returns whether any of them changed. */
   async refresh(): Promise<boolean> {
     const homeChanged = await this.home.refresh();
     this.follow();
@@ -192,7 +192,7 @@ export function isConfig(value: unknown): value is Config {
   return true;
 }
 
-/** Undefined if there is no file, or nothing can be told of it. */
+/** Undefined if there is no file, or if its stamp cannot be read. */
 function stampNow(path: string): FileStamp | undefined {
   let stats: Stats | undefined;
   try {

@@ -24,7 +24,7 @@ export async function* changesAfter(
   const newest = repository.state.revision;
   await repository.writeHistory();
   let at = after;
-  for await (const change of telling(repository, repository.journal.forward(after, newest, turn))) {
+  for await (const change of withErrors(repository, repository.journal.forward(after, newest, turn))) {
     if (change.revision !== at + 1) throw lostRevision(repository, at + 1);
     at = change.revision;
     yield change;
@@ -41,7 +41,7 @@ export async function revisionAt(
   const { journal, state } = repository;
   await repository.writeHistory();
   let revision = state.revision;
-  for await (const record of telling(repository, journal.backward(state.revision, turn))) {
+  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
     if (record.kind !== "change") continue;
     if (isReached(record.position)) return record.revision;
     revision = record.revision - 1;
@@ -60,7 +60,7 @@ export async function* historyFrom(
   const { journal, state } = repository;
   await repository.writeHistory();
   const { oldest } = repository;
-  for await (const record of telling(repository, journal.backward(Math.min(from, state.revision), turn))) {
+  for await (const record of withErrors(repository, journal.backward(Math.min(from, state.revision), turn))) {
     if (record.revision <= oldest) return;
     if (record.kind === "change" || record.kind === "forget") yield record;
   }
@@ -79,7 +79,7 @@ export async function configAt(
   if (revision === state.revision) return { config, forgotten };
   await repository.writeHistory();
   let reached = state.revision;
-  for await (const record of telling(repository, journal.backward(state.revision, turn))) {
+  for await (const record of withErrors(repository, journal.backward(state.revision, turn))) {
     reached = record.revision;
     if (reached <= revision) break;
     if (record.kind !== "change") continue;
@@ -117,7 +117,7 @@ function assertKept({ id, oldest, state }: Repository, revision: number): void {
 }
 
 /** Damage to the journal, and a disk that refuses to read it (1108), as its reader is told of them. */
-async function* telling<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
+async function* withErrors<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* records;
   } catch (error) {

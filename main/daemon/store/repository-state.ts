@@ -150,7 +150,7 @@ export class ServedState {
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.options;
     const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
-    // What others were told came from the index.
+    // Others were told what the index has.
     if (!isSameMetadata && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
       publish({ kind: "health", state: after, before: before.health });

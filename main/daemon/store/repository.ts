@@ -200,8 +200,9 @@ export class Repository {
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
     // What the history had before a start comes again.
-    const told = numberIn(log.id, this.journal.head?.text?.through);
-    if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= told)) return;
+    const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.through);
+    if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= recordedThrough))
+      return;
     this.#intake.takenAt = number;
     if (document.begins) {
       this.#served.lineage = document.lineage;
@@ -227,7 +228,7 @@ export class Repository {
     // What is wrong with a value, or no longer is, shows when all of them are judged.
     if ((health.length > 0 || document.served !== undefined) && !this.#served.isJudgedByOldRules) {
       this.#served.judgedBy = undefined;
-      this.#intake.isToBeTold = true;
+      this.#intake.isHealthDue = true;
       void this.refresh();
     }
   }
@@ -239,7 +240,7 @@ export class Repository {
 
   /** The rules for values changed: judges what the files hold anew. */
   async reinterpret(): Promise<void> {
-    this.#intake.isToBeTold = false;
+    this.#intake.isHealthDue = false;
     if (this.isRead) await this.refresh();
   }
 

@@ -4,7 +4,7 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { AppendError } from "./log/commit-log.ts";
 
-/** A failed write as its caller is told it: the old value stands. */
+/** The error of a failed write for its caller: the old value stays. */
 export function storageFailure(repo: string, error: unknown): RepoconfError {
   if (error instanceof RepoconfError) return error;
   if (error instanceof DocumentTooLargeError) {

@@ -6,7 +6,7 @@ import type { ChangeSource, FileText, HealthProblem, IndexingProgress } from "..
 import type { Turn } from "../yielding.ts";
 import type { LastChangeOf } from "./last-changes.ts";
 import type { Position } from "./log/commit-log.ts";
-import type { HistoryGroup, MergedHistoryOptions, UntoldHistory } from "./merged-history.ts";
+import type { HistoryGroup, MergedHistoryOptions, UnavailableHistory } from "./merged-history.ts";
 
 /**
  * What reads a history takes its `turn`: left out, it lets nobody go on meanwhile.
@@ -29,7 +29,10 @@ export interface RepositoryStore {
   readonly indexing: IndexingProgress | undefined;
   /** The file with the repository's values. Undefined: no such repository. */
   file(id: string): string | undefined;
-  /** Where one of the repository's values stands, if it is there, or the file alone, once the file has it. Undefined: no such repository. */
+  /**
+   * Where one of the repository's values is in the file, once the file has it; only the file if the value is not there. Undefined: no
+   * such repository.
+   */
   source(id: string, scope: string, field: string): Promise<ValueSource | undefined>;
   /** Whether the active value is what the repository's file says, and not the last valid one. */
   isFromFile(id: string, scope: string, field: string): boolean;
@@ -62,7 +65,7 @@ export interface RepositoryStore {
   mergedHistory(
     ids: Iterable<string>,
     options: Pick<MergedHistoryOptions, "after" | "since" | "turn">,
-  ): AsyncGenerator<HistoryGroup | UntoldHistory>;
+  ): AsyncGenerator<HistoryGroup | UnavailableHistory>;
   /** By which each field changed last, from one reading of the history. Throws RepoconfError 1102 or 1108. */
   lastChanges(id: string, turn?: Turn): Promise<LastChangeOf>;
   /** What was stored at a revision. Throws RepoconfError 1102, 1110 or 1112. */
@@ -80,7 +83,7 @@ export interface RepositoryStore {
   readText(id: string): Promise<FileText>;
   /** Replaces that text, as an edit by hand does; false if it is not `expected` any more. Throws RepoconfError 1102 or 1108. */
   writeText(id: string, text: string, expected: string | null): Promise<boolean>;
-  /** Writes the file anew from the active values; returns where what was there is kept. Throws RepoconfError 1102, 1106 or 1108. */
+  /** Writes the file again from the active values; returns where the replaced file is kept. Throws RepoconfError 1102, 1106 or 1108. */
   restoreText(id: string): Promise<string | undefined>;
   /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
   add(repository: NewRepository): Promise<RepositorySummary>;

@@ -62,7 +62,7 @@ export interface JournalHead {
   readonly revision: number;
   readonly lineage: string;
   /** The newest that it tells of the file's text; undefined if that cannot be trusted. */
-  readonly text?: TextRecord;
+  readonly textRecord?: TextRecord;
   /** Where the log has the newest revision, or later; undefined if that is not known. */
   readonly position?: Position;
 }
@@ -100,7 +100,7 @@ export class Journal {
   #head: JournalHead | undefined;
   /** Where it ends for sure: what was appended behind may not be on the disk yet. */
   #synced: JournalHead | undefined;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #compactionDue = false;
   #compactions = 0;
 
@@ -164,11 +164,11 @@ export class Journal {
       if (bytes < tail.bytes) await this.#truncate(segment.path, bytes);
       const { record, hash } = last;
       const records = tail.lines.slice(kept).map(({ record }) => record);
-      const text = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
+      const textRecord = damagedLines > 0 ? undefined : records.map(textOf).find(one => one !== undefined);
       const lineage = records.map(lineageOf).find(one => one !== undefined) ?? "";
       const position = damagedLines > 0 ? undefined : records.map(positionOf).find(one => one !== undefined);
-      const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
-      head = { segment, bytes, hash, revision: record.revision, lineage, ...told };
+      const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+      head = { segment, bytes, hash, revision: record.revision, lineage, ...optional };
       break;
     }
     const given = Math.max(known, head.revision + damagedLines);
@@ -182,7 +182,7 @@ export class Journal {
     this.#head = undefined;
   }
 
-  /** What followed the end is lost, and `next` came behind it: goes on behind that. Throws the system's error. */
+  /** Records after the end are lost, and `next` followed them: continues after the lost ones. Throws the system's error. */
   async leap(next: number): Promise<void> {
     const head = this.#head;
     if (head !== undefined) await this.#goOnBehind(next, head);
@@ -348,8 +348,8 @@ export class Journal {
 
   /** Tells of damage, once of each. */
   reportDamage({ message }: JournalDamageError): void {
-    if (this.#told.has(message)) return;
-    this.#told.add(message);
+    if (this.#reported.has(message)) return;
+    this.#reported.add(message);
     this.#options.onDamage(message);
   }
 
@@ -394,7 +394,7 @@ export class Journal {
     return endOf(records, { ...head, bytes: head.bytes + content.length, hash });
   }
 
-  /** How many of the records the segment, or a new one, takes; what is told of a text goes with the revision before it. */
+  /** How many of the records fit into the segment, or into a new one; a text record stays with the revision before it. */
   #fitting({ segment, revision }: JournalHead, records: readonly JournalRecord[]): number {
     const most = Math.min(largestSegment.revisions, Math.ceil(this.#options.retention().revisions / segmentShare));
     const left = segment === undefined ? most : most - (revision - segment.revision);
@@ -428,7 +428,7 @@ export class Journal {
     const time = timeText(clock);
     // What is known of the file's text is to be found at the newest segment's end.
     const begin: JournalRecord[] = [{ kind: "checkpoint", revision, time, config }];
-    if (head.text !== undefined) begin.push({ ...head.text, revision });
+    if (head.textRecord !== undefined) begin.push({ ...head.textRecord, revision });
     const { text, hash } = formatLines([...begin, ...records], head.hash);
     const content = Buffer.from(text);
     await fileSystem.unlink(segment.path).catch(error => {
@@ -522,15 +522,15 @@ export class Journal {
 
 function endOf(records: readonly JournalRecord[], head: JournalHead): JournalHead {
   const newestFirst = records.toReversed();
-  const text = newestFirst.map(textOf).find(one => one !== undefined) ?? head.text;
+  const textRecord = newestFirst.map(textOf).find(one => one !== undefined) ?? head.textRecord;
   const lineage = newestFirst.map(lineageOf).find(one => one !== undefined) ?? head.lineage;
   const revision = records.at(-1)?.revision ?? head.revision;
   const position = newestFirst.map(positionOf).find(one => one !== undefined) ?? head.position;
-  const told = { ...(text !== undefined && { text }), ...(position !== undefined && { position }) };
-  return { ...head, revision, lineage, ...told };
+  const optional = { ...(textRecord !== undefined && { textRecord }), ...(position !== undefined && { position }) };
+  return { ...head, revision, lineage, ...optional };
 }
 
-/** What a record tells of the file's text. */
+/** The record of the file's text in a journal record. */
 function textOf(record: JournalRecord): TextRecord | undefined {
   if (record.kind === "text") return record;
   if (record.kind !== "change" || record.text === undefined) return undefined;

@@ -8,6 +8,9 @@ import type { HistoryRecord, RecordedChange, RecordedDifference } from "../store
 /*
  * A journal is lines of text, each `<hash> <previous hash> <JSON>`. The hash is the SHA-256 of what follows it, so it is
  * the record's checksum, and with the hash of the record before inside, each hash stands for all that came before.
+ *
+ * The records below are what that JSON holds, so their members keep the names that are on users' disks: `text` and `over` are
+ * hashes of texts, and `untold` has edits that no revision records.
  */
 
 /** A revision. */
@@ -18,13 +21,13 @@ export interface ChangeRecord extends RecordedChange {
   /** Before format 3, which has text records: hash of the text that the file of the values has with this revision. */
   readonly text?: string;
   /**
-   * Before format 3: the version of the file that a write was about to replace. A file that is still this very version was
-   * not replaced: the daemon died before it could, and nobody was told of the revision.
+   * Before format 3: the version of the file that a write was about to replace. If the file still has this version, it was not
+   * replaced: the daemon ended before that, and the revision was never acknowledged.
    */
   readonly replaces?: FileStamp;
 }
 
-/** The file of the values has this text, or is about to have it: by it a start tells a text of ours from an edit by hand. */
+/** The file of the values has this text, or is about to have it: from this a start distinguishes our own text from a hand edit. */
 export interface TextRecord {
   readonly kind: "text";
   readonly lineage?: string;
@@ -39,9 +42,9 @@ export interface TextRecord {
   readonly since: number;
   /** The active values are those of the text, no less and no others. */
   readonly isWhole: boolean;
-  /** What the text that is replaced is to say beside that, and no revision stands for. */
+  /** Edits that the replaced text should have had besides, and that no revision records. */
   readonly untold?: readonly ConfigEdit[];
-  /** Up to here in the log all is told. */
+  /** Everything up to this position of the log is recorded. */
   readonly through?: Position;
 }
 

@@ -64,7 +64,7 @@ export async function forgetValues(
   journal.replaceBy(segment, {
     ...end,
     lineage: head?.lineage ?? "",
-    ...(head?.text !== undefined && { text: head.text }),
+    ...(head?.textRecord !== undefined && { textRecord: head.textRecord }),
     ...(head?.position !== undefined && { position: head.position }),
   });
   // All that holds older values, also what an earlier try could not take away, and what was set aside.

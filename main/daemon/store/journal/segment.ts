@@ -121,7 +121,7 @@ export async function readTail(
         if (start === 0 && offset > 0) break;
         const line = parseLine(text);
         if (line === undefined) {
-          // Behind the damage all is whole; in front of it there is nothing to be had here.
+          // Records after the damage are intact; those before it cannot be read here.
           if (lines.length === 0) continue;
           done = true;
           break;

@@ -48,13 +48,13 @@ export interface DocumentCommit {
   readonly lineage: string;
   /** The first of its lineage: it need not follow what its history ends with. */
   readonly begins?: true;
-  /** With `begins`: the edits are all the values that there are, and what came before is told nowhere. */
+  /** With `begins`: the edits are all values, and earlier ones are not recorded anywhere. */
   readonly isWhole?: true;
   /** With `begins`, of a log that several share: what people call it. */
   readonly name?: string;
-  /** After the commit; that of before if what is served did not change, and only the file is to say something else. */
+  /** After the commit; the earlier one if no active value changed, only what the file should have. */
   readonly revision: number;
-  /** What the file is to say. A value that is absent goes. */
+  /** What the file should have. An absent value is removed. */
   readonly edits: readonly ConfigEdit[];
   /** What changes in what is served, where that is something else than `edits`. */
   readonly served?: readonly ConfigEdit[];
@@ -84,7 +84,7 @@ export interface Renaming {
   readonly name: string;
 }
 
-/** Of a log that several share: the kept histories of all repositories that there are follow, so what came before can go. */
+/** Of a shared log: the kept histories of all repositories follow, so earlier entries can be removed. */
 interface SnapshotBegin {
   readonly kind: "snapshot";
   readonly time: string;
@@ -154,9 +154,9 @@ export interface CommitLog {
   /** The newest entry that is durable. */
   readonly newest: LogNumber;
   /**
-   * Puts entries on the disk, all or none, behind all that was appended before. Throws AppendError: then none is in the
-   * log, or, if it says so, whether they are is not known. Throws ConflictError if others appended something about the
-   * same repositories behind `after`; then none is in the log.
+   * Appends entries durably, all or none, after everything appended before. Throws AppendError: then none is in the log, unless the
+   * error says that the outcome is unknown. Throws ConflictError if others appended something about the same repositories after
+   * `after`; then none is in the log.
    */
   append(appending: Appending): Promise<void>;
   /**
@@ -192,7 +192,7 @@ export interface Snapshots {
   readonly ended: LogNumber;
   /** When a piece of one was taken in last, by the clock's `monotonic()`. */
   readonly wentOnAt: number;
-  /** The newest entry that asks for values to be forgotten: the log is to begin behind it. */
+  /** The newest entry that erases values: the log must begin after it. */
   readonly forgetting: LogNumber;
   /** Something that others appended could not be taken in: what is here is no snapshot of the log. */
   readonly hasMissed: boolean;

@@ -70,7 +70,7 @@ export class FileLog implements CommitLog {
   /** Those that are no longer written to, the oldest first. */
   #closed: Segment[];
   #segment: OpenSegment | undefined;
-  /** Made behind the work, so that nobody waits for it. */
+  /** Created in the background, so that nobody waits for it. */
   #spare: Promise<OpenSegment | undefined> | undefined;
   #sequence: number;
   #newest: LogNumber;
@@ -230,7 +230,7 @@ export class FileLog implements CommitLog {
         await begun.catch(() => {});
         continue;
       }
-      // Histories that cannot follow slow down who writes, long before there is no room.
+      // If the histories cannot keep up, writes are slowed down long before the space is used up.
       if (this.#excess > 0) await this.#options.clock.delay(this.#excess * longestPause);
       await this.#writeGroup();
     }

@@ -2,12 +2,12 @@ import { crc32 } from "node:zlib";
 import type { LogEntry, LogNumber } from "./commit-log.ts";
 
 /*
- * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: which log it is of, its place,
- * and which place was on the disk before the line was written. By that last number a line that is not whole tells by those
- * behind it whether it was ever acknowledged: if one says that its place was durable, it is damage, else a torn write.
+ * A segment of the log is lines of text, each `<checksum> <log> <number> <durable> <JSON>`: the log's id, the line's position, and the
+ * newest position that was on disk before the line was written. If a line is incomplete, the later lines show whether it was ever
+ * acknowledged: if one says that its position was durable, the line is damaged, else it is a torn write.
  */
 
-/** The first line of a segment: what stands in earlier ones behind this number does not count. */
+/** The first line of a segment: lines of earlier segments after this number are not valid. */
 interface SegmentHeader {
   readonly kind: "segment";
   readonly after: LogNumber;

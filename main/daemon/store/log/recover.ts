@@ -26,8 +26,8 @@ export interface Recovered {
 const newline = 0x0a;
 
 /**
- * Reads what is true out of the segments, the oldest first. What stands behind the number that the next segment begins with
- * was never acknowledged; nor was a line that is not whole, unless a later line says that its place was durable. Pure.
+ * Reads the valid entries from the segments, the oldest first. Lines after the number that the next segment begins with were never
+ * acknowledged; nor was an incomplete line, unless a later line says that its position was durable. Pure.
  */
 export function recover(segments: readonly FoundSegment[]): Recovered {
   const read = segments.map(({ path, bytes }) => ({ path, frames: [...framesOf(bytes)] }));
@@ -85,7 +85,7 @@ function* framesOf(bytes: Buffer): Generator<Frame | undefined> {
   }
 }
 
-/** Behind which number a segment goes on, told by the first line of it that is whole. */
+/** The number after which a segment continues, from its first complete line. */
 function beginningOf(frames: readonly (Frame | undefined)[]): LogNumber | undefined {
   const first = frames.find(frame => frame !== undefined);
   if (first === undefined) return undefined;
