@@ -38,13 +38,16 @@ export interface StreamLogOptions {
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** How long, in milliseconds, an append waits for a server that does not answer, from when it ceased to. */
-const appendTime = 5_000;
+/**
+ * How long, in milliseconds, an append waits for a server that does not answer, from when it ceased to. The others of a cluster take 4 to 8
+ * seconds to elect another leader, and a client waits 10 for its reply.
+ */
+const appendTime = 9_000;
 /** How long, in milliseconds, a start waits for it before what is known is served. */
 const startTime = 3_000;
 /** Milliseconds between two tries to connect: at first, and at most. */
 const firstPause = 50;
-const longestPause = 5_000;
+const longestPause = 1_000;
 /** Milliseconds between two tries to append where the server has no answer for now. */
 const retryPause = 100;
 /** How long, in milliseconds, a message that is known to be there may take to arrive before another connection is made. */
@@ -80,6 +83,8 @@ interface Kept extends Place {
 interface Content {
   /** The number of its first entry. */
   readonly first: LogNumber;
+  /** The id of the message that it follows: a server that was cut off may have another one in that place. */
+  readonly previous: string;
   readonly entries: readonly LogEntry[];
 }
 
@@ -445,8 +450,9 @@ export class StreamLog implements CommitLog {
   async #take({ message, content }: Arrived): Promise<void> {
     if (message.sequence <= this.#place.sequence) return;
     const begins = content.first > this.newest + 1 && content.entries[0]?.kind === "snapshot";
-    if (content.first !== this.newest + 1 && !begins) {
-      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last known message.`;
+    const follows = content.first === this.newest + 1 && content.previous === this.#place.message;
+    if (!follows && !begins) {
+      this.#divergence = `Message ${message.sequence} of the shared log does not follow the last one that this home has.`;
       this.#reportProblem(new Error(this.#divergence));
       await this.#session?.close();
       return;
@@ -587,7 +593,7 @@ export class StreamLog implements CommitLog {
       group.push(next);
     }
     if (group.length === 0) return undefined;
-    const text = `{"first":${this.newest + 1},"entries":[${group.map(({ json }) => json).join(",")}]}`;
+    const text = `{"first":${this.newest + 1},"previous":"${this.#place.message}","entries":[${group.map(({ json }) => json).join(",")}]}`;
     return { id: randomUUID(), data: Buffer.from(text), group, isBeaten: false };
   }
 
@@ -648,7 +654,7 @@ function tooLarge(given: number, limit: number): RepoconfError {
 
 /** Of a message that no daemon published, nothing, which follows on nothing. */
 function contentOf({ data }: StreamMessage): Content {
-  const nothing = { first: 0, entries: [] };
+  const nothing = { first: 0, previous: "", entries: [] };
   try {
     const content: unknown = JSON.parse(Buffer.from(data).toString("utf8"));
     return isContent(content) ? content : nothing;
@@ -660,6 +666,7 @@ function contentOf({ data }: StreamMessage): Content {
 /** Ids become names of files. */
 function isContent(value: unknown): value is Content {
   if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
+  if (typeof value["previous"] !== "string") return false;
   return value["entries"].every((entry: unknown) => {
     if (!isJsonObject(entry)) return false;
     switch (entry["kind"]) {

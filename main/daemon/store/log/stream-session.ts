@@ -32,6 +32,11 @@ export type Published = "stored" | "conflict" | "unknown";
 
 /** Milliseconds for a connection, or for an answer of the server, after which it is given up. */
 const answerTime = 3_000;
+/**
+ * Milliseconds for what is asked when a connection is made: there is no answer while another leader is being elected, and who asks again
+ * soon has one sooner.
+ */
+const firstAnswerTime = 1_000;
 /** Milliseconds between signs of life, from the server as a whole and from what it sends messages with. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
@@ -76,7 +81,7 @@ export class StreamSession {
   static async open(address: StreamAddress, mayMake: boolean): Promise<StreamSession> {
     const connection = await connect(await connectionOptions(address));
     try {
-      const manager = await jetstreamManager(connection, { timeout: answerTime });
+      const manager = await jetstreamManager(connection, { timeout: firstAnswerTime });
       const info = await manager.streams.info(address.name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
         if (!isMissing || !mayMake) throw error;
