@@ -19,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     takenOut: "that what was decided before others changed the same repository is refused",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/daemon/store/log/stream-conflicts.ts",
     find: "    if (newest <= after) return undefined;",
     replace: "    if (newest >= 0) return undefined;",
     test: streamTest,
@@ -73,8 +73,8 @@ export const mutants: readonly Mutant[] = [
     promise: "shared-log",
     takenOut: "that a decision which was overtaken is made again",
     file: "main/daemon/store/repository-changes.ts",
-    find: "        await error.taken;\n        return this.change(batch);",
-    replace: "        await error.taken;",
+    find: "        await this.#intake.taken(error);\n        return this.change(batch);",
+    replace: "        await this.#intake.taken(error);",
     test: daemonsTest,
     name: "decide one after the other",
   },
@@ -285,7 +285,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-log",
     takenOut: "that a group is no larger than what a message may be",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/daemon/store/log/stream-outbox.ts",
     find: "bytes + more > Math.min(groupBytes, most)",
     replace: "bytes + more > groupBytes",
     test: daemonsTest,
