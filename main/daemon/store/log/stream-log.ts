@@ -43,6 +43,8 @@ const startTime = 3_000;
 /** Milliseconds between two tries to connect: at first, and at most. */
 const firstPause = 50;
 const longestPause = 1_000;
+/** Milliseconds between two questions whether the server still knows a leader. */
+const leaderPause = 2_000;
 /** A part of a snapshot takes at most this, but for an entry that is larger by itself. */
 const partBytes = 256 * 1024;
 /** How many messages wait to be taken in before no more are asked for. */
@@ -286,10 +288,24 @@ export class StreamLog implements CommitLog {
     this.#onTaken = check;
     check();
     if (this.#isClosed) return;
+    void this.#watchLeader(session);
     await session.follow(this.#place.sequence, message => this.#arrive(message));
   }
 
   #onTaken: () => void = () => {};
+
+  /** Without a leader for long another server may know one. */
+  async #watchLeader(session: StreamSession): Promise<void> {
+    for (let failures = 0; failures < 2; ) {
+      await Promise.race([this.#options.clock.delay(leaderPause), session.ended]);
+      if (this.#session !== session) return;
+      failures = await session.askLeader().then(
+        () => 0,
+        () => failures + 1,
+      );
+    }
+    await session.close();
+  }
 
   async #arrive(message: StreamMessage): Promise<void> {
     if (message.sequence <= this.#arrivedSequence || message.sequence <= this.#place.sequence) return;

@@ -150,6 +150,11 @@ export class StreamSession {
     }
   }
 
+  /** Throws unless the leader of the stream answers: a server that was cut off from the others goes on to send what it has. */
+  async askLeader(): Promise<void> {
+    await this.#manager.streams.info(this.#name);
+  }
+
   /** All messages before this sequence go; how many bytes are left. Throws if the server refuses, or does not answer. */
   async purge(sequence: number): Promise<number> {
     await this.#manager.streams.purge(this.#name, { seq: sequence });
