@@ -281,7 +281,7 @@ export const mutants: readonly Mutant[] = [
     find: "  if (!isOurs && isShared) possible.push(stateBefore(lacking));\n",
     replace: "",
     test: daemonsTest,
-    name: "take of a file that was edited while its daemon did not run",
+    name: "take of a file that was edited while its history could not be read",
   },
   {
     promise: "R14",
