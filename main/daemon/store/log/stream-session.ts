@@ -40,6 +40,8 @@ const firstAnswerTime = 1_000;
 /** Milliseconds between signs of life, from the server as a whole and from what it sends messages with. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
+/** Milliseconds since a leader heard of a replica, each second or so, from which on it has lost it. */
+const longestSilence = 5_000;
 /** How many messages the server sends ahead. */
 const sentAhead = 500;
 
@@ -150,9 +152,15 @@ export class StreamSession {
     }
   }
 
-  /** Throws unless the leader of the stream answers: a server that was cut off from the others goes on to send what it has. */
+  /**
+   * Throws unless a leader of the stream answers that most of its replicas follow: a server that was cut off from the others goes on to send
+   * what it has, and may take itself for the leader.
+   */
   async askLeader(): Promise<void> {
-    await this.#manager.streams.info(this.#name);
+    const { cluster } = await this.#manager.streams.info(this.#name);
+    const replicas = cluster?.replicas ?? [];
+    const following = replicas.filter(({ active }) => active < longestSilence * 1_000_000);
+    if (2 * (1 + following.length) <= 1 + replicas.length) throw new Error("the server was cut off from its cluster");
   }
 
   /** All messages before this sequence go; how many bytes are left. Throws if the server refuses, or does not answer. */
