@@ -33,7 +33,7 @@ export type Published = "stored" | "conflict" | "unknown";
 /** Milliseconds for a connection, or for an answer of the server, after which it is given up. */
 const answerTime = 3_000;
 /**
- * Milliseconds for what is asked when a connection is made: there is no answer while another leader is being elected, and who asks again
+ * Milliseconds for what is asked when a connection is made again: there is no answer while another leader is being elected, and who asks again
  * soon has one sooner.
  */
 const firstAnswerTime = 1_000;
@@ -83,7 +83,7 @@ export class StreamSession {
   static async open(address: StreamAddress, mayMake: boolean): Promise<StreamSession> {
     const connection = await connect(await connectionOptions(address));
     try {
-      const manager = await jetstreamManager(connection, { timeout: firstAnswerTime });
+      const manager = await jetstreamManager(connection, { timeout: mayMake ? answerTime : firstAnswerTime });
       const info = await manager.streams.info(address.name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
         if (!isMissing || !mayMake) throw error;
