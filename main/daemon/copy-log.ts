@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { applyConfigEdits, type Config, configEntries } from "../../shared/config.ts";
@@ -59,8 +59,10 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
   await markFormat(home, sharedHomeFormat);
-  // All that the log of files had is in the histories.
-  for (const name of await readdir(home.log)) await rm(join(home.log, name));
+  // All that the log of files had is in the histories. It goes as a whole: without some of its files it would be a damaged one.
+  await rename(home.log, join(staging, "log"));
+  await mkdir(home.log, { mode: 0o700 });
+  await syncFolder(home.folder, realFileSystem, systemClock);
   await privateFile(home, join(home.log, placeFileName)).write(
     await readFile(join(staging, "after", placeFileName), "utf8"),
   );
@@ -80,9 +82,10 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
     }
     return ids.length;
   });
+  // As long as the place is there, the command can be run again.
+  await markFormat(home, homeFormat);
   await rm(join(home.log, placeFileName));
   await syncFolder(home.log, realFileSystem, systemClock);
-  await markFormat(home, homeFormat);
   return count;
 }
 

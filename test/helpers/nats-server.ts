@@ -7,6 +7,7 @@ import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import { connect as connectToNats } from "@nats-io/transport-node";
 import { describe } from "vitest";
 import { until } from "./daemon.ts";
+import { openServerLine, type ServerLine } from "./server-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Where Debian has it, if it is installed. */
@@ -99,16 +100,65 @@ export interface TestCluster extends AsyncDisposable {
   leaderOf(stream: string): Promise<TestServer | undefined>;
 }
 
-/** Resolves once they have found each other: before that there can be no stream on all of them. */
-export async function startCluster(): Promise<TestCluster> {
+/** A cluster between whose servers the network can fail. */
+export interface PartitionedCluster extends TestCluster {
+  /** This server and the others no longer reach each other; all go on, and so do the connections of their clients. */
+  cutOff(server: TestServer): Promise<void>;
+  /** All reach each other again. */
+  heal(): Promise<void>;
+}
+
+/** As `startCluster`, with a line of its own from each server to each other one. */
+export async function startPartitionedCluster(): Promise<PartitionedCluster> {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
-  const routes = ports.map(port => `nats://127.0.0.1:${port}`);
-  const start = async (route: string, index: number) => {
-    const cluster = ["--cluster_name", "test", "--cluster", route, "--routes", routes.join(",")];
+  const lines: { readonly ends: readonly number[]; readonly line: ServerLine }[] = [];
+  const routes: string[][] = ports.map(() => []);
+  for (const [from, own] of routes.entries())
+    for (const [to, port] of ports.entries()) {
+      if (from === to) continue;
+      const line = stack.use(await openServerLine(port));
+      lines.push({ ends: [from, to], line });
+      own.push(`nats://127.0.0.1:${line.port}`);
+    }
+  const cluster = stack.use(await startServers(ports, index => routes[index] ?? []));
+  const cut = new Set<ServerLine>();
+  return {
+    ...cluster,
+    cutOff: async server => {
+      const place = cluster.servers.indexOf(server);
+      for (const { ends, line } of lines)
+        if (ends.includes(place) && !cut.has(line)) {
+          cut.add(line);
+          await line.close();
+        }
+    },
+    heal: async () => {
+      for (const line of cut) await line.open();
+      cut.clear();
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+export async function startCluster(): Promise<TestCluster> {
+  const ports = [await freePort(), await freePort(), await freePort()];
+  return startServers(ports, () => ports.map(port => `nats://127.0.0.1:${port}`));
+}
+
+/** Resolves once they have found each other: before that there can be no stream on all of them. */
+async function startServers(
+  ports: readonly number[],
+  routesOf: (index: number) => readonly string[],
+): Promise<TestCluster> {
+  const stack = new AsyncDisposableStack();
+  const start = async (port: number, index: number) => {
+    // What a server tells the others of the way to it leads nowhere: they have their routes.
+    const own = ["--cluster", `nats://127.0.0.1:${port}`, "--cluster_advertise", "127.0.0.1:1"];
+    const cluster = ["--cluster_name", "test", ...own, "--routes", routesOf(index).join(",")];
     return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...cluster]));
   };
-  const servers = await Promise.all(routes.map(start));
+  const servers = await Promise.all(ports.map(start));
   const addresses = servers.map(({ port }) => `127.0.0.1:${port}`);
   const isReady = () =>
     ask(addresses, async ({ streams }) => {

@@ -1,9 +1,13 @@
 import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./log/commit-log.ts";
+import type { Repository } from "./repository.ts";
 
-/** Appends an entry whatever others append meanwhile: it is made again then. Throws AppendError, or what `make` throws. */
+/**
+ * Appends an entry whatever others append meanwhile: it is made again then, after `taken`. Throws AppendError, or what `make` throws.
+ */
 export async function appendInTurn<Entry extends LogEntry>(
   log: CommitLog,
   make: () => Entry,
+  taken = (conflict: ConflictError) => conflict.taken,
 ): Promise<Committed<Entry>> {
   for (;;) {
     const entry = make();
@@ -16,7 +20,20 @@ export async function appendInTurn<Entry extends LogEntry>(
       return { number, entry };
     } catch (error) {
       if (!(error instanceof ConflictError)) throw error;
-      await error.taken;
+      await taken(error);
     }
   }
+}
+
+/** As `appendInTurn`, by one who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
+export function appendHeld<Entry extends LogEntry>(
+  log: CommitLog,
+  repository: Repository,
+  make: () => Entry,
+): Promise<Committed<Entry>> {
+  const makeIfPresent = () => {
+    repository.assertPresent();
+    return make();
+  };
+  return appendInTurn(log, makeIfPresent, conflict => repository.taken(conflict));
 }

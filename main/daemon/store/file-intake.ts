@@ -31,8 +31,6 @@ export class FileIntake {
   readonly requestRefresh: () => Promise<void>;
   /** What the files hold could not be put into the log yet. */
   unrecorded: unknown;
-  /** The repository is gone. */
-  isRemoved = false;
   /** Whether files and journal have been read, if only in vain. */
   isRead = false;
   /** The newest commit of another machine. */
@@ -42,6 +40,9 @@ export class FileIntake {
   readonly #served: ServedState;
   /** The journal is open, and its values are known. */
   #journalRead = false;
+  #isRemoved = false;
+  /** Those who wait with the repository in their hands for what others appended. */
+  readonly #waiting = new Set<() => void>();
   /** What the log has that the history may lack. */
   readonly #unmirrored: Committed<Commit>[];
   /** Takes over what another machine committed. */
@@ -74,10 +75,33 @@ export class FileIntake {
     return this.isRead && this.#journalRead;
   }
 
+  /** The repository is gone. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  markRemoved(): void {
+    this.#isRemoved = true;
+    for (const resolve of this.#waiting) resolve();
+  }
+
+  /**
+   * What others appended has been taken in, or the repository is gone: what stands behind its removal may be a new one of this id, which
+   * waits until nobody holds the earlier one any more.
+   */
+  async taken(conflict: ConflictError): Promise<void> {
+    if (this.#isRemoved) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add(resolve);
+    void conflict.taken.then(resolve);
+    await promise;
+    this.#waiting.delete(resolve);
+  }
+
   /** Before a change is decided: an edit that is not committed yet comes first. */
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
-      await this.unrecorded.taken;
+      await this.taken(this.unrecorded);
       await this.refresh();
     }
     // It may have been fixed since, and nobody has said so yet.

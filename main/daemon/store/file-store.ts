@@ -12,7 +12,7 @@ import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
 import type { Turn } from "../yielding.ts";
-import { appendInTurn } from "./append-in-turn.ts";
+import { appendHeld } from "./append-in-turn.ts";
 import { commitTogether } from "./commit-together.ts";
 import { HandEdits, listRepositoryFiles, readWidth } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
@@ -570,7 +570,7 @@ export class FileStore implements RepositoryStore {
         // What stands in older segments may hold the values: they go as soon as the histories have it.
         await this.#log.seal();
         const through = this.#log.newest;
-        appended = await appendInTurn(this.#log, forgetting);
+        appended = await appendHeld(this.#log, repository, forgetting);
         // In a log of this home alone the one who was told that it failed asks again.
         if (this.#shortener !== undefined) this.#unforgotten.set(appended.number, appended.entry);
         this.#shortener?.watchForgetting();
@@ -734,11 +734,12 @@ export class FileStore implements RepositoryStore {
   }
 
   /** Inside `exclusive`. Throws RepoconfError 1108. */
-  async #shareName({ id, state }: Repository, name: string | undefined): Promise<void> {
+  async #shareName(repository: Repository, name: string | undefined): Promise<void> {
+    const { id, state } = repository;
     if (this.#log.shared === undefined || name === undefined || name === state.name) return;
     const renaming: Renaming = { kind: "rename", time: timeText(this.#options.clock), repo: id, name };
     try {
-      await appendInTurn(this.#log, () => renaming);
+      await appendHeld(this.#log, repository, () => renaming);
     } catch (error) {
       throw storageFailure(id, error);
     }
@@ -762,7 +763,7 @@ export class FileStore implements RepositoryStore {
       // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(this.#options.clock), repo: id };
-      await appendInTurn(this.#log, () => removal);
+      await appendHeld(this.#log, repository, () => removal);
     } catch (error) {
       throw storageFailure(id, error);
     }

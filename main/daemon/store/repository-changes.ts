@@ -101,7 +101,7 @@ export class RepositoryChanges {
         });
     } catch (error) {
       if (error instanceof ConflictError) {
-        await error.taken;
+        await this.#intake.taken(error);
         return this.change(batch);
       }
       const failure = storageFailure(this.#served.id, error);

@@ -8,6 +8,7 @@ import { applyChanges } from "./journal/record.ts";
 import {
   type Commit,
   type Committed,
+  type ConflictError,
   type DocumentCommit,
   type LogNumber,
   numberIn,
@@ -317,7 +318,17 @@ export class Repository {
 
   /** The repository is gone: what waits and what comes is told so. */
   markRemoved(): void {
-    this.#intake.isRemoved = true;
+    this.#intake.markRemoved();
+  }
+
+  /** Throws RepoconfError 1102 if the repository is gone. */
+  assertPresent(): void {
+    if (this.#intake.isRemoved) throw this.#intake.notWritable();
+  }
+
+  /** Another decision makes sense. See `FileIntake.taken`. */
+  taken(conflict: ConflictError): Promise<void> {
+    return this.#intake.taken(conflict);
   }
 
   /** Resolves when nothing waits and nothing runs. */

@@ -332,6 +332,40 @@ describeWithNats("daemons that share a log", () => {
     },
   );
 
+  test("take of a file that was edited while its history could not be read only what the person changed, beside another machine's edit by hand", async () => {
+    await using world = await makeSharedWorld();
+    {
+      await using laptop = await world.start("laptop");
+      await addShop(laptop);
+    }
+    await using desk = await world.start("desk");
+    const fileSystem = watchFileSystem();
+    fileSystem.before = ({ path }) => {
+      if (path.includes("/journal/")) throw systemError("EIO");
+    };
+    await using laptop = await world.start("laptop", { fileSystem });
+    const refused = await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
+    expect(refused.errors.map(({ code }) => code)).toEqual([1108]);
+    const edit = async (daemon: TestDaemon, field: string, value: unknown) => {
+      const path = daemon.repositoryFile("shop");
+      const file = JSON.parse(await readFile(path, "utf8"));
+      file.config.svc[field] = value;
+      await writeFile(path, JSON.stringify(file));
+    };
+    await edit(desk, "provider", "here");
+    await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 3, "the edit");
+    // Behind it in the log: when this is there, so is the edit.
+    await desk.addRepository("later");
+    await until(async () => (await laptop.owner.call("repo/list")).result.length === 2, "what came");
+    await edit(laptop, "timeout", 51);
+    fileSystem.before = () => {};
+    for (const daemon of [laptop, desk]) {
+      await sees(daemon, "shop", 51);
+      const { svc } = JSON.parse(await daemon.readRepository("shop")).config;
+      expect(svc).toEqual({ timeout: 51, domain: "one.test", provider: "here" });
+    }
+  });
+
   test("have after a crash what was acknowledged and no history or file had yet", async () => {
     await using world = await makeSharedWorld();
     const fileSystem = watchFileSystem();

@@ -32,9 +32,16 @@ export type Published = "stored" | "conflict" | "unknown";
 
 /** Milliseconds for a connection, or for an answer of the server, after which it is given up. */
 const answerTime = 3_000;
+/**
+ * Milliseconds for what is asked when a connection is made again: there is no answer while another leader is being elected, and who asks again
+ * soon has one sooner.
+ */
+const firstAnswerTime = 1_000;
 /** Milliseconds between signs of life, from the server as a whole and from what it sends messages with. */
 const pingInterval = 2_000;
 const heartbeat = 1_000;
+/** Milliseconds since a leader heard of a replica, each second or so, from which on it has lost it. */
+const longestSilence = 5_000;
 /** How many messages the server sends ahead. */
 const sentAhead = 500;
 
@@ -76,7 +83,7 @@ export class StreamSession {
   static async open(address: StreamAddress, mayMake: boolean): Promise<StreamSession> {
     const connection = await connect(await connectionOptions(address));
     try {
-      const manager = await jetstreamManager(connection, { timeout: answerTime });
+      const manager = await jetstreamManager(connection, { timeout: mayMake ? answerTime : firstAnswerTime });
       const info = await manager.streams.info(address.name).catch((error: unknown) => {
         const isMissing = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
         if (!isMissing || !mayMake) throw error;
@@ -143,6 +150,17 @@ export class StreamSession {
       if (error.status === 503 && error.code !== storeFailed) return "unknown";
       throw error;
     }
+  }
+
+  /**
+   * Throws unless a leader of the stream answers that most of its replicas follow: a server that was cut off from the others goes on to send
+   * what it has, and may take itself for the leader.
+   */
+  async askLeader(): Promise<void> {
+    const { cluster } = await this.#manager.streams.info(this.#name);
+    const replicas = cluster?.replicas ?? [];
+    const following = replicas.filter(({ active }) => active < longestSilence * 1_000_000);
+    if (2 * (1 + following.length) <= 1 + replicas.length) throw new Error("the server was cut off from its cluster");
   }
 
   /** All messages before this sequence go; how many bytes are left. Throws if the server refuses, or does not answer. */

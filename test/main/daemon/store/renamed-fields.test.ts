@@ -96,6 +96,34 @@ describe("a kill between the log and the file", () => {
     }
   });
 
+  test("and an edit by hand and a schema before the next start: what was set by the old name gets into the file by the new one", async () => {
+    await using home = await frozenBehind([["config/set", { "deploy.jobs": 40 }]], before);
+    await saveByRename(join(home.path, "repos/shop.json"), deployText.replace("north", "south"));
+    await putDeploy(home.path, after);
+    const { values, text } = await openedTwice(home.path);
+    expect(values).toEqual({ workers: 40, region: "south" });
+    expect(text).toBe(deployText.replace("north", "south").replace(`"jobs": 30`, `"workers": 40`));
+  });
+
+  test("after an edit by hand that is in the log and says an old name: the file lacks only what was set since", async () => {
+    const fileSystem = watchFileSystem();
+    await using t = await startDeploy(after, deployText, { fileSystem });
+    const gate = Promise.withResolvers<void>();
+    fileSystem.before = ({ path, operation }) =>
+      path.includes("/journal/") && operation !== "read" ? gate.promise : undefined;
+    const edited = deployText.replace("30, //", "31, //");
+    await saveByRename(t.repositoryFile("shop"), edited);
+    await until(async () => (await deployOf(t)).values["workers"] === 31, "the edit");
+    expect((await t.owner.call("config/set", { ...set, "svc.timeout": 60 })).errors).toEqual([]);
+    await using home = await freezeHome(t.homeFolder);
+    gate.resolve();
+    await using again = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000 });
+    expect((await deployOf(again)).values).toEqual({ workers: 31, region: "north" });
+    expect(await again.readRepository("shop")).toBe(edited.replace(`"timeout": 30`, `"timeout": 60`));
+    const { result } = await again.owner.call("repo/list");
+    expect(result[0]?.health.map(({ code }) => code)).toEqual([1115, 1115]);
+  });
+
   test("and a schema that comes before the next start: what was set by the old name serves by the new one", async () => {
     for (const [deed, workers] of [
       [["config/set", { "deploy.jobs": 50 }], 50],

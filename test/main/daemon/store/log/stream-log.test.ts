@@ -71,6 +71,9 @@ async function isReachable({ log }: TestLog): Promise<void> {
   await until(() => log.problem === undefined, "the server");
 }
 
+/** Stands for the id of the message that is there. */
+const previous = "PREVIOUS";
+
 describeWithNats("a log on a stream", () => {
   describeCommitLog("a log on a stream", makePlace);
 
@@ -346,17 +349,23 @@ describeWithNats("a log on a stream", () => {
 
   test.each([
     "hello",
-    "null",
-    JSON.stringify({ first: 2 }),
-    JSON.stringify({ first: 2, entries: [{ kind: "remove", repo: "../shop" }] }),
-    JSON.stringify({ first: 2, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] }),
-    JSON.stringify({ first: 7, entries: [] }),
-  ])("stops at a message that no daemon published: %s", async text => {
+    null,
+    { first: 2, previous },
+    { first: 2, entries: [] },
+    { first: 2, previous, entries: [{ kind: "remove", repo: "../shop" }] },
+    { first: 2, previous, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] },
+    { first: 7, previous, entries: [] },
+    // As a server has it that was cut off from the others, which have another message in the place before.
+    { first: 2, previous: "another", entries: [] },
+  ])("stops at a message that no daemon published here: %j", async content => {
     await using place = await makePlace();
     const one = await place.open();
     await one.append(1);
     const connection = await connect({ servers: place.server.url });
-    await connection.request("repoconf.test", text);
+    const { streams } = await jetstreamManager(connection);
+    const id = (await streams.getMessage("test", { seq: 1 }))?.header.get("Nats-Msg-Id") ?? "";
+    expect(id).not.toBe("");
+    await connection.request("repoconf.test", JSON.stringify(content).replace(previous, id));
     await connection.close();
     await until(() => one.log.problem?.includes("does not follow") === true, "the difference");
     await one.log.close();
