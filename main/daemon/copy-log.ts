@@ -24,6 +24,7 @@ import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Settings, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
+import { sharedScopesFileName } from "./shared-scopes.ts";
 import { editsOf, whoOf } from "./store/document-commits.ts";
 import type { Commit, CommitLog } from "./store/log/commit-log.ts";
 import { placeFileName } from "./store/log/stream-place.ts";
@@ -81,6 +82,7 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
     return ids.length;
   });
   await rm(join(home.log, placeFileName));
+  await rm(join(home.log, sharedScopesFileName), { force: true });
   await syncFolder(home.log, realFileSystem, systemClock);
   await markFormat(home, homeFormat);
   return count;
@@ -120,10 +122,12 @@ async function withStore<Result>(
   const problems: string[] = [];
   const onProblem = (message: string) => void problems.push(message);
   const scopes = new Scopes();
-  await new ScopeFiles(home, scopes, onProblem, systemClock).reload();
+  const scopeFiles = new ScopeFiles(home, scopes, onProblem, systemClock);
+  await scopeFiles.reload();
   const { log: _, ...own } = settings;
   const store = await openHomeStore({
     home,
+    scopeFiles,
     // Whose repositories are to go there has a log of its own, though the settings may know of the other already.
     settings: () => (address === undefined ? own : settings),
     ...(address !== undefined && { address }),

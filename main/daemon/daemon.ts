@@ -147,15 +147,18 @@ async function startDaemon(
   const scopes = new Scopes();
   const scopeFiles = new ScopeFiles(home, scopes, problem, clock);
   await scopeFiles.reload();
-  await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
   const audit = openAudit(home, clock, problem);
   resources.defer(() => audit?.close());
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.close());
   const startProgress = new StartProgress(home, clock);
+  /** Before anybody can connect there is nobody to tell. */
+  let announceScopes: (changed: readonly string[]) => Promise<void> = async () => {};
   const store = await openHomeStore({
     home,
+    scopeFiles,
+    onScopesChanged: changed => void announceScopes(changed),
     settings: () => settings.values,
     ...(options.log !== undefined && { address: options.log }),
     scopes,
@@ -177,6 +180,8 @@ async function startDaemon(
     // If the home was replaced, the file belongs to another daemon.
     if (endpointWritten && held.check()) await removeEndpoint(home);
   });
+  // With the scopes that other machines changed meanwhile.
+  await scopeFiles.writeRepositorySchema();
   const drafts = await Drafts.open({
     file: privateFile(home, home.draftsFile, fileSystem),
     scopes,
@@ -332,17 +337,22 @@ async function startDaemon(
     () => settings.reload(),
     error => problem("settings.json cannot be read", { error: String(error) }),
   );
+  announceScopes = async changed => {
+    await scopeFiles.writeRepositorySchema();
+    drafts.reinterpret();
+    for (const scope of changed) {
+      logger.info({ scope }, "a scope changed");
+      connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));
+    }
+  };
   const reloadScopes = inTurn(
     async () => {
       const changed = await scopeFiles.reload();
+      // Before what follows from them.
+      store.shareScopes();
       if (changed.length === 0) return;
-      await scopeFiles.writeRepositorySchema();
       store.reinterpret();
-      drafts.reinterpret();
-      for (const scope of changed) {
-        logger.info({ scope }, "a scope changed");
-        connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));
-      }
+      await announceScopes(changed);
     },
     error => problem("the scopes cannot be read", { error: String(error) }),
   );
@@ -419,7 +429,9 @@ async function startDaemon(
       ...(indexing && { indexing }),
       sockets: connections.count,
       refusals: Object.fromEntries(refusals),
-      problems: [settings.problem, store.problem, ...scopeFiles.problems].filter(one => one !== undefined),
+      problems: [settings.problem, store.problem, ...scopeFiles.problems, ...store.scopeProblems].filter(
+        one => one !== undefined,
+      ),
     };
   }
 

@@ -1,15 +1,26 @@
 import { basename } from "node:path";
 import type { Home } from "../home.ts";
 import { homeFormat, markFormat, privateFile, sharedHomeFormat } from "./home.ts";
+import type { ScopeFiles } from "./scope-files.ts";
 import { defaultRetention, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
+import { SharedScopes } from "./shared-scopes.ts";
 import { FileStore, type FileStoreOptions } from "./store/file-store.ts";
 import { TrustedValues } from "./store/trusted-values.ts";
 
-type FromHome = "folders" | "indexPath" | "schemaReference" | "retention" | "trust" | "openLog" | "sharedLogBytes";
+type FromHome =
+  | "sharedScopes"
+  | "folders"
+  | "indexPath"
+  | "schemaReference"
+  | "retention"
+  | "trust"
+  | "openLog"
+  | "sharedLogBytes";
 
 export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
   readonly home: Home;
+  readonly scopeFiles: ScopeFiles;
   /** As they are at the moment. */
   settings(): SettingsValues;
   /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
@@ -17,14 +28,23 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
 }
 
 /** Opens the repositories of a home on its log, and says of which format the home is then. Throws HomeError. */
-export async function openHomeStore({ home, settings, address, ...options }: HomeStoreOptions): Promise<FileStore> {
-  const { fileSystem, onProblem } = options;
+export async function openHomeStore({
+  home,
+  scopeFiles,
+  settings,
+  address,
+  ...options
+}: HomeStoreOptions): Promise<FileStore> {
+  const { fileSystem, clock, onProblem } = options;
   const openLog = await sharedLog(home, address, settings());
   // Before it follows such a log: a daemon that knows none would begin one of files beside it.
   if (openLog !== undefined) await markFormat(home, sharedHomeFormat);
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),
   );
+  const sharedScopes =
+    openLog &&
+    (await SharedScopes.open({ home, scopeFiles, clock, ...(fileSystem !== undefined && { fileSystem }), onProblem }));
   const sharedLogBytes = settings().log?.bytes;
   const store = await FileStore.open({
     ...options,
@@ -34,6 +54,7 @@ export async function openHomeStore({ home, settings, address, ...options }: Hom
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
     retention: () => ({ ...defaultRetention, ...settings().history }),
     ...(openLog !== undefined && { openLog }),
+    ...(sharedScopes !== undefined && { sharedScopes }),
     ...(sharedLogBytes !== undefined && { sharedLogBytes }),
   });
   if (openLog === undefined) await markFormat(home, homeFormat);

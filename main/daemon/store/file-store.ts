@@ -9,6 +9,7 @@ import { keepFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
+import type { SharedScopes } from "../shared-scopes.ts";
 import type { Turn } from "../yielding.ts";
 import { appendInTurn } from "./append-in-turn.ts";
 import { commitTogether } from "./commit-together.ts";
@@ -71,6 +72,10 @@ export interface FileStoreOptions {
   readonly clock: Clock;
   /** Left out: a log of files in this home. */
   openLog?(options: FileLogOptions): Promise<OpenedLog>;
+  /** Of a log that others share. */
+  readonly sharedScopes?: SharedScopes;
+  /** Other machines changed scopes, which are in use now. */
+  onScopesChanged?(scopes: readonly string[]): void;
   /** From so many bytes on a log that others share is shortened, if it is much longer than what is kept. */
   readonly sharedLogBytes?: number;
   /** Throws if the home is no longer this daemon's. */
@@ -172,6 +177,7 @@ export class FileStore implements RepositoryStore {
       unmirrored,
       forgettings: this.#forgettings,
       removedFiles: this.#removedFiles,
+      scopes: options.sharedScopes,
       folders,
       fileSystem: this.#fileSystem,
       clock,
@@ -191,6 +197,7 @@ export class FileStore implements RepositoryStore {
         clock: options.clock,
         leastBytes: options.sharedLogBytes ?? defaultSharedLogBytes,
         historyFolder: options.folders.journal,
+        repeatScopes: async assertNeeded => options.sharedScopes?.repeat(assertNeeded),
         beforeWriting: () => this.#forgettings.follow(),
         onProblem: (message, error) => options.onProblem(message, { error: String(error) }),
       });
@@ -219,6 +226,10 @@ export class FileStore implements RepositoryStore {
     });
     const unmirrored = byRepository(entries);
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
+    options.sharedScopes?.begin(log, changed => {
+      store.reinterpret();
+      options.onScopesChanged?.(changed);
+    });
     store.#lost = lost;
     const { data, damaged } = await store.#index.read();
     if (damaged) onProblem("the index is damaged and is being rebuilt", {});
@@ -295,6 +306,16 @@ export class FileStore implements RepositoryStore {
     return this.#log.problem;
   }
 
+  /** What is wrong with the scopes that machines share, a sentence each. */
+  get scopeProblems(): Iterable<string> {
+    return this.#options.sharedScopes?.problems ?? [];
+  }
+
+  /** The files of the scopes were read: what people changed in them goes to the other machines. */
+  shareScopes(): void {
+    void this.#options.sharedScopes?.share();
+  }
+
   get position(): Position {
     return formatPosition(this.#log.id, this.#log.newest);
   }
@@ -346,6 +367,7 @@ export class FileStore implements RepositoryStore {
 
   #retry(): void {
     for (const repository of this.#repositories.allOpened()) repository.retry();
+    this.shareScopes();
   }
 
   /** Behind that nobody reads what stands in the log now: the histories have it first. */
@@ -582,6 +604,7 @@ export class FileStore implements RepositoryStore {
     this.#callOffIndex?.();
     this.#callOffRelease?.();
     this.#shortener?.close();
+    this.#options.sharedScopes?.close();
     await this.#handEdits.close();
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
@@ -596,6 +619,7 @@ export class FileStore implements RepositoryStore {
       this.#options.onProblem("the log could not be cleaned up; the next start takes longer", { error: String(error) });
     }
     await this.#log.close();
+    await this.#options.sharedScopes?.idle();
     await this.#saveIndex();
     await this.#options.trust.saved();
   }
@@ -735,7 +759,8 @@ export class FileStore implements RepositoryStore {
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
     let through = this.#log.newest;
-    for (const number of [...this.#forgettings.numbers, ...this.#foreignChanges.numbers])
+    const { numbers = [] } = this.#options.sharedScopes ?? {};
+    for (const number of [...this.#forgettings.numbers, ...this.#foreignChanges.numbers, ...numbers])
       through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;

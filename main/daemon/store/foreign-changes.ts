@@ -2,6 +2,7 @@ import { applyConfigEdits } from "../../../shared/config.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
+import type { SharedScopes } from "../shared-scopes.ts";
 import type { Forgettings } from "./forgettings.ts";
 import type { Journal, Segment } from "./journal/journal.ts";
 import {
@@ -30,6 +31,7 @@ export interface ForeignChangesOptions {
   readonly unmirrored: Map<string, Committed<Commit>[]>;
   readonly forgettings: Forgettings;
   readonly removedFiles: RemovedFiles;
+  readonly scopes: SharedScopes | undefined;
   readonly folders: StoreFolders;
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
@@ -81,7 +83,11 @@ export class ForeignChanges {
         return () => this.#rename(number, entry.repo, entry.name);
       case "remove":
         return this.#prepareRemovals([entry.repo], number);
+      case "scope":
+        await this.#options.scopes?.take(number, entry);
+        return () => {};
       case "remaining":
+        await this.#options.scopes?.takeRemaining(number, entry.scopes);
         return this.#prepareRemovals(
           [...this.#options.repositories.ids()].filter(id => !entry.repos.has(id)),
           number,

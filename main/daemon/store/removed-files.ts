@@ -6,7 +6,7 @@ import type { FileSystem } from "../../files/file-system.ts";
 import type { Repository } from "./repository.ts";
 import { storageFailure } from "./storage-failure.ts";
 
-/** The folder of the home where files go that are taken out of use: whoever wants one back finds it there. */
+/** The folder of the home where files go that are taken out of use, so that a person can get one back. */
 export class RemovedFiles {
   readonly #folder: string;
   readonly #fileSystem: FileSystem;

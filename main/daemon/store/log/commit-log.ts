@@ -84,6 +84,14 @@ export interface Renaming {
   readonly name: string;
 }
 
+/** Of a log that several share: a scope's file says something else, or is no longer there. A snapshot has each once more. */
+export interface ScopeChange {
+  readonly kind: "scope";
+  readonly time: string;
+  readonly name: string;
+  readonly text: string | null;
+}
+
 /** Of a log that several share: the kept histories of all repositories that there are follow, so what came before can go. */
 interface SnapshotBegin {
   readonly kind: "snapshot";
@@ -110,7 +118,15 @@ export interface SnapshotEnd {
   readonly snapshot: LogNumber;
 }
 
-export type LogEntry = Commit | Forgetting | Removal | Renaming | SnapshotBegin | SnapshotPart | SnapshotEnd;
+export type LogEntry =
+  | Commit
+  | Forgetting
+  | Removal
+  | Renaming
+  | ScopeChange
+  | SnapshotBegin
+  | SnapshotPart
+  | SnapshotEnd;
 
 /** A repository as a snapshot has it. */
 export interface KeptHistory {
@@ -119,14 +135,15 @@ export interface KeptHistory {
   readonly commits: readonly Commit[];
 }
 
-/** There is no repository but these. */
+/** There is no repository and no scope but these. */
 interface Remaining {
   readonly kind: "remaining";
   readonly repos: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<string>;
 }
 
 /** What one who follows a log is handed. */
-export type FollowedEntry = Commit | Forgetting | Removal | Renaming | KeptHistory | Remaining;
+export type FollowedEntry = Commit | Forgetting | Removal | Renaming | ScopeChange | KeptHistory | Remaining;
 
 /** An entry, and where it stands. */
 export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isScopeName } from "../../../../shared/config-path.ts";
 import { RepoconfError } from "../../../../shared/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
+import { limits } from "../../../../shared/limits.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { Clock } from "../../../clock.ts";
 import { DurableTextFile } from "../../../files/durable-text-file.ts";
@@ -657,7 +659,7 @@ function contentOf({ data }: StreamMessage): Content {
   }
 }
 
-/** Ids become names of files. */
+/** Ids and the names of scopes become names of files. */
 function isContent(value: unknown): value is Content {
   if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
   return value["entries"].every((entry: unknown) => {
@@ -672,6 +674,8 @@ function isContent(value: unknown): value is Content {
         return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
       case "part":
         return isPart(entry);
+      case "scope":
+        return isScope(entry);
       default:
         return entry["kind"] === "snapshot" || entry["kind"] === "end";
     }
@@ -684,6 +688,11 @@ function isPart({ repo, commits, forgettings }: JsonObject): boolean {
   return (
     [commits, forgettings].every(list => Array.isArray(list) && list.every(isOfIt)) && isRepositoryId(String(repo))
   );
+}
+
+function isScope({ name, text }: JsonObject): boolean {
+  if (typeof name !== "string" || !isScopeName(name) || name === "svc") return false;
+  return text === null || (typeof text === "string" && Buffer.byteLength(text) <= limits.scopeBytes);
 }
 
 function isCommit({ documents }: JsonObject): boolean {

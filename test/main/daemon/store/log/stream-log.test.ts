@@ -350,6 +350,9 @@ describeWithNats("a log on a stream", () => {
     JSON.stringify({ first: 2 }),
     JSON.stringify({ first: 2, entries: [{ kind: "remove", repo: "../shop" }] }),
     JSON.stringify({ first: 2, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] }),
+    JSON.stringify({ first: 2, entries: [{ kind: "scope", name: "../own", text: "{}" }] }),
+    JSON.stringify({ first: 2, entries: [{ kind: "scope", name: "svc", text: "{}" }] }),
+    JSON.stringify({ first: 2, entries: [{ kind: "scope", name: "own", text: 7 }] }),
     JSON.stringify({ first: 7, entries: [] }),
   ])("stops at a message that no daemon published: %s", async text => {
     await using place = await makePlace();
