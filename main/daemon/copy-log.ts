@@ -6,6 +6,7 @@ import { applyConfigEdits, type Config, configEntries } from "../../shared/confi
 import { systemClock } from "../clock.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
 import { realFileSystem } from "../files/file-system.ts";
+import { readRemote } from "../git-remote.ts";
 import type { Home } from "../home.ts";
 import {
   assertKnownFormat,
@@ -128,6 +129,7 @@ async function withStore<Result>(
   const store = await openHomeStore({
     home,
     scopeFiles,
+    reloadScopes: () => scopeFiles.reload(),
     // Whose repositories are to go there has a log of its own, though the settings may know of the other already.
     settings: () => (address === undefined ? own : settings),
     ...(address !== undefined && { address }),
@@ -208,7 +210,8 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   if (state === undefined) return;
   const oldest = store.oldest(repo);
   const lineage = store.lineage(repo);
-  const first = { begins: true, name: state.name } as const;
+  const remote = state.path && (await readRemote(state.path));
+  const first = { begins: true, name: state.name, ...(remote && { remote }) } as const;
   let isFirst = true;
   for await (const change of store.changes(repo, oldest)) {
     const { revision, changes, time } = change;

@@ -153,12 +153,12 @@ async function startDaemon(
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.close());
   const startProgress = new StartProgress(home, clock);
-  /** Before anybody can connect there is nobody to tell. */
-  let announceScopes: (changed: readonly string[]) => Promise<void> = async () => {};
+  // Until everything that depends on them is there.
+  let reloadScopes: () => Promise<unknown> = () => scopeFiles.reload();
   const store = await openHomeStore({
     home,
     scopeFiles,
-    onScopesChanged: changed => void announceScopes(changed),
+    reloadScopes: () => reloadScopes(),
     settings: () => settings.values,
     ...(options.log !== undefined && { address: options.log }),
     scopes,
@@ -337,22 +337,19 @@ async function startDaemon(
     () => settings.reload(),
     error => problem("settings.json cannot be read", { error: String(error) }),
   );
-  announceScopes = async changed => {
-    await scopeFiles.writeRepositorySchema();
-    drafts.reinterpret();
-    for (const scope of changed) {
-      logger.info({ scope }, "a scope changed");
-      connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));
-    }
-  };
-  const reloadScopes = inTurn(
+  reloadScopes = inTurn(
     async () => {
       const changed = await scopeFiles.reload();
       // Before what follows from them.
       store.shareScopes();
       if (changed.length === 0) return;
+      await scopeFiles.writeRepositorySchema();
       store.reinterpret();
-      await announceScopes(changed);
+      drafts.reinterpret();
+      for (const scope of changed) {
+        logger.info({ scope }, "a scope changed");
+        connections.publishScope(scope, caller => allowsInScope(caller.grants, "read", scope));
+      }
     },
     error => problem("the scopes cannot be read", { error: String(error) }),
   );
@@ -384,7 +381,7 @@ async function startDaemon(
   const scopesWatched = watcher.add(home.scopes, () => void reloadScopes());
   // What changed before the watches began.
   void homeWatched.then(reloadSettings);
-  void scopesWatched.then(reloadScopes);
+  void scopesWatched.then(() => reloadScopes());
 
   let callOffIdleEnd: (() => void) | undefined;
   function watchIdleness(clients: number): void {

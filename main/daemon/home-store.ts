@@ -21,6 +21,8 @@ type FromHome =
 export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
   readonly home: Home;
   readonly scopeFiles: ScopeFiles;
+  /** Reads the files of the scopes again, and has all that depends on them know. */
+  reloadScopes(): Promise<unknown>;
   /** As they are at the moment. */
   settings(): SettingsValues;
   /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
@@ -31,6 +33,7 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
 export async function openHomeStore({
   home,
   scopeFiles,
+  reloadScopes,
   settings,
   address,
   ...options
@@ -42,9 +45,8 @@ export async function openHomeStore({
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),
   );
-  const sharedScopes =
-    openLog &&
-    (await SharedScopes.open({ home, scopeFiles, clock, ...(fileSystem !== undefined && { fileSystem }), onProblem }));
+  const files = { home, scopeFiles, reload: reloadScopes, ...(fileSystem !== undefined && { fileSystem }) };
+  const sharedScopes = openLog && (await SharedScopes.open({ ...files, clock, onProblem }));
   const sharedLogBytes = settings().log?.bytes;
   const store = await FileStore.open({
     ...options,

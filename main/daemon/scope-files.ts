@@ -25,7 +25,7 @@ export class ScopeFiles {
   #problems: readonly string[] = [];
   /** By a file's name, what it held when it was read last and what was made of it. */
   #known = new Map<string, KnownFile>();
-  #texts: ReadonlyMap<string, string | undefined> = new Map();
+  #texts: ReadonlyMap<string, string> = new Map();
   readonly #inTurn = pLimit(1);
 
   constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void, clock: Clock) {
@@ -40,8 +40,8 @@ export class ScopeFiles {
     return this.#problems;
   }
 
-  /** By scope, the text of its file as it was read last; undefined: it cannot be used. */
-  get texts(): ReadonlyMap<string, string | undefined> {
+  /** By scope that can be used, the text of its file as it was read last. */
+  get texts(): ReadonlyMap<string, string> {
     return this.#texts;
   }
 
@@ -54,13 +54,12 @@ export class ScopeFiles {
     const found = new Map<string, Scope>();
     const known = new Map<string, KnownFile>();
     const problems: string[] = [];
-    const texts = new Map<string, string | undefined>();
+    const texts = new Map<string, string>();
     const names = await this.#listFiles();
     // Side by side: a broken one is waited for, and many broken ones must not keep a start waiting for each.
     const read = await Promise.allSettled(names.map(name => this.#read(name)));
     for (const [index, name] of names.entries()) {
       const one = read[index];
-      if (one?.status === "rejected") texts.set(scopeOf(name), undefined);
       if (one?.status === "fulfilled" && one.value !== undefined) {
         texts.set(scopeOf(name), one.value.text);
         known.set(name, one.value);

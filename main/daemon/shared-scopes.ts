@@ -20,6 +20,8 @@ export interface SharedScopesOptions {
   readonly scopeFiles: ScopeFiles;
   readonly clock: Clock;
   readonly fileSystem?: FileSystem;
+  /** Reads the files of the scopes again: they are in use when this resolves. */
+  reload(): Promise<unknown>;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
@@ -49,7 +51,7 @@ export class SharedScopes {
   /** By scope: a sentence about what a person did there. */
   readonly #problems = new Map<string, string>();
   #log: CommitLog | undefined;
-  #onChanged: (scopes: readonly string[]) => void = () => {};
+  #onTaken: () => void = () => {};
   /** One at a time: a text that was decided on last must be the last one in the log. */
   readonly #appending = pLimit(1);
   readonly #writing = pLimit(1);
@@ -79,10 +81,10 @@ export class SharedScopes {
     return scopes;
   }
 
-  /** `onChanged` hears of the scopes that came, went or changed by what other machines did. */
-  begin(log: CommitLog, onChanged: (scopes: readonly string[]) => void): void {
+  /** `onTaken` is called when scopes that other machines changed are in use. */
+  begin(log: CommitLog, onTaken: () => void): void {
     this.#log = log;
-    this.#onChanged = onChanged;
+    this.#onTaken = onTaken;
   }
 
   /** Sentences about what was not shared, or gave way to what another machine did. */
@@ -113,8 +115,8 @@ export class SharedScopes {
   async #follow(): Promise<void> {
     await this.#mirror();
     try {
-      const changed = await this.#options.scopeFiles.reload();
-      if (changed.length > 0) this.#onChanged(changed);
+      await this.#options.reload();
+      this.#onTaken();
     } catch (error) {
       this.#options.onProblem("the scopes cannot be read", { error: String(error) });
     }
@@ -168,9 +170,7 @@ export class SharedScopes {
 
   /** What a person wants a scope to be; null: not to be there; undefined: it cannot be used, or has not been read yet. */
   async #wanted(name: string): Promise<string | null | undefined> {
-    const { texts } = this.#options.scopeFiles;
-    const text = texts.has(name) ? texts.get(name) : null;
-    if (text === undefined) return undefined;
+    const text = this.#options.scopeFiles.texts.get(name) ?? null;
     const there = await this.#read(this.#fileOf(name));
     return there === text ? text : undefined;
   }
@@ -180,7 +180,8 @@ export class SharedScopes {
     return this.#appending(async () => {
       const log = this.#log;
       if (log === undefined) return;
-      for (const name of [...this.#told.keys()])
+      const names = [...this.#told].flatMap(([name, { text }]) => (text === null ? [] : [name]));
+      for (const name of names)
         await appendInTurn(log, (): ScopeChange => {
           assertNeeded();
           const text = this.#told.get(name)?.text ?? null;

@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
     promise: "drafts",
     takenOut: "that what becomes masked leaves the disk",
     file: "main/daemon/daemon.ts",
-    find: "    drafts.reinterpret();\n",
+    find: "      drafts.reinterpret();\n",
     replace: "",
     test: daemonTest,
     name: "leaves the disk when a draft becomes so",

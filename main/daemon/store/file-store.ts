@@ -7,6 +7,7 @@ import type { FileText, IndexingProgress } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
 import { keepFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { readRemote } from "../../git-remote.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
 import type { SharedScopes } from "../shared-scopes.ts";
@@ -48,6 +49,7 @@ import type {
   HistoryRecord,
   NewRepository,
   PastConfig,
+  Recognition,
   RecordedChange,
   RepositoryState,
   RepositoryStore,
@@ -74,8 +76,6 @@ export interface FileStoreOptions {
   openLog?(options: FileLogOptions): Promise<OpenedLog>;
   /** Of a log that others share. */
   readonly sharedScopes?: SharedScopes;
-  /** Other machines changed scopes, which are in use now. */
-  onScopesChanged?(scopes: readonly string[]): void;
   /** From so many bytes on a log that others share is shortened, if it is much longer than what is kept. */
   readonly sharedLogBytes?: number;
   /** Throws if the home is no longer this daemon's. */
@@ -226,10 +226,7 @@ export class FileStore implements RepositoryStore {
     });
     const unmirrored = byRepository(entries);
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
-    options.sharedScopes?.begin(log, changed => {
-      store.reinterpret();
-      options.onScopesChanged?.(changed);
-    });
+    options.sharedScopes?.begin(log, () => store.reinterpret());
     store.#lost = lost;
     const { data, damaged } = await store.#index.read();
     if (damaged) onProblem("the index is damaged and is being rebuilt", {});
@@ -367,7 +364,6 @@ export class FileStore implements RepositoryStore {
 
   #retry(): void {
     for (const repository of this.#repositories.allOpened()) repository.retry();
-    this.shareScopes();
   }
 
   /** Behind that nobody reads what stands in the log now: the histories have it first. */
@@ -486,9 +482,16 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  add(repository: NewRepository): Promise<RepositorySummary> {
+  async add(repository: NewRepository): Promise<RepositorySummary & Recognition> {
+    const remote = await this.#sharedRemote(repository);
     return this.#roster(async () => {
-      const { id, name, path, inTree, actor } = repository;
+      const { id, name, path, inTree, mayBeKnown, actor } = repository;
+      const known = mayBeKnown && remote !== undefined ? this.#cloneOf(remote) : undefined;
+      if (known !== undefined && path !== undefined) {
+        const recognized = await this.#repositories.load(known);
+        await recognized.exclusive(() => recognized.text.changeMetadata({ path }));
+        return { ...recognized.summary, recognized: true };
+      }
       if (inTree && this.#log.shared !== undefined) {
         const message = "A home with a shared log cannot have in-tree repositories: git already shares their files.";
         throw new RepoconfError(1101, message, { repo: id });
@@ -501,7 +504,13 @@ export class FileStore implements RepositoryStore {
       if (inTree && path !== undefined) await this.#claimTree(id, path);
       const metadata: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
-        : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
+        : {
+            $schema: this.#options.schemaReference,
+            name,
+            ...(path !== undefined && { path }),
+            ...(remote !== undefined && { remote }),
+            config: {},
+          };
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.refresh();
       if (files.home.status.kind !== "gone") {
@@ -521,6 +530,25 @@ export class FileStore implements RepositoryStore {
       this.#publish({ kind: "added", state: added.state });
       return added.summary;
     });
+  }
+
+  /** What a new repository is a clone of, where other machines may have clones of it too, and all is known that they have. */
+  async #sharedRemote({ path, inTree }: NewRepository): Promise<string | undefined> {
+    if (this.#log.shared === undefined || path === undefined || inTree) return undefined;
+    await this.#handEdits.reconciled;
+    return readRemote(path);
+  }
+
+  /** The repository with this remote that has no folder on this machine. Throws RepoconfError 1111 if there are several. */
+  #cloneOf(remote: string): string | undefined {
+    const found = [...this.#repositories.ids()].filter(id => {
+      const known = this.#repositories.brief(id);
+      return known?.remote === remote && known.path === undefined;
+    });
+    if (found.length < 2) return found[0];
+    const names = found.map(id => [this.#repositories.brief(id)?.name, `(${id})`].join(" ")).join(", ");
+    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), or add another one with an id of its own (--id).`;
+    throw new RepoconfError(1111, message);
   }
 
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {

@@ -2,6 +2,7 @@ import { applyConfigEdits } from "../../../shared/config.ts";
 import type { JsonObject } from "../../../shared/json.ts";
 import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
+import { isRemote } from "../../git-remote.ts";
 import type { SharedScopes } from "../shared-scopes.ts";
 import type { Forgettings } from "./forgettings.ts";
 import type { Journal, Segment } from "./journal/journal.ts";
@@ -176,7 +177,7 @@ export class ForeignChanges {
 
   /** Another machine added a repository: this one has its values in a file too, and no folder for it. */
   async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
-    const { repo: id, begins, name = id, edits } = document;
+    const { repo: id, begins, name = id, remote, edits } = document;
     const { folders, clock, onProblem, schemaReference, trust } = this.#options;
     if (!begins) {
       onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
@@ -193,7 +194,12 @@ export class ForeignChanges {
     this.#options.unmirrored.set(id, [committed]);
     this.#options.repositories.add(id);
     try {
-      const metadata: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
+      const metadata: JsonObject = {
+        $schema: schemaReference,
+        name,
+        ...(isRemote(remote) && { remote }),
+        config: applyConfigEdits({}, edits),
+      };
       if (home.status.kind === "gone") await home.write(metadata);
     } catch (error) {
       onProblem("cannot write the file of a repository", { repo: id, error: String(error) });

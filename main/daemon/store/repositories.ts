@@ -99,7 +99,7 @@ export class Repositories {
   }
 
   /** As `summary`, but nothing has to be counted for it. */
-  brief(id: string): Pick<RepositorySummary, "path" | "inTree" | "revision"> | undefined {
+  brief(id: string): Pick<RepositorySummary, "name" | "path" | "remote" | "inTree" | "revision"> | undefined {
     if (!this.has(id)) return undefined;
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }

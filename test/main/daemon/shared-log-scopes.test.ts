@@ -184,7 +184,13 @@ describeWithNats("scopes of daemons that share a log", () => {
     await using desk = await world.start("desk");
     await writeScope(world, "laptop", "own", schemaText(1));
     await uses(desk, { own: 1 });
+    await laptop.addRepository("shop");
     await world.server.kill();
+    for (const { owner } of [laptop, desk])
+      await until(async () => {
+        const { errors } = await owner.call("config/set", { repo: "shop", "svc.timeout": 1 });
+        return errors.some(({ code }) => code === 1108);
+      }, "nothing to be appended any more");
     await writeScope(world, "laptop", "own", schemaText(2));
     await writeScope(world, "desk", "own", schemaText(3));
     await uses(laptop, { own: 2 });
@@ -202,6 +208,7 @@ describeWithNats("scopes of daemons that share a log", () => {
     const winner = Number((await scopesOf(laptop))["own"]);
     expect(kept).toEqual(winner === 2 ? [{}, { own: schemaText(3) }] : [{ own: schemaText(2) }, {}]);
     for (const machine of ["laptop", "desk"]) expect(await readScope(world, machine, "own")).toBe(schemaText(winner));
+    expect(await countShared(world)).toBe(2);
   });
 
   test("come with a snapshot: to one that joins, and to one that was away, who loses those that were deleted", async () => {
@@ -278,6 +285,26 @@ describeWithNats("scopes of daemons that share a log", () => {
       }, "the value in the file");
   });
 
+  test("that went while a daemon was away take their values out of service there, those that came before it too", async () => {
+    await using world = await makeSharedWorld();
+    await writeScope(world, "laptop", "own", schemaText(100));
+    await using laptop = await world.start("laptop");
+    await laptop.addRepository("shop");
+    {
+      await using desk = await world.start("desk");
+      await uses(desk, { own: 100 });
+    }
+    await laptop.owner.call("config/set", { repo: "shop", "own.size": 80 });
+    await rm(scopeFile(world, "laptop", "own"));
+    await until(async () => (await countShared(world)) === 2, "the deletion in the stream");
+    await using desk = await world.start("desk");
+    expect(await scopesOf(desk)).toEqual({});
+    await until(async () => {
+      const { result } = await desk.owner.call("repo/list");
+      return result[0]?.health.some(({ code }) => code === 1011) === true;
+    }, "the value to be judged anew");
+  });
+
   test("that come again after a start are passed over, and one whose file could not be written comes again", async () => {
     await using world = await makeSharedWorld();
     await writeScope(world, "laptop", "own", schemaText(1));
@@ -299,7 +326,8 @@ describeWithNats("scopes of daemons that share a log", () => {
     {
       await using desk = await world.start("desk", { fileSystem });
       await uses(desk, { own: 3 });
-      expect(desk.log.join()).not.toContain("a scope changed");
+      const written = fileSystem.calls.filter(({ path }) => path.includes("own.schema.json"));
+      expect(written.map(({ operation }) => operation)).not.toContain("rename");
       fileSystem.before = ({ operation, path }) => {
         if (operation === "rename" && path.includes("own.schema.json")) throw systemError("EIO");
       };

@@ -52,6 +52,8 @@ export interface DocumentCommit {
   readonly isWhole?: true;
   /** With `begins`, of a log that several share: what people call it. */
   readonly name?: string;
+  /** Likewise: what it is a clone of, as HOST/PATH; nothing of how to get there. */
+  readonly remote?: string;
   /** After the commit; that of before if what is served did not change, and only the file is to say something else. */
   readonly revision: number;
   /** What the file is to say. A value that is absent goes. */
