@@ -400,7 +400,7 @@ export const mutants: readonly Mutant[] = [
     find: 'case "scope":\n      return [',
     replace: 'case "scope":\n      return entry.kind === "scope" ? [] : [',
     test: scopesTest,
-    name: "are the same everywhere once it is back",
+    name: "added on two machines at once",
   },
   {
     promise: "shared-scopes",

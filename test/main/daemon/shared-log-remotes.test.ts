@@ -110,6 +110,8 @@ describeWithNats("clones on machines that share a log", () => {
     await desk.restart();
     const shop = await clone(world, "desk", "shop", `${url}shop`);
     expect((await add(desk, shop)).result).toMatchObject({ id: "shop", recognized: true });
+    const copied = await clone(world, "desk", "copied", `${url}copied`);
+    expect((await add(desk, copied)).result).toMatchObject({ id: "copied", recognized: true });
     await outgrow(world, laptop, "shop");
     await using board = await world.start("board");
     for (const id of ["shop", "copied"]) {

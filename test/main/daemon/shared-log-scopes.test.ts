@@ -211,6 +211,27 @@ describeWithNats("scopes of daemons that share a log", () => {
     expect(await countShared(world)).toBe(2);
   });
 
+  test("that are added on two machines at once are one of the two everywhere, and the other text is kept once", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    await using desk = await world.start("desk");
+    const names = Array.from({ length: 8 }, (_, index) => `own${index}`);
+    for (const name of names) {
+      await Promise.all([
+        writeScope(world, "laptop", name, schemaText(1)),
+        writeScope(world, "desk", name, schemaText(2)),
+      ]);
+      await until(async () => {
+        const [one, other] = await Promise.all([scopesOf(laptop), scopesOf(desk)]);
+        return one[name] !== undefined && one[name] === other[name];
+      }, `one scope ${name}`);
+    }
+    const kept = await Promise.all(["laptop", "desk"].map(machine => keptScopes(world, machine)));
+    // Each text is an entry of the log, or was kept.
+    const count = kept.flatMap(Object.keys).length + (await countShared(world));
+    expect(count).toBe(2 * names.length);
+  });
+
   test("come with a snapshot: to one that joins, and to one that was away, who loses those that were deleted", async () => {
     await using world = await makeSharedWorld({ bytes: 65_536 });
     for (const scope of ["own", "old", "hers"]) await writeScope(world, "laptop", scope, schemaText(1));
