@@ -32,6 +32,13 @@ async function readWorkTree(folder: string): Promise<WorkTree | undefined> {
   return { folder, gitFolder, mainFolder: dirname(resolve(gitFolder, common.trim())) };
 }
 
+/** The folder with git's configuration of the work tree in a folder: a linked worktree has that of the main one. Undefined: there is none. */
+export async function commonGitFolder(folder: string): Promise<string | undefined> {
+  const workTree = await readWorkTree(folder);
+  if (workTree?.mainFolder === undefined) return workTree?.gitFolder;
+  return resolve(workTree.gitFolder, (await readFile(join(workTree.gitFolder, "commondir"), "utf8")).trim());
+}
+
 /** Folders that hold no work tree of a person's own, or so many files that looking is not worth it. */
 const skippedNames = new Set(["node_modules", ".git", ".cache", "Library", "AppData", "$Recycle.Bin"]);
 

@@ -368,7 +368,8 @@ export interface OperationResults {
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
   "repo/list": readonly RepositoryEntry[];
-  "repo/add": RepositoryEntry;
+  /** `recognized`: it was there, from another machine, and now has this folder here. */
+  "repo/add": RepositoryEntry & { readonly recognized?: true };
   "repo/update": RepositoryEntry;
   /** Without `movedTo` there was no file any more. */
   "repo/remove": { readonly movedTo?: string };

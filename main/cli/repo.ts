@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import type { Command } from "commander";
 import type { RepoconfClient } from "../../shared/client/client.ts";
 import { problemsIn } from "../../shared/health.ts";
-import type { RepositoryEntry } from "../../shared/protocol.ts";
+import type { OperationResults, RepositoryEntry } from "../../shared/protocol.ts";
 import { findWorkTree } from "../git.ts";
 import type { Home } from "../home.ts";
 import { addJsonOption, addSessionOptions, type OutputOptions, type SessionOptions } from "./command-options.ts";
@@ -60,7 +60,7 @@ async function add(folder: string | undefined, options: AddOptions): Promise<voi
     if (known !== undefined) throw new CommandError(`${path} is already the repository ${known.name} (${known.id}).`);
     const entry = await addOne(client, path, options);
     if (options.json) return printJson(entry);
-    print(`Added ${entry.name} (${entry.id}): ${path}`);
+    print(addedText(entry));
     await askForTrust(client, entry);
     await reportScopes(entry, home);
   });
@@ -95,7 +95,15 @@ async function existingFolder(named: string): Promise<string> {
   throw new CommandError(why);
 }
 
-function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<RepositoryEntry> {
+type AddedEntry = OperationResults["repo/add"];
+
+function addedText({ name, id, path, recognized }: AddedEntry): string {
+  return recognized
+    ? `${path} is a clone of ${name} (${id}), which the shared log already has. It is now that repository's folder on this machine.`
+    : `Added ${name} (${id}): ${path}`;
+}
+
+function addOne(client: RepoconfClient, path: string, { name, id, inTree }: AddOptions): Promise<AddedEntry> {
   return client.run("repo/add", {
     name: name ?? (basename(path) || path),
     path,
@@ -120,10 +128,10 @@ async function addBelow(client: RepoconfClient, folder: string, options: AddOpti
   if (!options.yes && !(await confirm(`Add these ${found.length} repositories?`))) {
     throw new CommandError("Nothing was added. Answer yes, or pass --yes.");
   }
-  const entries: RepositoryEntry[] = [];
+  const entries: AddedEntry[] = [];
   for (const path of found) entries.push(await addOne(client, path, { ...options, name: basename(path) }));
   if (options.json) printJson(entries);
-  else for (const entry of entries) print(`Added ${entry.name} (${entry.id}): ${entry.path}`);
+  else for (const entry of entries) print(addedText(entry));
   if (!options.json) for (const entry of entries) await askForTrust(client, entry);
 }
 

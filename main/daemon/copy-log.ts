@@ -6,6 +6,7 @@ import { applyConfigEdits, type Config, configEntries } from "../../shared/confi
 import { systemClock } from "../clock.ts";
 import { syncFolder } from "../files/durable-text-file.ts";
 import { realFileSystem } from "../files/file-system.ts";
+import { readRemote } from "../git-remote.ts";
 import type { Home } from "../home.ts";
 import {
   assertKnownFormat,
@@ -24,6 +25,7 @@ import { ScopeFiles } from "./scope-files.ts";
 import { Scopes } from "./scopes.ts";
 import { Settings, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
+import { sharedScopesFileName } from "./shared-scopes.ts";
 import { editsOf, whoOf } from "./store/document-commits.ts";
 import type { Commit, CommitLog } from "./store/log/commit-log.ts";
 import { placeFileName } from "./store/log/stream-place.ts";
@@ -85,6 +87,7 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
   // As long as the place is there, the command can be run again.
   await markFormat(home, homeFormat);
   await rm(join(home.log, placeFileName));
+  await rm(join(home.log, sharedScopesFileName), { force: true });
   await syncFolder(home.log, realFileSystem, systemClock);
   return count;
 }
@@ -123,10 +126,13 @@ async function withStore<Result>(
   const problems: string[] = [];
   const onProblem = (message: string) => void problems.push(message);
   const scopes = new Scopes();
-  await new ScopeFiles(home, scopes, onProblem, systemClock).reload();
+  const scopeFiles = new ScopeFiles(home, scopes, onProblem, systemClock);
+  await scopeFiles.reload();
   const { log: _, ...own } = settings;
   const store = await openHomeStore({
     home,
+    scopeFiles,
+    reloadScopes: () => scopeFiles.reload(),
     // Whose repositories are to go there has a log of its own, though the settings may know of the other already.
     settings: () => (address === undefined ? own : settings),
     ...(address !== undefined && { address }),
@@ -207,7 +213,8 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   if (state === undefined) return;
   const oldest = store.oldest(repo);
   const lineage = store.lineage(repo);
-  const first = { begins: true, name: state.name } as const;
+  const remote = state.path && (await readRemote(state.path));
+  const first = { begins: true, name: state.name, ...(remote && { remote }) } as const;
   let isFirst = true;
   for await (const change of store.changes(repo, oldest)) {
     const { revision, changes, time } = change;

@@ -147,15 +147,18 @@ async function startDaemon(
   const scopes = new Scopes();
   const scopeFiles = new ScopeFiles(home, scopes, problem, clock);
   await scopeFiles.reload();
-  await scopeFiles.writeRepositorySchema();
   const settings = await Settings.open(home, problem);
   const audit = openAudit(home, clock, problem);
   resources.defer(() => audit?.close());
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.close());
   const startProgress = new StartProgress(home, clock);
+  // Until everything that depends on them is there.
+  let reloadScopes: () => Promise<unknown> = () => scopeFiles.reload();
   const store = await openHomeStore({
     home,
+    scopeFiles,
+    reloadScopes: () => reloadScopes(),
     settings: () => settings.values,
     ...(options.log !== undefined && { address: options.log }),
     scopes,
@@ -177,6 +180,8 @@ async function startDaemon(
     // If the home was replaced, the file belongs to another daemon.
     if (endpointWritten && held.check()) await removeEndpoint(home);
   });
+  // With the scopes that other machines changed meanwhile.
+  await scopeFiles.writeRepositorySchema();
   const drafts = await Drafts.open({
     file: privateFile(home, home.draftsFile, fileSystem),
     scopes,
@@ -332,9 +337,11 @@ async function startDaemon(
     () => settings.reload(),
     error => problem("settings.json cannot be read", { error: String(error) }),
   );
-  const reloadScopes = inTurn(
+  reloadScopes = inTurn(
     async () => {
       const changed = await scopeFiles.reload();
+      // Before what follows from them.
+      store.shareScopes();
       if (changed.length === 0) return;
       await scopeFiles.writeRepositorySchema();
       store.reinterpret();
@@ -374,7 +381,7 @@ async function startDaemon(
   const scopesWatched = watcher.add(home.scopes, () => void reloadScopes());
   // What changed before the watches began.
   void homeWatched.then(reloadSettings);
-  void scopesWatched.then(reloadScopes);
+  void scopesWatched.then(() => reloadScopes());
 
   let callOffIdleEnd: (() => void) | undefined;
   function watchIdleness(clients: number): void {
@@ -419,7 +426,9 @@ async function startDaemon(
       ...(indexing && { indexing }),
       sockets: connections.count,
       refusals: Object.fromEntries(refusals),
-      problems: [settings.problem, store.problem, ...scopeFiles.problems].filter(one => one !== undefined),
+      problems: [settings.problem, store.problem, ...scopeFiles.problems, ...store.scopeProblems].filter(
+        one => one !== undefined,
+      ),
     };
   }
 

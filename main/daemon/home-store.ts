@@ -1,15 +1,28 @@
 import { basename } from "node:path";
 import type { Home } from "../home.ts";
 import { homeFormat, markFormat, privateFile, sharedHomeFormat } from "./home.ts";
+import type { ScopeFiles } from "./scope-files.ts";
 import { defaultRetention, type SettingsValues } from "./settings.ts";
 import { sharedLog } from "./shared-log.ts";
+import { SharedScopes } from "./shared-scopes.ts";
 import { FileStore, type FileStoreOptions } from "./store/file-store.ts";
 import { TrustedValues } from "./store/trusted-values.ts";
 
-type FromHome = "folders" | "indexPath" | "schemaReference" | "retention" | "trust" | "openLog" | "sharedLogBytes";
+type FromHome =
+  | "sharedScopes"
+  | "folders"
+  | "indexPath"
+  | "schemaReference"
+  | "retention"
+  | "trust"
+  | "openLog"
+  | "sharedLogBytes";
 
 export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
   readonly home: Home;
+  readonly scopeFiles: ScopeFiles;
+  /** Reads the files of the scopes again, and has all that depends on them know. */
+  reloadScopes(): Promise<unknown>;
   /** As they are at the moment. */
   settings(): SettingsValues;
   /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
@@ -17,14 +30,23 @@ export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
 }
 
 /** Opens the repositories of a home on its log, and says of which format the home is then. Throws HomeError. */
-export async function openHomeStore({ home, settings, address, ...options }: HomeStoreOptions): Promise<FileStore> {
-  const { fileSystem, onProblem } = options;
+export async function openHomeStore({
+  home,
+  scopeFiles,
+  reloadScopes,
+  settings,
+  address,
+  ...options
+}: HomeStoreOptions): Promise<FileStore> {
+  const { fileSystem, clock, onProblem } = options;
   const openLog = await sharedLog(home, address, settings());
   // Written before it follows such a log: an older daemon would create a file log beside it.
   if (openLog !== undefined) await markFormat(home, sharedHomeFormat);
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),
   );
+  const files = { home, scopeFiles, reload: reloadScopes, ...(fileSystem !== undefined && { fileSystem }) };
+  const sharedScopes = openLog && (await SharedScopes.open({ ...files, clock, onProblem }));
   const sharedLogBytes = settings().log?.bytes;
   const store = await FileStore.open({
     ...options,
@@ -34,6 +56,7 @@ export async function openHomeStore({ home, settings, address, ...options }: Hom
     schemaReference: `../${basename(home.repositorySchemaFile)}`,
     retention: () => ({ ...defaultRetention, ...settings().history }),
     ...(openLog !== undefined && { openLog }),
+    ...(sharedScopes !== undefined && { sharedScopes }),
     ...(sharedLogBytes !== undefined && { sharedLogBytes }),
   });
   if (openLog === undefined) await markFormat(home, homeFormat);

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import pLimit from "p-limit";
 import type { JsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Clock } from "../clock.ts";
@@ -12,7 +13,8 @@ import { privateFile } from "./home.ts";
 import { repositorySchemaText } from "./repository-schema.ts";
 import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 
-const ending = ".schema.json";
+/** What follows a scope's name in the name of its file. */
+export const scopeFileEnding = ".schema.json";
 
 /** The scopes that people add: `scopes/<scope>.schema.json` in the home, applied while the daemon runs. */
 export class ScopeFiles {
@@ -23,6 +25,8 @@ export class ScopeFiles {
   #problems: readonly string[] = [];
   /** By a file's name, what it held when it was read last and what was made of it. */
   #known = new Map<string, KnownFile>();
+  #texts: ReadonlyMap<string, string> = new Map();
+  readonly #inTurn = pLimit(1);
 
   constructor(home: Home, scopes: Scopes, onProblem: (message: string) => void, clock: Clock) {
     this.#home = home;
@@ -36,17 +40,28 @@ export class ScopeFiles {
     return this.#problems;
   }
 
+  /** By scope that can be used, the text of its file as it was read last. */
+  get texts(): ReadonlyMap<string, string> {
+    return this.#texts;
+  }
+
   /** Reads the folder again. Returns the names of the scopes that came, went or changed. */
-  async reload(): Promise<string[]> {
+  reload(): Promise<string[]> {
+    return this.#inTurn(() => this.#reload());
+  }
+
+  async #reload(): Promise<string[]> {
     const found = new Map<string, Scope>();
     const known = new Map<string, KnownFile>();
     const problems: string[] = [];
+    const texts = new Map<string, string>();
     const names = await this.#listFiles();
     // Side by side: a broken one is waited for, and many broken ones must not keep a start waiting for each.
     const read = await Promise.allSettled(names.map(name => this.#read(name)));
     for (const [index, name] of names.entries()) {
       const one = read[index];
       if (one?.status === "fulfilled" && one.value !== undefined) {
+        texts.set(scopeOf(name), one.value.text);
         known.set(name, one.value);
         found.set(one.value.scope.name, one.value.scope);
       }
@@ -67,11 +82,16 @@ export class ScopeFiles {
     for (const problem of problems) if (!this.#problems.includes(problem)) this.#onProblem(problem);
     this.#problems = problems;
     this.#known = known;
+    this.#texts = texts;
     return changed;
   }
 
   /** Writes the schema that editors check repository files by, if it is not what it should be. Nothing else depends on it. */
-  async writeRepositorySchema(): Promise<void> {
+  writeRepositorySchema(): Promise<void> {
+    return this.#inTurn(() => this.#writeRepositorySchema());
+  }
+
+  async #writeRepositorySchema(): Promise<void> {
     const file = privateFile(this.#home, this.#home.repositorySchemaFile);
     const text = await repositorySchemaText([...this.#scopes.all()], "home");
     const before = await file.read().catch(() => null);
@@ -84,8 +104,8 @@ export class ScopeFiles {
   /** Waits before a file that was there is believed to be gone: some editors save by deleting first. */
   async #listFiles(): Promise<string[]> {
     for (let attempt = 0; ; attempt++) {
-      const names = (await readdir(this.#home.scopes)).filter(name => name.endsWith(ending)).sort();
-      const missing = [...this.#scopes.all()].some(({ name }) => name !== "svc" && !names.includes(`${name}${ending}`));
+      const names = (await readdir(this.#home.scopes)).filter(name => name.endsWith(scopeFileEnding)).sort();
+      const missing = [...this.#texts.keys()].some(name => !names.includes(`${name}${scopeFileEnding}`));
       const pause = stabilityDelays[attempt];
       if (!missing || pause === undefined) return names;
       await this.#clock.delay(pause);
@@ -109,7 +129,7 @@ export class ScopeFiles {
 
   /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
   async #read(name: string): Promise<KnownFile | undefined> {
-    const scope = name.slice(0, -ending.length);
+    const scope = scopeOf(name);
     if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
     const read = await this.#readStable(join(this.#home.scopes, name), known?.text);
@@ -118,6 +138,10 @@ export class ScopeFiles {
     const { comparedPattern } = await import("./compared-pattern.ts");
     return { text: read.text, scope: await runInParts(compilingScope(scope, read.value, comparedPattern)) };
   }
+}
+
+function scopeOf(fileName: string): string {
+  return fileName.slice(0, -scopeFileEnding.length);
 }
 
 interface KnownFile {

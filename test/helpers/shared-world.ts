@@ -1,7 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { expect } from "vitest";
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from "./daemon.ts";
 import { startNatsServer, type TestServer } from "./nats-server.ts";
+import { messagesOf } from "./stream-messages.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /** A server and some machines, each with a home and a daemon of its own. */
@@ -49,4 +51,20 @@ export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<un
 /** Waits until a daemon serves it. */
 export async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
   await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);
+}
+
+export async function set({ owner }: TestDaemon, repo: string, timeout: number, reason = ""): Promise<void> {
+  const { errors } = await owner.call("config/set", { repo, "svc.timeout": timeout, ...(reason && { reason }) });
+  expect(errors).toEqual([]);
+}
+
+/** Sets until the stream begins later. */
+export async function outgrow(world: SharedWorld, daemon: TestDaemon, repo: string): Promise<number> {
+  let timeout = 1_000;
+  const { first } = await messagesOf(world);
+  await until(async () => {
+    for (let count = 0; count < 40; count++) await set(daemon, repo, ++timeout, "x".repeat(200));
+    return (await messagesOf(world)).first > first;
+  }, "the stream to begin later");
+  return timeout;
 }

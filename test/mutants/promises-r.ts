@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "R14",
     takenOut: "that a removal of what was deleted by hand tells of no copy",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/daemon/store/removed-files.ts",
     find: "return moved ? movedTo : undefined;",
     replace: "return movedTo;",
     test: "test/regression/removal.test.ts",

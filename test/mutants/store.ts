@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "store",
     takenOut: "that what is set aside gets a name which nothing has",
-    file: "main/daemon/store/file-store.ts",
+    file: "main/daemon/store/removed-files.ts",
     find: "      if (isFree) return path;\n",
     replace: "      if (isFree || time > 0) return path;\n",
     test: "test/regression/set-aside-texts.test.ts",
@@ -77,7 +77,7 @@ export const mutants: readonly Mutant[] = [
     takenOut: "that what is kept of a broken file never takes the place of another",
     edits: [
       {
-        file: "main/daemon/store/file-store.ts",
+        file: "main/daemon/store/removed-files.ts",
         find: "      if (isFree) return path;\n",
         replace: "      if (isFree || time > 0) return path;\n",
       },

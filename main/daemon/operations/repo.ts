@@ -48,11 +48,12 @@ export function repositoryOperations(
         );
       }
       if (inTree && !path) throw new RepoconfError(1101, "An in-tree repository needs the path of its work tree.");
-      const result = await store.add({
+      const { remote: _, ...result } = await store.add({
         id: id || randomBytes(12).toString("hex"),
         name,
         ...(path && { path: await existingFolder(path) }),
         inTree: inTree ?? false,
+        mayBeKnown: !id,
         actor: caller.actor,
       });
       return { result };
@@ -63,7 +64,10 @@ export function repositoryOperations(
       const id = existing(store, repo);
       if (!name && !path) throw new RepoconfError(1101, "Pass a new name, a new path, or both.");
       const folder = path && (await existingFolder(path, id));
-      const result = await store.update(id, { ...(name && { name }), ...(folder && { path: folder }) });
+      const { remote: _, ...result } = await store.update(id, {
+        ...(name && { name }),
+        ...(folder && { path: folder }),
+      });
       return { result };
     },
 

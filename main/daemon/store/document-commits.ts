@@ -6,7 +6,7 @@ import type { RecordedChange } from "./store.ts";
 
 /** A document's part of a commit; what changes in what is served is told only where it is something else than the edits. */
 export function documentCommit(
-  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "revision">,
+  place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "remote" | "revision">,
   edits: readonly ConfigEdit[],
   changes: readonly StoredDifference[],
 ): DocumentCommit {

@@ -334,9 +334,10 @@ export class FileIntake {
       const { log, addedBy } = this.#served.options;
       if (this.#served.mirror.journal.head === undefined) throw this.unrecorded;
       const { kind: _, revision, changes, lineage: __, ...rest } = record;
-      const name = log.shared && { name: this.#headName };
+      const { name = this.#served.id, remote } = this.#served.files.content.metadata ?? {};
+      const known = log.shared && { name, ...(remote !== undefined && { remote }) };
       const isFirst = this.#served.current.stored === undefined || addedBy !== undefined;
-      const begins = isFirst ? ({ begins: true, ...name } as const) : {};
+      const begins = isFirst ? ({ begins: true, ...known } as const) : {};
       const place = { repo: this.#served.id, lineage: this.#served.lineage, revision, ...(!this.isRead && begins) };
       const document = documentCommit(place, edits, changes);
       const committed = (number: LogNumber) => {
@@ -369,10 +370,6 @@ export class FileIntake {
       ...(this.#served.lineage !== "" && { lineage: this.#served.lineage }),
       changes,
     };
-  }
-
-  get #headName(): string {
-    return this.#served.files.content.metadata?.name ?? this.#served.id;
   }
 
   notWritable(): RepoconfError {

@@ -1,34 +1,29 @@
-import { lstat, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { realpath, stat } from "node:fs/promises";
 import pLimit from "p-limit";
-import { applyConfigEdits, configValue } from "../../../shared/config.ts";
 import type { ConfigPath } from "../../../shared/config-path.ts";
 import { RepoconfError } from "../../../shared/errors.ts";
 import type { JsonObject, JsonValue } from "../../../shared/json.ts";
 import type { FileText, IndexingProgress } from "../../../shared/protocol.ts";
 import { type Clock, timeText } from "../../clock.ts";
-import { keepFile, moveFile } from "../../files/durable-text-file.ts";
+import { keepFile } from "../../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem } from "../../files/file-system.ts";
+import { readRemote } from "../../git-remote.ts";
 import { sideBySide } from "../../side-by-side.ts";
 import type { Scopes } from "../scopes.ts";
+import type { SharedScopes } from "../shared-scopes.ts";
 import type { Turn } from "../yielding.ts";
 import { appendHeld } from "./append-in-turn.ts";
 import { commitTogether } from "./commit-together.ts";
+import { ForeignChanges } from "./foreign-changes.ts";
+import { Forgettings } from "./forgettings.ts";
 import { HandEdits, listRepositoryFiles, readWidth } from "./hand-edits.ts";
 import { Journal, listSegments, type Retention, type Segment } from "./journal/journal.ts";
-import { forgetValues } from "./journal/rewrite.ts";
-import { JournalDamageError } from "./journal/segment.ts";
 import { type LastChangeOf, LastChanges } from "./last-changes.ts";
 import {
   type Commit,
   type CommitLog,
   type Committed,
-  type DocumentCommit,
-  type FollowedEntry,
-  type Forgetting,
   formatPosition,
-  type KeptHistory,
-  type LogNumber,
   numberIn,
   type OpenedLog,
   type Position,
@@ -39,13 +34,14 @@ import { FileLog, type FileLogOptions } from "./log/file-log.ts";
 import { LogShortener } from "./log-shortener.ts";
 import { mergedHistory } from "./merged-history.ts";
 import { MirrorSchedule } from "./mirror-schedule.ts";
+import { RemovedFiles } from "./removed-files.ts";
 import { Repositories } from "./repositories.ts";
 import { Repository } from "./repository.ts";
 import { RepositoryFiles, type StoreFolders } from "./repository-files.ts";
-import { changesAfter, configAt, damagedJournal, historyFrom, revisionAt } from "./repository-history.ts";
+import { changesAfter, configAt, historyFrom, revisionAt } from "./repository-history.ts";
 import { RepositoryIndex } from "./repository-index.ts";
 import type { IndexedRepository } from "./repository-state.ts";
-import { causeOf, storageFailure } from "./storage-failure.ts";
+import { storageFailure } from "./storage-failure.ts";
 import type {
   Actor,
   Applied,
@@ -53,6 +49,7 @@ import type {
   HistoryRecord,
   NewRepository,
   PastConfig,
+  Recognition,
   RecordedChange,
   RepositoryState,
   RepositoryStore,
@@ -62,6 +59,7 @@ import type {
   WaitingValue,
 } from "./store.ts";
 import type { TrustedValues } from "./trusted-values.ts";
+import { byRepository, removedIds } from "./unmirrored.ts";
 
 export interface FileStoreOptions {
   readonly folders: StoreFolders;
@@ -76,6 +74,8 @@ export interface FileStoreOptions {
   readonly clock: Clock;
   /** Left out: a log of files in this home. */
   openLog?(options: FileLogOptions): Promise<OpenedLog>;
+  /** Of a log that others share. */
+  readonly sharedScopes?: SharedScopes;
   /** From so many bytes on a log that others share is shortened, if it is much longer than what is kept. */
   readonly sharedLogBytes?: number;
   /** Throws if the home is no longer this daemon's. */
@@ -118,12 +118,9 @@ export class FileStore implements RepositoryStore {
   readonly #shortener: LogShortener | undefined;
   /** So many entries of it cannot be read; 0 once all have been told. */
   #lost = 0;
-  /** Entries that ask for values to be forgotten and have not been followed. */
-  readonly #unforgotten = new Map<LogNumber, Forgetting>();
-  /** Repositories that another machine removed, whose files are still in their places: by which entry, and until when. */
-  readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
-  /** Names that others gave, by the entries that say so, on their way into files. */
-  readonly #renamings = new Set<{ readonly number: LogNumber }>();
+  readonly #forgettings: Forgettings;
+  readonly #removedFiles: RemovedFiles;
+  readonly #foreignChanges: ForeignChanges;
   /** Because of these the log has to keep something. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
@@ -161,6 +158,38 @@ export class FileStore implements RepositoryStore {
         this.#lastChanges.drop(id);
       },
     });
+    const { folders, trust, clock, schemaReference, onProblem } = options;
+    this.#removedFiles = new RemovedFiles(folders.removed, this.#fileSystem, clock);
+    this.#forgettings = new Forgettings({
+      log,
+      repositories: this.#repositories,
+      kept: this.#kept,
+      folders,
+      fileSystem: this.#fileSystem,
+      trust,
+      clock,
+      shortener: () => this.#shortener,
+    });
+    this.#foreignChanges = new ForeignChanges({
+      log,
+      repositories: this.#repositories,
+      kept: this.#kept,
+      unmirrored,
+      forgettings: this.#forgettings,
+      removedFiles: this.#removedFiles,
+      scopes: options.sharedScopes,
+      folders,
+      fileSystem: this.#fileSystem,
+      clock,
+      trust,
+      schemaReference,
+      openJournal: id => this.#openJournal(id),
+      keepSegments: (id, kept) => void this.#segments.set(id, kept),
+      publish: event => this.#publish(event),
+      dropRepository: repository => this.#dropRepository(repository),
+      saveIndex: () => this.#saveIndex(),
+      onProblem,
+    });
     if (log.shared !== undefined)
       this.#shortener = new LogShortener({
         log,
@@ -168,7 +197,8 @@ export class FileStore implements RepositoryStore {
         clock: options.clock,
         leastBytes: options.sharedLogBytes ?? defaultSharedLogBytes,
         historyFolder: options.folders.journal,
-        beforeWriting: () => this.#followForgettings(),
+        repeatScopes: async assertNeeded => options.sharedScopes?.repeat(assertNeeded),
+        beforeWriting: () => this.#forgettings.follow(),
         onProblem: (message, error) => options.onProblem(message, { error: String(error) }),
       });
     this.#handEdits = new HandEdits({
@@ -196,6 +226,7 @@ export class FileStore implements RepositoryStore {
     });
     const unmirrored = byRepository(entries);
     const store = new FileStore(options, await listSegments(folders.journal), log, unmirrored);
+    options.sharedScopes?.begin(log, () => store.reinterpret());
     store.#lost = lost;
     const { data, damaged } = await store.#index.read();
     if (damaged) onProblem("the index is damaged and is being rebuilt", {});
@@ -210,7 +241,10 @@ export class FileStore implements RepositoryStore {
     if (options.trust.isNew) await options.trust.begin(there.filter(id => !store.#segments.has(id)));
     await store.#recover(entries, lost, isCopy);
     store.#isStarted = true;
-    await log.follow({ prepare: committed => store.#prepare(committed), onReachable: () => store.#retry() });
+    await log.follow({
+      prepare: committed => store.#foreignChanges.prepare(committed),
+      onReachable: () => store.#retry(),
+    });
     return store;
   }
 
@@ -269,6 +303,16 @@ export class FileStore implements RepositoryStore {
     return this.#log.problem;
   }
 
+  /** What is wrong with the scopes that machines share, a sentence each. */
+  get scopeProblems(): Iterable<string> {
+    return this.#options.sharedScopes?.problems ?? [];
+  }
+
+  /** The files of the scopes were read: what people changed in them goes to the other machines. */
+  shareScopes(): void {
+    void this.#options.sharedScopes?.share();
+  }
+
   get position(): Position {
     return formatPosition(this.#log.id, this.#log.newest);
   }
@@ -277,7 +321,11 @@ export class FileStore implements RepositoryStore {
     const number = numberIn(this.#log.id, position);
     const { state } = this.#repositories.require(id);
     if (state.position !== undefined && numberIn(this.#log.id, state.position) <= number) return state.revision;
-    return revisionAt(await this.#loaded(id), candidate => numberIn(this.#log.id, candidate) <= number, turn);
+    return revisionAt(
+      await this.#repositories.load(id),
+      candidate => numberIn(this.#log.id, candidate) <= number,
+      turn,
+    );
   }
 
   get indexing(): IndexingProgress | undefined {
@@ -296,7 +344,7 @@ export class FileStore implements RepositoryStore {
     const touched = [...ids].flatMap(id => this.#repositories.get(id) ?? []);
     // All of them first: while one is read the log lets go of what nobody needs.
     for (const repository of touched) this.#kept.add(repository);
-    for (const { number, entry } of entries) if (entry.kind === "forget") this.#unforgotten.set(number, entry);
+    for (const { number, entry } of entries) if (entry.kind === "forget") this.#forgettings.add(number, entry);
     let done = 0;
     await sideBySide(touched, readWidth, async repository => {
       await repository.refresh();
@@ -305,203 +353,13 @@ export class FileStore implements RepositoryStore {
     });
     this.#unmirrored.clear();
     this.#lost = 0;
-    await this.#followForgettings().catch(error =>
+    await this.#forgettings.follow().catch(error =>
       this.#options.onProblem("some values could not be erased; the next start retries", {
         error: String(error),
       }),
     );
     if (lost > 0 || isCopy) await this.#renewLog();
     await this.#release();
-  }
-
-  /** What another machine appended is about to be taken in: what is returned makes it visible. */
-  async #prepare({ number, entry }: Committed<FollowedEntry>): Promise<() => void> {
-    switch (entry.kind) {
-      case "commit":
-        return this.#prepareCommit({ number, entry });
-      case "kept":
-        return this.#prepareKept(number, entry);
-      case "forget":
-        await this.#forgetElsewhere(number, entry);
-        return () => {};
-      case "rename":
-        return () => this.#rename(number, entry.repo, entry.name);
-      case "remove":
-        return this.#prepareRemovals([entry.repo], number);
-      case "remaining":
-        return this.#prepareRemovals(
-          [...this.#repositories.ids()].filter(id => !entry.repos.has(id)),
-          number,
-        );
-    }
-  }
-
-  async #prepareCommit({ number, entry }: Committed<Commit>): Promise<() => void> {
-    const shown: ((isPart: boolean) => void)[] = [];
-    for (const document of entry.documents) {
-      const show = await this.#prepareDocument({ number, entry }, document);
-      if (show !== undefined) shown.push(show);
-    }
-    return () => {
-      for (const [index, show] of shown.entries()) show(index < shown.length - 1);
-    };
-  }
-
-  async #prepareRemovals(ids: readonly string[], number: LogNumber): Promise<() => void> {
-    for (const id of ids) {
-      const repository = this.#repositories.get(id);
-      if (repository?.isRead === false) await repository.refresh();
-    }
-    return () => {
-      for (const id of ids) this.#leave(id, number);
-    };
-  }
-
-  /** A repository of a snapshot, for a machine that has not seen all of what came before: what it has of it is passed over. */
-  async #prepareKept(number: LogNumber, { repo: id, commits }: KeptHistory): Promise<() => void> {
-    const kept = commits.flatMap(entry =>
-      entry.documents.map(document => ({ committed: { number, entry }, document })),
-    );
-    const [first] = kept;
-    if (first === undefined) return () => {};
-    const known = this.#repositories.get(id);
-    if (known?.isRead === false) await known.refresh();
-    // That one was removed, and this one added, meanwhile.
-    if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
-    const added = this.has(id) ? undefined : await this.#addElsewhere(first.committed, first.document);
-    const repository = this.#repositories.require(id);
-    return () => {
-      if (added !== undefined) this.#publish({ kind: "added", state: added.state });
-      this.#kept.add(repository);
-      for (const { committed, document } of kept) repository.takeOver(committed, document, false);
-      this.#rename(number, id, first.document.name ?? id);
-    };
-  }
-
-  /** Another machine calls a repository by another name: its file here says so too, as soon as it is free. */
-  #rename(number: LogNumber, id: string, name: string): void {
-    const repository = this.#repositories.get(id);
-    if (repository === undefined || repository.state.name === name) return;
-    const renaming = { number };
-    this.#renamings.add(renaming);
-    void repository
-      .exclusive(() => repository.text.changeMetadata({ name }))
-      .catch(error =>
-        this.#options.onProblem("cannot write the new name of a repository into its file", {
-          repo: id,
-          error: String(error),
-        }),
-      )
-      .finally(() => this.#renamings.delete(renaming));
-  }
-
-  /** Another machine asked for values to be forgotten: they go from the history here too. */
-  async #forgetElsewhere(number: LogNumber, entry: Forgetting): Promise<void> {
-    this.#unforgotten.set(number, entry);
-    this.#shortener?.watchForgetting();
-    await this.#followForgettings();
-  }
-
-  /** Throws RepoconfError 1108 or 1110 where that cannot be: it is tried again. */
-  async #followForgettings(): Promise<void> {
-    const failures: unknown[] = [];
-    for (const [number, entry] of this.#unforgotten)
-      try {
-        await this.#followForgetting(entry);
-        this.#unforgotten.delete(number);
-      } catch (error) {
-        failures.push(error);
-      }
-    if (failures.length > 0) throw failures[0];
-  }
-
-  async #followForgetting(entry: Forgetting): Promise<void> {
-    if (!this.has(entry.repo)) return;
-    const repository = await this.#loaded(entry.repo);
-    await repository.writeHistory();
-    await this.#forget(repository, entry);
-  }
-
-  async #prepareDocument(
-    committed: Committed<Commit>,
-    document: DocumentCommit,
-  ): Promise<((isPart: boolean) => void) | undefined> {
-    const id = document.repo;
-    const added = this.has(id) ? undefined : await this.#addElsewhere(committed, document);
-    if (added !== undefined) return () => this.#publish({ kind: "added", state: added.state });
-    // It was nobody's who could have added it, and that has been told.
-    if (!this.has(id)) return undefined;
-    const repository = this.#repositories.require(id);
-    // The change is told as one of what was there.
-    if (!repository.isRead) await repository.refresh();
-    return isPart => {
-      this.#kept.add(repository);
-      repository.takeOver(committed, document, isPart);
-    };
-  }
-
-  /** Another machine added a repository: this one has its values in a file too, and no folder for it. */
-  async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
-    const { repo: id, begins, name = id, edits } = document;
-    const { folders, clock, onProblem, schemaReference, trust } = this.#options;
-    if (!begins) {
-      onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
-      return undefined;
-    }
-    // Nothing of the one that was removed is to be in its place.
-    await this.#leaving.get(id)?.left;
-    trust.drop(id);
-    const { home } = new RepositoryFiles(id, folders, this.#fileSystem, clock);
-    await home.refresh();
-    if (this.has(id)) return undefined;
-    await this.#clearHistory(id, document.revision);
-    // Known before its file is there, which then is nobody's new repository.
-    this.#unmirrored.set(id, [committed]);
-    this.#repositories.add(id);
-    try {
-      const metadata: JsonObject = { $schema: schemaReference, name, config: applyConfigEdits({}, edits) };
-      if (home.status.kind === "gone") await home.write(metadata);
-    } catch (error) {
-      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
-    }
-    const added = this.#repositories.require(id);
-    this.#unmirrored.delete(id);
-    this.#kept.add(added);
-    await added.refresh();
-    return added;
-  }
-
-  /** The history that an earlier repository left goes, unless a new one's can go on behind it. */
-  async #clearHistory(id: string, revision: number): Promise<void> {
-    const journal = this.#openJournal(id);
-    await journal.open(undefined, 0);
-    if ((journal.head?.revision ?? 0) < revision) this.#segments.set(id, journal.segments);
-    else for (const { path } of journal.segments) await this.#fileSystem.unlink(path);
-  }
-
-  /** Another machine removed a repository: nobody is served it any more, and its file is put aside as soon as it is free. */
-  #leave(id: string, number: LogNumber): void {
-    const repository = this.#repositories.get(id);
-    // What comes again after a start may be of an earlier one of this id.
-    if (repository === undefined || numberIn(this.#log.id, repository.state.position) > number) return;
-    this.#forgetRepository(repository);
-    this.#publish({ kind: "removed", state: repository.state });
-    const putAside = async () => {
-      await repository.mirror.dropReplaced();
-      if (repository.loaded) await repository.mirror.recordText();
-      await this.#putAside(repository);
-    };
-    const left = repository
-      .exclusive(() => repository.mirror.inTurn(putAside))
-      .then(() => this.#saveIndex())
-      .catch(error =>
-        this.#options.onProblem("the file of a repository that was removed cannot be put aside", {
-          repo: id,
-          error: String(error),
-        }),
-      )
-      .finally(() => this.#leaving.delete(id));
-    this.#leaving.set(id, { number, left });
   }
 
   #retry(): void {
@@ -520,11 +378,11 @@ export class FileStore implements RepositoryStore {
   }
 
   async *changes(id: string, after: number, turn?: Turn): AsyncGenerator<RecordedChange> {
-    yield* changesAfter(await this.#loaded(id), after, turn);
+    yield* changesAfter(await this.#repositories.load(id), after, turn);
   }
 
   async *history(id: string, from: number, turn?: Turn): AsyncGenerator<HistoryRecord> {
-    yield* historyFrom(await this.#loaded(id), from, turn);
+    yield* historyFrom(await this.#repositories.load(id), from, turn);
   }
 
   mergedHistory(ids: Iterable<string>, options: Parameters<RepositoryStore["mergedHistory"]>[1]) {
@@ -544,75 +402,15 @@ export class FileStore implements RepositoryStore {
   }
 
   async lastChanges(id: string, turn?: Turn): Promise<LastChangeOf> {
-    return this.#lastChanges.of(await this.#loaded(id), turn);
+    return this.#lastChanges.of(await this.#repositories.load(id), turn);
   }
 
   async configAt(id: string, revision: number, turn?: Turn): Promise<PastConfig> {
-    return configAt(await this.#loaded(id), revision, turn);
+    return configAt(await this.#repositories.load(id), revision, turn);
   }
 
-  async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
-    const repository = await this.#loaded(id);
-    const number = await repository.exclusive(async () => {
-      // It may have been removed while this waited.
-      if (this.#repositories.get(id) !== repository) this.#repositories.require(id);
-      const time = timeText(this.#options.clock);
-      const forgetting = (): Forgetting => {
-        const { revision } = repository.state;
-        return { kind: "forget", time, actor, repo: id, revision, scope, field };
-      };
-      let appended: Committed<Forgetting>;
-      try {
-        const followed = await repository.follow();
-        await repository.mirror.dropReplaced();
-        // What a person has to fix is not ours to change.
-        if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
-        // What stands in older segments may hold the values: they go as soon as the histories have it.
-        await this.#log.seal();
-        const through = this.#log.newest;
-        appended = await appendHeld(this.#log, repository, forgetting);
-        // In a log of this home alone the one who was told that it failed asks again.
-        if (this.#shortener !== undefined) this.#unforgotten.set(appended.number, appended.entry);
-        this.#shortener?.watchForgetting();
-        for (const kept of this.#kept) {
-          // Not waited for: the one who holds it may be waiting for this one.
-          if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
-          await kept.mirror.writeHistory(false);
-        }
-        if (this.#shortener === undefined) await this.#log.erase(through);
-      } catch (error) {
-        throw storageFailure(id, error);
-      }
-      await this.#forget(repository, appended.entry);
-      this.#unforgotten.delete(appended.number);
-      return appended.number;
-    });
-    // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
-    await this.#shortener?.shorten(number).catch(error => {
-      const cause = causeOf(error);
-      const message = `The values are erased here, but the shared log still has them (${cause}). This machine or another one removes them as soon as it can.`;
-      throw new RepoconfError(1108, message, { repo: id, details: { cause } });
-    });
-  }
-
-  /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
-  async #forget(repository: Repository, entry: Forgetting): Promise<void> {
-    const { journal, recorded, id } = repository;
-    const { clock } = this.#options;
-    const { repo: _, ...record } = entry;
-    const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
-    const fileSystem = this.#fileSystem;
-    try {
-      await repository.mirror.rewriteHistory(() =>
-        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
-      );
-    } catch (error) {
-      throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
-    }
-    // A hash can tell a short value.
-    const { scope, field } = entry;
-    this.#options.trust.keepOnly(id, { scope, field }, configValue(recorded, scope, field));
-    await this.#options.trust.saved();
+  forget(id: string, path: ConfigPath, actor: Actor): Promise<void> {
+    return this.#forgettings.forget(id, path, actor);
   }
 
   async waiting(id: string): Promise<readonly WaitingValue[]> {
@@ -620,7 +418,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async accept(id: string, path: ConfigPath, hash: string): Promise<number> {
-    const repository = await this.#loaded(id);
+    const repository = await this.#repositories.load(id);
     return repository.exclusive(() => repository.accept(path, hash));
   }
 
@@ -666,14 +464,14 @@ export class FileStore implements RepositoryStore {
   }
 
   async writeText(id: string, text: string, expected: string | null): Promise<boolean> {
-    const repository = await this.#loaded(id);
+    const repository = await this.#repositories.load(id);
     return repository.exclusive(() => repository.text.replace(text, expected));
   }
 
   async restoreText(id: string): Promise<string | undefined> {
-    const repository = await this.#loaded(id);
+    const repository = await this.#repositories.load(id);
     return repository.exclusive(async () => {
-      const kept = await this.#placeForRemoved(`${id}.broken`);
+      const kept = await this.#removedFiles.place(`${id}.broken`);
       let copied = false;
       await repository.text.restore(this.#options.schemaReference, async path => {
         // The rename was blocked and is tried again: that copy is our own.
@@ -684,9 +482,16 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  add(repository: NewRepository): Promise<RepositorySummary> {
+  async add(repository: NewRepository): Promise<RepositorySummary & Recognition> {
+    const remote = await this.#sharedRemote(repository);
     return this.#roster(async () => {
-      const { id, name, path, inTree, actor } = repository;
+      const { id, name, path, inTree, mayBeKnown, actor } = repository;
+      const known = mayBeKnown && remote !== undefined ? this.#cloneOf(remote) : undefined;
+      if (known !== undefined && path !== undefined) {
+        const recognized = await this.#repositories.load(known);
+        await recognized.exclusive(() => recognized.text.changeMetadata({ path }));
+        return { ...recognized.summary, recognized: true };
+      }
       if (inTree && this.#log.shared !== undefined) {
         const message = "A home with a shared log cannot have in-tree repositories: git already shares their files.";
         throw new RepoconfError(1101, message, { repo: id });
@@ -699,7 +504,13 @@ export class FileStore implements RepositoryStore {
       if (inTree && path !== undefined) await this.#claimTree(id, path);
       const metadata: JsonObject = inTree
         ? { name, ...(path !== undefined && { path }), inTree: true }
-        : { $schema: this.#options.schemaReference, name, ...(path !== undefined && { path }), config: {} };
+        : {
+            $schema: this.#options.schemaReference,
+            name,
+            ...(path !== undefined && { path }),
+            ...(remote !== undefined && { remote }),
+            config: {},
+          };
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.refresh();
       if (files.home.status.kind !== "gone") {
@@ -721,9 +532,28 @@ export class FileStore implements RepositoryStore {
     });
   }
 
+  /** What a new repository is a clone of, where other machines may have clones of it too, and all is known that they have. */
+  async #sharedRemote({ path, inTree }: NewRepository): Promise<string | undefined> {
+    if (this.#log.shared === undefined || path === undefined || inTree) return undefined;
+    await this.#handEdits.reconciled;
+    return readRemote(path);
+  }
+
+  /** The repository with this remote that has no folder on this machine. Throws RepoconfError 1111 if there are several. */
+  #cloneOf(remote: string): string | undefined {
+    const found = [...this.#repositories.ids()].filter(id => {
+      const known = this.#repositories.brief(id);
+      return known?.remote === remote && known.path === undefined;
+    });
+    if (found.length < 2) return found[0];
+    const names = found.map(id => [this.#repositories.brief(id)?.name, `(${id})`].join(" ")).join(", ");
+    const message = `Several repositories of the shared log are clones of ${remote} and have no folder on this machine: ${names}. Give one of them the folder (repoconf repo move ID FOLDER), or add another one with an id of its own (--id).`;
+    throw new RepoconfError(1111, message);
+  }
+
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary> {
     return this.#roster(async () => {
-      const repository = await this.#loaded(id);
+      const repository = await this.#repositories.load(id);
       if (repository.state.inTree && changes.path !== undefined) await this.#claimTree(id, changes.path);
       await repository.exclusive(async () => {
         await this.#shareName(repository, changes.name);
@@ -767,26 +597,15 @@ export class FileStore implements RepositoryStore {
     } catch (error) {
       throw storageFailure(id, error);
     }
-    const movedTo = await this.#putAside(repository);
-    this.#forgetRepository(repository);
+    const movedTo = await this.#removedFiles.putAside(repository);
+    this.#dropRepository(repository);
     // Or the next start after a crash would take it for one whose file was deleted by hand.
     await this.#saveIndex();
     this.#publish({ kind: "removed", state: repository.state });
     return movedTo;
   }
 
-  /** Where the file is now; undefined if it was deleted by hand before, and there is nothing to keep. Throws RepoconfError 1108. */
-  async #putAside({ id, files }: Repository): Promise<string | undefined> {
-    const movedTo = await this.#placeForRemoved(id);
-    try {
-      const moved = await moveFile(files.home.path, movedTo, this.#fileSystem, this.#options.clock);
-      return moved ? movedTo : undefined;
-    } catch (error) {
-      throw storageFailure(id, error);
-    }
-  }
-
-  #forgetRepository(repository: Repository): void {
+  #dropRepository(repository: Repository): void {
     const { id } = repository;
     repository.markRemoved();
     this.#repositories.delete(id);
@@ -814,6 +633,7 @@ export class FileStore implements RepositoryStore {
     this.#callOffIndex?.();
     this.#callOffRelease?.();
     this.#shortener?.close();
+    this.#options.sharedScopes?.close();
     await this.#handEdits.close();
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     await this.#mirrors.drain();
@@ -828,29 +648,9 @@ export class FileStore implements RepositoryStore {
       this.#options.onProblem("the log could not be cleaned up; the next start takes longer", { error: String(error) });
     }
     await this.#log.close();
+    await this.#options.sharedScopes?.idle();
     await this.#saveIndex();
     await this.#options.trust.saved();
-  }
-
-  async #loaded(id: string): Promise<Repository> {
-    const repository = this.#repositories.require(id);
-    await repository.load();
-    return repository;
-  }
-
-  /** By a name that nothing has: what stands there is somebody's text. */
-  async #placeForRemoved(name: string): Promise<string> {
-    for (let time = this.#options.clock.now(); ; time++) {
-      const path = join(
-        this.#options.folders.removed,
-        `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`,
-      );
-      const isFree = await lstat(path).then(
-        () => false,
-        () => true,
-      );
-      if (isFree) return path;
-    }
   }
 
   /** One that nobody knew. */
@@ -904,7 +704,7 @@ export class FileStore implements RepositoryStore {
   }
 
   async #keepText(id: string, path: string): Promise<void> {
-    const kept = await this.#placeForRemoved(`${id}.edit`);
+    const kept = await this.#removedFiles.place(`${id}.edit`);
     const isKept = await keepFile(path, kept, this.#fileSystem, this.#options.clock).catch(() => false);
     const context = { repo: id, ...(isKept && { kept }) };
     this.#options.onProblem("a hand edit arrived while the file was being written, and is not valid JSON", context);
@@ -949,7 +749,7 @@ export class FileStore implements RepositoryStore {
 
   /** A file nobody knew: a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
-    if (this.#closed || this.#repositories.has(id) || this.#leaving.has(id)) return;
+    if (this.#closed || this.#repositories.has(id) || this.#foreignChanges.isLeaving(id)) return;
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
     await files.home.refresh();
     if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
@@ -988,8 +788,9 @@ export class FileStore implements RepositoryStore {
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
     let through = this.#log.newest;
-    for (const number of this.#unforgotten.keys()) through = Math.min(through, number - 1);
-    for (const { number } of [...this.#leaving.values(), ...this.#renamings]) through = Math.min(through, number - 1);
+    const { numbers = [] } = this.#options.sharedScopes ?? {};
+    for (const number of [...this.#forgettings.numbers, ...this.#foreignChanges.numbers, ...numbers])
+      through = Math.min(through, number - 1);
     for (const repository of this.#kept) {
       const { keptFrom } = repository;
       if (keptFrom === undefined) this.#kept.delete(repository);
@@ -1022,29 +823,4 @@ export class FileStore implements RepositoryStore {
       if (indexed !== undefined) yield indexed;
     }
   }
-}
-
-/** The commits of each repository since its last removal. */
-function byRepository(entries: readonly Committed[]): Map<string, Committed<Commit>[]> {
-  const commits = new Map<string, Committed<Commit>[]>();
-  for (const { number, entry } of entries) {
-    if (entry.kind === "remove") commits.delete(entry.repo);
-    if (entry.kind !== "commit") continue;
-    for (const { repo } of entry.documents) {
-      const known = commits.get(repo) ?? [];
-      commits.set(repo, known);
-      known.push({ number, entry });
-    }
-  }
-  return commits;
-}
-
-/** Ids of repositories whose last entry says that they are none any longer. */
-function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
-  const removed = new Set<string>();
-  for (const { entry } of entries) {
-    if (entry.kind === "remove") removed.add(entry.repo);
-    else if (entry.kind === "commit") for (const { repo } of entry.documents) removed.delete(repo);
-  }
-  return removed;
 }

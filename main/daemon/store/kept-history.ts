@@ -5,6 +5,7 @@ import {
   configEntries,
   countConfigFields,
 } from "../../../shared/config.ts";
+import { readRemote } from "../../git-remote.ts";
 import { editsOf, whoOf } from "./document-commits.ts";
 import { JournalDamageError } from "./journal/segment.ts";
 import { type Commit, type Forgetting, numberIn } from "./log/commit-log.ts";
@@ -17,6 +18,8 @@ const pieceBytes = 64 * 1024;
 export interface Beginning {
   readonly revision: number;
   readonly values: Config;
+  /** What the repository is a clone of, as HOST/PATH. */
+  readonly remote: string | undefined;
   /** About when that was so. */
   readonly time: string;
   /** What was made to be forgotten since, the oldest first. */
@@ -49,7 +52,9 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
   }
   const values = applyConfigEdits(recorded, undone.flat());
   const isKnown = !isCut && (revision === 0 || countConfigFields(values) > 0);
-  const known = { time, forgettings: forgettings.reverse() };
+  // A home that was copied into a shared log knows it by the folder alone.
+  const remote = state.remote ?? (state.path && (await readRemote(state.path)));
+  const known = { remote, time, forgettings: forgettings.reverse() };
   if (isKnown || undone.length === 0) return { ...known, revision, values };
   // The oldest one stands for all that came before it: this machine joined with it, or was away until then.
   undone.pop();
@@ -68,8 +73,9 @@ export async function* commitsSince(
 ): AsyncGenerator<Commit> {
   const { id: repo, journal, lineage, state } = repository;
   await repository.writeHistory();
-  const { revision: from, values, time } = beginning;
-  const begins = { begins: true, isWhole: true, name: state.name } as const;
+  const { revision: from, values, remote, time } = beginning;
+  const known = { name: state.name, ...(remote !== undefined && { remote }) };
+  const begins = { begins: true, isWhole: true, ...known } as const;
   if (after === undefined && from > 0)
     for (const edits of piecesOf(values)) {
       const document = { repo, lineage, ...begins, revision: from, edits };

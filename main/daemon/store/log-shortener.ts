@@ -29,6 +29,8 @@ export interface LogShortenerOptions {
   readonly historyFolder: string;
   /** Nothing that is to be forgotten may be in what is written. Throws where it still is. */
   beforeWriting(): Promise<void>;
+  /** Appends what the log says of each scope once more. */
+  repeatScopes(assertNeeded: () => void): Promise<void>;
   onProblem(message: string, error: unknown): void;
 }
 
@@ -144,6 +146,8 @@ export class LogShortener {
       throw new OvertakenError();
     });
     await this.#options.beforeWriting();
+    // Before the values that they are the rules of.
+    await this.#options.repeatScopes(() => this.#assertNewest(snapshot));
     // What is added from now on is in the log behind this.
     for (const id of [...repositories.ids()]) {
       const repository = repositories.get(id);

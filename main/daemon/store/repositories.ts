@@ -82,6 +82,13 @@ export class Repositories {
     return repository;
   }
 
+  /** As `require`, with its files and journal read. Throws RepoconfError 1102 or 1108. */
+  async load(id: string): Promise<Repository> {
+    const repository = this.require(id);
+    await repository.load();
+    return repository;
+  }
+
   /** All that are open. */
   *allOpened(): Generator<Repository> {
     for (const repository of [...this.#open.values()]) yield repository;
@@ -92,7 +99,7 @@ export class Repositories {
   }
 
   /** As `summary`, but nothing has to be counted for it. */
-  brief(id: string): Pick<RepositorySummary, "path" | "inTree" | "revision"> | undefined {
+  brief(id: string): Pick<RepositorySummary, "name" | "path" | "remote" | "inTree" | "revision"> | undefined {
     if (!this.has(id)) return undefined;
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }

@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts";
 import { type FileStamp, sameStamp, stampOf } from "../../files/durable-text-file.ts";
 import type { FileSystem } from "../../files/file-system.ts";
 import { JsonDocument } from "../../files/json-document.ts";
+import { isRemote } from "../../git-remote.ts";
 import { gitFolderBeside, inTreeFileName, moveIn } from "./work-tree.ts";
 
 /** The folders of the home that the store uses. */
@@ -22,6 +23,8 @@ export interface StoreFolders {
 export interface RepositoryMetadata {
   readonly name: string;
   readonly path?: string;
+  /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
+  readonly remote?: string;
   readonly inTree: boolean;
 }
 
@@ -223,10 +226,11 @@ function shapeProblem(document: JsonDocument, path: string, rule = "must be an o
 
 /** Name and place as the file has them; what is missing or of the wrong type falls back, for the values matter more. */
 function readMetadata(id: string, value: JsonObject): RepositoryMetadata {
-  const { name, path, inTree } = value;
+  const { name, path, remote, inTree } = value;
   return {
     name: typeof name === "string" && name !== "" ? name : id,
     ...(typeof path === "string" && isAbsolute(path) && { path }),
+    ...(isRemote(remote) && { remote }),
     inTree: inTree === true && typeof path === "string" && isAbsolute(path),
   };
 }

@@ -37,6 +37,7 @@ export const indexSchema = {
           id: { type: "string" },
           name: { type: "string" },
           path: { type: "string" },
+          remote: { type: "string" },
           inTree: { type: "boolean" },
           revision: count,
           modified: count,

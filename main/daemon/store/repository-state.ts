@@ -79,8 +79,9 @@ export class ServedState {
     this.id = id;
     this.options = options;
     this.origin = options.log.shared ?? {};
-    const { name = id, path, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
-    const metadata = { id, name, ...(path !== undefined && { path }), inTree };
+    const { name = id, path, remote, inTree = false, revision = 0, position, health = [] } = indexed ?? {};
+    const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+    const metadata = { id, name, ...place, inTree };
     this.current = { ...metadata, revision, position, health, stored: undefined };
   }
 

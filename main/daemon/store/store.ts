@@ -86,7 +86,7 @@ export interface RepositoryStore {
   /** Writes the file again from the active values; returns where the replaced file is kept. Throws RepoconfError 1102, 1106 or 1108. */
   restoreText(id: string): Promise<string | undefined>;
   /** Throws RepoconfError 1111 if the id or the in-tree path is in use, 1101 if a path cannot be used, 1108. */
-  add(repository: NewRepository): Promise<RepositorySummary>;
+  add(repository: NewRepository): Promise<RepositorySummary & Recognition>;
   /** Throws RepoconfError 1102, 1106, 1108 or 1111. */
   update(id: string, changes: { readonly name?: string; readonly path?: string }): Promise<RepositorySummary>;
   /** Takes the repository out of use and keeps its file, if there is one, aside; returns where. Throws RepoconfError 1102 or 1108. */
@@ -129,11 +129,18 @@ export interface ValueSource {
   readonly column?: number;
 }
 
+/** Whether a repository that was to be added was there already, and got the folder. */
+export interface Recognition {
+  readonly recognized?: true;
+}
+
 export interface NewRepository {
   readonly id: string;
   readonly name: string;
   readonly path?: string;
   readonly inTree: boolean;
+  /** Of a log that several machines share: the one that is a clone of the same remote, and has no folder here, gets this one. */
+  readonly mayBeKnown?: boolean;
   /** Who adds it: the first revision is this one's. */
   readonly actor: Actor;
 }
@@ -142,6 +149,8 @@ export interface RepositoryInfo {
   readonly id: string;
   readonly name: string;
   readonly path?: string;
+  /** Of a log that several machines share: what it is a clone of, as HOST/PATH. */
+  readonly remote?: string;
   readonly inTree: boolean;
   readonly revision: number;
   readonly health: readonly HealthProblem[];

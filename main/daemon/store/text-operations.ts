@@ -82,11 +82,12 @@ export class TextOperations {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
     await this.#intake.refresh();
     await this.#served.mirror.inTurn(async () => {
-      const { stored, name, path, inTree } = this.#served.current;
+      const { stored, name, path, remote, inTree } = this.#served.current;
       const document = this.#served.files.edited;
       if (stored === undefined) throw this.#intake.notWritable();
       const config = filterConfig(stored, () => true);
-      const metadata = { name, ...(path !== undefined && { path }) };
+      const place = { ...(path !== undefined && { path }), ...(remote !== undefined && { remote }) };
+      const metadata = { name, ...place };
       const whole = inTree ? { ...metadata, inTree: true } : { $schema: schemaReference, ...metadata, config };
       const value = document === this.#served.files.tree ? { config } : whole;
       try {

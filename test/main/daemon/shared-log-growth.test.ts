@@ -10,7 +10,7 @@ import { startTestDaemon, type TestDaemon, until } from "../../helpers/daemon.ts
 import { addLoadScope } from "../../helpers/load-scope.ts";
 import { configured, describeWithNats } from "../../helpers/nats-server.ts";
 import { openServerLine } from "../../helpers/server-line.ts";
-import { makeSharedWorld, type SharedWorld, sees, timeoutOf } from "../../helpers/shared-world.ts";
+import { makeSharedWorld, outgrow, type SharedWorld, sees, set, timeoutOf } from "../../helpers/shared-world.ts";
 import { openStreamLog } from "../../helpers/stream-log.ts";
 import { messagesOf } from "../../helpers/stream-messages.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
@@ -26,22 +26,6 @@ function isProblem(line: string): boolean {
 /** Empty while it cannot be told. */
 async function historyOf({ owner }: TestDaemon, repo: string) {
   return (await owner.call("history/list", { repo, limit: 1_000 })).result ?? [];
-}
-
-async function set({ owner }: TestDaemon, repo: string, timeout: number, reason = ""): Promise<void> {
-  const { errors } = await owner.call("config/set", { repo, "svc.timeout": timeout, ...(reason && { reason }) });
-  expect(errors).toEqual([]);
-}
-
-/** Sets until the stream begins later. */
-async function outgrow(world: SharedWorld, daemon: TestDaemon, repo: string): Promise<number> {
-  let timeout = 1_000;
-  const { first } = await messagesOf(world);
-  await until(async () => {
-    for (let count = 0; count < 40; count++) await set(daemon, repo, ++timeout, "x".repeat(200));
-    return (await messagesOf(world)).first > first;
-  }, "the stream to begin later");
-  return timeout;
 }
 
 async function forget({ owner }: TestDaemon, repo: string, field: string): Promise<void> {

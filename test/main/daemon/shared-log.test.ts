@@ -412,36 +412,6 @@ describeWithNats("daemons that share a log", () => {
     expect(await readdir(join(world.home("laptop"), "removed"))).toHaveLength(1);
   });
 
-  test("with scopes that differ tell what is wrong, and do not change it back and forth", async () => {
-    await using world = await makeSharedWorld();
-    for (const [machine, maximum] of [
-      ["laptop", 100],
-      ["desk", 50],
-    ] as const) {
-      const properties = { size: { type: "integer", title: "Size", description: "A size.", default: 1, maximum } };
-      const schema = { type: "object", title: "Own", description: "A scope.", properties };
-      await mkdir(join(world.home(machine), "scopes"), { recursive: true });
-      await writeFile(join(world.home(machine), "scopes/own.schema.json"), JSON.stringify(schema));
-    }
-    await using laptop = await world.start("laptop");
-    await using desk = await world.start("desk");
-    await laptop.addRepository("shop");
-    await laptop.owner.call("config/set", { repo: "shop", "own.size": 80 });
-    await until(async () => (await desk.owner.call("repo/list")).result[0]?.revision === 2, "the set");
-    // A look judges it by the rules of this machine.
-    const file = JSON.parse(await desk.readRepository("shop"));
-    file.config.svc = { timeout: 7 };
-    await desk.writeRepository("shop", JSON.stringify(file));
-    await sees(laptop, "shop", 7);
-    for (let timeout = 8; timeout < 20; timeout++)
-      await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
-    await sees(desk, "shop", 19);
-    const revisions = await Promise.all(
-      [laptop, desk].map(async ({ owner }) => (await owner.call("repo/list")).result[0]?.revision),
-    );
-    expect(revisions).toEqual([15, 15]);
-  });
-
   test("keep a home to the log that it has", async () => {
     await using world = await makeSharedWorld();
     {

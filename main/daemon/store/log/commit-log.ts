@@ -52,6 +52,8 @@ export interface DocumentCommit {
   readonly isWhole?: true;
   /** With `begins`, of a log that several share: what people call it. */
   readonly name?: string;
+  /** With `begins`: what it is a clone of, as HOST/PATH, without how to get there. */
+  readonly remote?: string;
   /** After the commit; the earlier one if no active value changed, only what the file should have. */
   readonly revision: number;
   /** What the file should have. An absent value is removed. */
@@ -84,6 +86,14 @@ export interface Renaming {
   readonly name: string;
 }
 
+/** Of a shared log: a scope's file has another text, or is deleted. A snapshot repeats each scope. */
+export interface ScopeChange {
+  readonly kind: "scope";
+  readonly time: string;
+  readonly name: string;
+  readonly text: string | null;
+}
+
 /** Of a shared log: the kept histories of all repositories follow, so earlier entries can be removed. */
 interface SnapshotBegin {
   readonly kind: "snapshot";
@@ -110,7 +120,15 @@ export interface SnapshotEnd {
   readonly snapshot: LogNumber;
 }
 
-export type LogEntry = Commit | Forgetting | Removal | Renaming | SnapshotBegin | SnapshotPart | SnapshotEnd;
+export type LogEntry =
+  | Commit
+  | Forgetting
+  | Removal
+  | Renaming
+  | ScopeChange
+  | SnapshotBegin
+  | SnapshotPart
+  | SnapshotEnd;
 
 /** A repository as a snapshot has it. */
 export interface KeptHistory {
@@ -119,14 +137,15 @@ export interface KeptHistory {
   readonly commits: readonly Commit[];
 }
 
-/** There is no repository but these. */
+/** There is no repository and no scope but these. */
 interface Remaining {
   readonly kind: "remaining";
   readonly repos: ReadonlySet<string>;
+  readonly scopes: ReadonlySet<string>;
 }
 
 /** What one who follows a log is handed. */
-export type FollowedEntry = Commit | Forgetting | Removal | Renaming | KeptHistory | Remaining;
+export type FollowedEntry = Commit | Forgetting | Removal | Renaming | ScopeChange | KeptHistory | Remaining;
 
 /** An entry, and where it stands. */
 export interface Committed<Entry extends LogEntry | FollowedEntry = LogEntry> {

@@ -1,4 +1,6 @@
+import { isScopeName } from "../../../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
+import { limits } from "../../../../shared/limits.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
 import type { LogEntry, LogNumber } from "./commit-log.ts";
 import type { StreamMessage } from "./stream-session.ts";
@@ -28,7 +30,7 @@ export function contentOf({ data }: StreamMessage): Content {
   }
 }
 
-/** Ids become names of files. */
+/** Ids and the names of scopes become names of files. */
 function isContent(value: unknown): value is Content {
   if (!isJsonObject(value) || !Number.isSafeInteger(value["first"]) || !Array.isArray(value["entries"])) return false;
   if (typeof value["previous"] !== "string") return false;
@@ -44,6 +46,8 @@ function isContent(value: unknown): value is Content {
         return isRepositoryId(String(entry["repo"])) && typeof entry["name"] === "string";
       case "part":
         return isPart(entry);
+      case "scope":
+        return isScope(entry);
       default:
         return entry["kind"] === "snapshot" || entry["kind"] === "end";
     }
@@ -56,6 +60,11 @@ function isPart({ repo, commits, forgettings }: JsonObject): boolean {
   return (
     [commits, forgettings].every(list => Array.isArray(list) && list.every(isOfIt)) && isRepositoryId(String(repo))
   );
+}
+
+function isScope({ name, text }: JsonObject): boolean {
+  if (typeof name !== "string" || !isScopeName(name) || name === "svc") return false;
+  return text === null || (typeof text === "string" && Buffer.byteLength(text) <= limits.scopeBytes);
 }
 
 function isCommit({ documents }: JsonObject): boolean {

@@ -6,6 +6,8 @@ interface Reading {
   readonly snapshot: LogNumber;
   /** Repositories whose history has arrived. */
   readonly repos: Set<string>;
+  /** Scopes that there are. */
+  readonly scopes: Set<string>;
   /** Of the repository whose parts are arriving. */
   parts: SnapshotPart[];
 }
@@ -54,7 +56,7 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
 
   /** What came before the snapshot that begins here was never seen. */
   skipTo(snapshot: LogNumber): void {
-    this.#reading = { snapshot, repos: new Set(), parts: [] };
+    this.#reading = { snapshot, repos: new Set(), scopes: new Set(), parts: [] };
   }
 
   /** An entry is in the stream, our own or another's. */
@@ -97,12 +99,16 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
       case "end":
         if (entry.snapshot !== reading?.snapshot) return [];
         this.#reading = undefined;
-        return [{ number, entry: { kind: "remaining", repos: reading.repos } }];
+        return [{ number, entry: { kind: "remaining", repos: reading.repos, scopes: reading.scopes } }];
       case "commit":
         return reading === undefined ? [{ number, entry }] : commitWhileReading({ number, entry }, reading);
       case "forget":
       case "rename":
         return reading === undefined || reading.repos.has(entry.repo) ? [{ number, entry }] : [];
+      case "scope":
+        if (entry.text === null) reading?.scopes.delete(entry.name);
+        else reading?.scopes.add(entry.name);
+        return [{ number, entry }];
       case "remove":
         reading?.repos.delete(entry.repo);
         return [{ number, entry }];
@@ -127,7 +133,7 @@ function commitWhileReading({ number, entry }: Committed<Commit>, { repos }: Rea
   return documents.length === 0 ? [] : [{ number, entry: { ...entry, documents } }];
 }
 
-/** Which repositories an entry is about; undefined: others may have changed any of them. */
+/** Which repositories an entry is about, or which scope, by a name that no repository has; undefined: others may have changed any of them. */
 export function repositoriesOf(entry: LogEntry): readonly string[] | undefined {
   switch (entry.kind) {
     case "commit":
@@ -135,6 +141,8 @@ export function repositoriesOf(entry: LogEntry): readonly string[] | undefined {
     case "snapshot":
     case "end":
       return undefined;
+    case "scope":
+      return [`scope ${entry.name}`];
     default:
       return [entry.repo];
   }

@@ -354,6 +354,9 @@ describeWithNats("a log on a stream", () => {
     { first: 2, entries: [] },
     { first: 2, previous, entries: [{ kind: "remove", repo: "../shop" }] },
     { first: 2, previous, entries: [{ kind: "commit", documents: [{ repo: "..", revision: 1, edits: [] }] }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "../own", text: "{}" }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "svc", text: "{}" }] },
+    { first: 2, previous, entries: [{ kind: "scope", name: "own", text: 7 }] },
     { first: 7, previous, entries: [] },
     // As a server has it that was cut off from the others, which have another message in the place before.
     { first: 2, previous: "another", entries: [] },

@@ -1,0 +1,145 @@
+import { configValue } from "../../../shared/config.ts";
+import type { ConfigPath } from "../../../shared/config-path.ts";
+import { RepoconfError } from "../../../shared/errors.ts";
+import { type Clock, timeText } from "../../clock.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import { appendHeld } from "./append-in-turn.ts";
+import { forgetValues } from "./journal/rewrite.ts";
+import { JournalDamageError } from "./journal/segment.ts";
+import type { CommitLog, Committed, Forgetting, LogNumber } from "./log/commit-log.ts";
+import type { LogShortener } from "./log-shortener.ts";
+import type { Repositories } from "./repositories.ts";
+import type { Repository } from "./repository.ts";
+import type { StoreFolders } from "./repository-files.ts";
+import { damagedJournal } from "./repository-history.ts";
+import { causeOf, storageFailure } from "./storage-failure.ts";
+import type { Actor } from "./store.ts";
+import type { TrustedValues } from "./trusted-values.ts";
+
+export interface ForgettingsOptions {
+  readonly log: CommitLog;
+  readonly repositories: Repositories;
+  /** Because of these the log has to keep something. */
+  readonly kept: Iterable<Repository>;
+  readonly folders: StoreFolders;
+  readonly fileSystem: FileSystem;
+  readonly trust: TrustedValues;
+  readonly clock: Clock;
+  /** Of a log that others share. */
+  shortener(): LogShortener | undefined;
+}
+
+/** Values that are to be nowhere any more: in no history, and in no log. */
+export class Forgettings {
+  readonly #options: ForgettingsOptions;
+  /** Entries that ask for it and have not been followed. */
+  readonly #unfollowed = new Map<LogNumber, Forgetting>();
+
+  constructor(options: ForgettingsOptions) {
+    this.#options = options;
+  }
+
+  /** The log has to keep these. */
+  get numbers(): Iterable<LogNumber> {
+    return this.#unfollowed.keys();
+  }
+
+  /** A start found it in the log: `follow` sees to it. */
+  add(number: LogNumber, entry: Forgetting): void {
+    this.#unfollowed.set(number, entry);
+  }
+
+  /** Another machine asked for values to be forgotten: they go from the history here too. */
+  async takeOver(number: LogNumber, entry: Forgetting): Promise<void> {
+    this.#unfollowed.set(number, entry);
+    this.#options.shortener()?.watchForgetting();
+    await this.follow();
+  }
+
+  /** Throws RepoconfError 1108 or 1110 where that cannot be: it is tried again. */
+  async follow(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [number, entry] of this.#unfollowed)
+      try {
+        await this.#followOne(entry);
+        this.#unfollowed.delete(number);
+      } catch (error) {
+        failures.push(error);
+      }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #followOne(entry: Forgetting): Promise<void> {
+    if (!this.#options.repositories.has(entry.repo)) return;
+    const repository = await this.#options.repositories.load(entry.repo);
+    await repository.writeHistory();
+    await this.#forget(repository, entry);
+  }
+
+  async forget(id: string, { scope, field }: ConfigPath, actor: Actor): Promise<void> {
+    const repository = await this.#options.repositories.load(id);
+    const number = await repository.exclusive(async () => {
+      // It may have been removed while this waited.
+      if (this.#options.repositories.get(id) !== repository) this.#options.repositories.require(id);
+      const time = timeText(this.#options.clock);
+      const forgetting = (): Forgetting => {
+        const { revision } = repository.state;
+        return { kind: "forget", time, actor, repo: id, revision, scope, field };
+      };
+      let appended: Committed<Forgetting>;
+      try {
+        const followed = await repository.follow();
+        await repository.mirror.dropReplaced();
+        // What a person has to fix is not ours to change.
+        if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
+        // What stands in older segments may hold the values: they go as soon as the histories have it.
+        await this.#options.log.seal();
+        const through = this.#options.log.newest;
+        appended = await appendHeld(this.#options.log, repository, forgetting);
+        // In a log of this home alone the one who was told that it failed asks again.
+        if (this.#options.shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
+        this.#options.shortener()?.watchForgetting();
+        for (const kept of this.#options.kept) {
+          // Not waited for: the one who holds it may be waiting for this one.
+          if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
+          await kept.mirror.writeHistory(false);
+        }
+        if (this.#options.shortener() === undefined) await this.#options.log.erase(through);
+      } catch (error) {
+        throw storageFailure(id, error);
+      }
+      await this.#forget(repository, appended.entry);
+      this.#unfollowed.delete(appended.number);
+      return appended.number;
+    });
+    // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
+    await this.#options
+      .shortener()
+      ?.shorten(number)
+      .catch(error => {
+        const cause = causeOf(error);
+        const message = `The values are erased here, but the shared log still has them (${cause}). This machine or another one removes them as soon as it can.`;
+        throw new RepoconfError(1108, message, { repo: id, details: { cause } });
+      });
+  }
+
+  /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
+  async #forget(repository: Repository, entry: Forgetting): Promise<void> {
+    const { journal, recorded, id } = repository;
+    const { clock } = this.#options;
+    const { repo: _, ...record } = entry;
+    const { journal: folder, temporary: temporaryFolder } = this.#options.folders;
+    const fileSystem = this.#options.fileSystem;
+    try {
+      await repository.mirror.rewriteHistory(() =>
+        forgetValues(journal, record, recorded, { id, folder, temporaryFolder, fileSystem, clock }),
+      );
+    } catch (error) {
+      throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
+    }
+    // A hash can tell a short value.
+    const { scope, field } = entry;
+    this.#options.trust.keepOnly(id, { scope, field }, configValue(recorded, scope, field));
+    await this.#options.trust.saved();
+  }
+}

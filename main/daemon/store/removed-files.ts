@@ -1,0 +1,43 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
+import { moveFile } from "../../files/durable-text-file.ts";
+import type { FileSystem } from "../../files/file-system.ts";
+import type { Repository } from "./repository.ts";
+import { storageFailure } from "./storage-failure.ts";
+
+/** The folder of the home where files go that are taken out of use, so that a person can get one back. */
+export class RemovedFiles {
+  readonly #folder: string;
+  readonly #fileSystem: FileSystem;
+  readonly #clock: Clock;
+
+  constructor(folder: string, fileSystem: FileSystem, clock: Clock) {
+    this.#folder = folder;
+    this.#fileSystem = fileSystem;
+    this.#clock = clock;
+  }
+
+  /** By a name that nothing has: what stands there is somebody's text. */
+  async place(name: string): Promise<string> {
+    for (let time = this.#clock.now(); ; time++) {
+      const path = join(this.#folder, `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`);
+      const isFree = await lstat(path).then(
+        () => false,
+        () => true,
+      );
+      if (isFree) return path;
+    }
+  }
+
+  /** Where the file is now; undefined if it was deleted by hand before, and there is nothing to keep. Throws RepoconfError 1108. */
+  async putAside({ id, files }: Repository): Promise<string | undefined> {
+    const movedTo = await this.place(id);
+    try {
+      const moved = await moveFile(files.home.path, movedTo, this.#fileSystem, this.#clock);
+      return moved ? movedTo : undefined;
+    } catch (error) {
+      throw storageFailure(id, error);
+    }
+  }
+}
