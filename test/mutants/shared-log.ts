@@ -458,7 +458,7 @@ export const mutants: readonly Mutant[] = [
   {
     promise: "shared-scopes",
     takenOut: "that the name of a scope from the stream is one",
-    file: "main/daemon/store/log/stream-log.ts",
+    file: "main/daemon/store/log/stream-content.ts",
     find: '  if (typeof name !== "string" || !isScopeName(name) || name === "svc") return false;\n',
     replace: "",
     test: streamTest,
