@@ -1,10 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startTestDaemon, type TestDaemon, until as untilSoon } from "../../../../helpers/daemon.ts";
-import { describeWithNats, type PartitionedCluster, startPartitionedCluster } from "../../../../helpers/nats-server.ts";
-import { sees, timeoutOf } from "../../../../helpers/shared-world.ts";
-import { temporaryFolder } from "../../../../helpers/temporary-folder.ts";
+import { startTestDaemon, type TestDaemon, until as untilSoon } from "../helpers/daemon.ts";
+import { describeWithNats, type PartitionedCluster, startPartitionedCluster } from "../helpers/nats-server.ts";
+import { reportPromise, torture } from "../helpers/promise.ts";
+import { sees, timeoutOf } from "../helpers/shared-world.ts";
+import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const all = ["shop", "site"];
 
@@ -62,7 +63,8 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
 describeWithNats("a server that is cut off from the others of its cluster, and goes on", () => {
   test.each([
     { which: "which is not the leader", cutsLeader: false },
-    { which: "which is the leader", cutsLeader: true },
+    // Takes minutes on a busy machine: the servers elect leaders several times over.
+    ...(torture ? [{ which: "which is the leader", cutsLeader: true }] : []),
   ])(
     "$which: a daemon there serves and refuses, the others go on, and it has all of it once when they meet again",
     async row => {
@@ -128,6 +130,8 @@ describeWithNats("a server that is cut off from the others of its cluster, and g
         [0, 0],
         [1, 1],
       ]).toContainEqual(stored);
+      const note = `acknowledged around a partition: ${row.which}${differs ? "; the server kept another message, which was noticed" : ""}`;
+      reportPromise({ row: "R18", tried: acknowledged.length, failed: 0, note });
     },
   );
 });
