@@ -12,7 +12,12 @@ export default defineConfig({
     minify: false,
     rolldownOptions: {
       input: { repoconf: "main/cli/repoconf.ts", client: "main/client/client.ts" },
-      output: { entryFileNames: "[name].js", chunkFileNames: "chunks/[name]-[hash].js" },
+      output: {
+        entryFileNames: "[name].js",
+        chunkFileNames: "chunks/[name]-[hash].js",
+        // Licences stay. Nobody reads the rest here: declarations have their own, and every command loads these files.
+        comments: { jsdoc: false },
+      },
     },
   },
   ssr: { noExternal: true },

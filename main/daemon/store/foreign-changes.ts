@@ -193,21 +193,23 @@ export class ForeignChanges {
     // Known before its file is there, which then is nobody's new repository.
     this.#options.unmirrored.set(id, [committed]);
     this.#options.repositories.add(id);
-    try {
-      const metadata: JsonObject = {
-        $schema: schemaReference,
-        name,
-        ...(isRemote(remote) && { remote }),
-        config: applyConfigEdits({}, edits),
-      };
-      if (home.status.kind === "gone") await home.write(metadata);
-    } catch (error) {
-      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
-    }
     const added = this.#options.repositories.require(id);
     this.#options.unmirrored.delete(id);
     this.#options.kept.add(added);
-    await added.refresh();
+    const metadata: JsonObject = {
+      $schema: schemaReference,
+      name,
+      ...(isRemote(remote) && { remote }),
+      config: applyConfigEdits({}, edits),
+    };
+    const write = async () => {
+      if (home.status.kind === "gone") await home.write(metadata);
+    };
+    // In the same turn of the event loop: a set that came in between would wait for this entry, and this entry for the set.
+    const written = added.mirror.inTurn(write).catch(error => {
+      onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
+    });
+    await Promise.all([written, added.refresh()]);
     return added;
   }
 

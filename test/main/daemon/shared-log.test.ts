@@ -106,6 +106,30 @@ describeWithNats("daemons that share a log", () => {
       await until(async () => (await daemon.owner.call("repo/list")).result[0]?.revision === 1 + won, "every set");
   });
 
+  test("answer a set of a repository that another machine has just added, and whose file is still being written", async () => {
+    await using world = await makeSharedWorld();
+    await using laptop = await world.start("laptop");
+    const fileSystem = watchFileSystem();
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>();
+    let isWaiting = false;
+    await using desk = await world.start("desk", { fileSystem });
+    // Behind the rename: the file is there, and its folder is to be synced.
+    fileSystem.before = ({ operation, path }) => {
+      if (operation !== "open" || !path.endsWith("/repos")) return undefined;
+      isWaiting = true;
+      return isHeld;
+    };
+    await laptop.addRepository("shop");
+    await until(() => isWaiting, "the file to be written");
+    const set = desk.owner.call("config/set", { repo: "shop", "svc.timeout": 41 });
+    // The set gets as far as it can.
+    for (let round = 0; round < 100; round++) await desk.owner.call("key/self");
+    release();
+    expect((await set).errors).toEqual([]);
+    await sees(laptop, "shop", 41);
+    expect(JSON.parse(await desk.readRepository("shop")).config.svc.timeout).toBe(41);
+  });
+
   test("take two sets of one field at once one after the other, and have the same value in the end", async () => {
     await using world = await makeSharedWorld();
     await using laptop = await world.start("laptop");

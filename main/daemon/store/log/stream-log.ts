@@ -359,17 +359,14 @@ export class StreamLog implements CommitLog {
     if (begins) this.#skipTo(content.first);
     const { flight } = this.#outbox;
     if (message.id === flight?.id) return this.#land(flight, message.sequence);
+    // What was to be in this place is not, and never will be: its callers decide again, and the follower may be waiting for that.
+    this.#outbox.makeAgain();
     // It may have been our own until its callers gave up.
     this.#touch(content);
     for (const [index, entry] of content.entries.entries())
       await this.#takeEntry({ number: content.first + index, entry }, message.sequence);
     this.#bytes += message.data.length;
     this.#reach({ sequence: message.sequence, number: this.newest, message: message.id });
-    // What was to be in this place is not, and never will be.
-    if (flight !== undefined) {
-      this.#outbox.makeAgain();
-      this.#outbox.rejectBeaten(this.newest);
-    }
     this.#onTaken();
   }
 

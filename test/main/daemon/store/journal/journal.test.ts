@@ -24,7 +24,7 @@ describe("a journal", () => {
     await using folder = await temporaryFolder();
     await appendUpTo((await openJournal(folder.path)).journal, 1, 5);
     const { journal, damage } = await openJournal(folder.path);
-    expect(journal.head).toMatchObject({ revision: 5, text: { of: 5, text: "text 5" } });
+    expect(journal.head).toMatchObject({ revision: 5, textRecord: { of: 5, text: "text 5" } });
     expect(await revisionsOf(journal.forward(0, 5))).toEqual([1, 2, 3, 4, 5]);
     expect(await revisionsOf(journal.forward(2, 4))).toEqual([3, 4]);
     expect(await revisionsOf(journal.backward(5))).toEqual([5, 4, 3, 2, 1]);
@@ -98,7 +98,7 @@ describe("a journal", () => {
     }
     const { journal: again } = await openJournal(folder.path);
     expect(again.segments.length).toBeGreaterThan(1);
-    expect(again.head).toMatchObject({ revision: 5, text: { of: 1, text: "new", over: "old" } });
+    expect(again.head).toMatchObject({ revision: 5, textRecord: { of: 1, text: "new", over: "old" } });
   });
 });
 

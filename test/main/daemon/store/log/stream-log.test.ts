@@ -17,6 +17,7 @@ async function makePlace() {
   const folder = stack.use(await temporaryFolder());
   return {
     server,
+    folder: folder.path,
     open: () => openStreamLog(server, folder.path),
     /** As another machine does. */
     openOther: (prepare?: () => Promise<void>) =>
@@ -87,6 +88,26 @@ describeWithNats("a log on a stream", () => {
     await other.append(4);
     expect(other.committed).toEqual([[4, 4]]);
     await until(() => one.found.length === 1, "the fourth");
+    for (const { log } of [one, other]) await log.close();
+  });
+
+  test("tells at once whose message was beaten on its way, as what came instead may be waiting for that", async () => {
+    await using place = await makePlace();
+    let outcome: Promise<unknown> = Promise.resolve();
+    const one = await openStreamLog(place.server, join(place.folder, "one"), {
+      prepare: async () => void (await outcome),
+    });
+    const other = await place.openOther();
+    const outcomes: unknown[] = [];
+    await until(async () => {
+      const theirs = other.append(2 * outcomes.length).catch((error: unknown) => error);
+      outcome = one.append(2 * outcomes.length + 1).catch((error: unknown) => error);
+      const both = await Promise.all([outcome, theirs]);
+      outcomes.push(await outcome);
+      for (const error of both) if (error instanceof ConflictError) await error.taken;
+      return outcomes.filter(error => error instanceof ConflictError).length === 10;
+    }, "ten conflicts");
+    expect(outcomes.filter(error => error !== undefined && !(error instanceof ConflictError))).toEqual([]);
     for (const { log } of [one, other]) await log.close();
   });
 
