@@ -21,7 +21,7 @@ import type { MovedNames } from "./json-text-edits.ts";
 /** What the file was when last checked or written. */
 export type DocumentStatus =
   | { readonly kind: "good"; readonly json: JsonText }
-  | { readonly kind: "gone" }
+  | { readonly kind: "missing" }
   | { readonly kind: "broken"; readonly message: string; readonly line?: number; readonly column?: number };
 
 /** Thrown by `write` when someone else changed the file since it was last checked: nothing was written; look and decide again. */
@@ -74,7 +74,7 @@ export class JsonDocument {
   #isRead = false;
   /** The text last seen: null when there was no file, undefined when it had none that can be read. */
   #text: string | null | undefined;
-  #status: DocumentStatus = { kind: "gone" };
+  #status: DocumentStatus = { kind: "missing" };
   /** Of the write under way, which lowdb hands the value alone. */
   #around: AroundWrite = {};
 
@@ -264,7 +264,7 @@ export class JsonDocument {
     }
     if (this.#isRead && text === this.#text) return undefined;
     if (last !== undefined && last.text === text) return last;
-    if (text === null) return { text, status: { kind: "gone" } };
+    if (text === null) return { text, status: { kind: "missing" } };
     try {
       return { text, status: { kind: "good", json: await readJsonText(text) } };
     } catch (error) {

@@ -115,7 +115,7 @@ async function readFiles(id: string, folders: StoreFolders): Promise<ReadFiles> 
   const tree = treeFiles.home;
   await tree.refresh();
   // A branch without the file has no stored values.
-  if (tree.status.kind === "gone") return { home, tree, content: { kind: "good", metadata, config: {} } };
+  if (tree.status.kind === "missing") return { home, tree, content: { kind: "good", metadata, config: {} } };
   return { home, tree, content: { ...treeFiles.content, metadata } };
 }
 

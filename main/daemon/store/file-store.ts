@@ -513,7 +513,7 @@ export class FileStore implements RepositoryStore {
           };
       const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
       await files.home.refresh();
-      if (files.home.status.kind !== "gone") {
+      if (files.home.status.kind !== "missing") {
         throw new RepoconfError(1111, `${files.home.path} already exists. Choose another id, or move the file away.`, {
           repo: id,
         });
@@ -752,7 +752,7 @@ export class FileStore implements RepositoryStore {
     if (this.#closed || this.#repositories.has(id) || this.#foreignChanges.isLeaving(id)) return;
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
     await files.home.refresh();
-    if (files.home.status.kind === "gone" || this.#repositories.has(id)) return;
+    if (files.home.status.kind === "missing" || this.#repositories.has(id)) return;
     const repository = this.#open(id, files);
     await repository.refresh();
     this.#publish({ kind: "added", state: repository.state });

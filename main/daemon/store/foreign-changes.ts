@@ -203,7 +203,7 @@ export class ForeignChanges {
       config: applyConfigEdits({}, edits),
     };
     const write = async () => {
-      if (home.status.kind === "gone") await home.write(metadata);
+      if (home.status.kind === "missing") await home.write(metadata);
     };
     // In the same turn of the event loop: a set that came in between would wait for this entry, and this entry for the set.
     const written = added.mirror.inTurn(write).catch(error => {

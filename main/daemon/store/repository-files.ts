@@ -102,8 +102,8 @@ export class RepositoryFiles {
     const device = tree && (await this.#fileSystem.deviceOf(dirname(tree.path)));
     const treeChanged = (await tree?.refresh()) ?? false;
     const problem = this.#folderProblem;
-    if (tree?.status.kind !== "gone") this.#device = device;
-    this.#folderProblem = tree?.status.kind === "gone" ? await this.#problemOf(dirname(tree.path)) : undefined;
+    if (tree?.status.kind !== "missing") this.#device = device;
+    this.#folderProblem = tree?.status.kind === "missing" ? await this.#problemOf(dirname(tree.path)) : undefined;
     return homeChanged || treeChanged || this.#folderProblem !== problem;
   }
 
@@ -125,7 +125,7 @@ export class RepositoryFiles {
     const tree = this.#tree;
     if (tree === undefined) return false;
     // Without the file nothing but a look tells a work tree from a folder whose disk is away.
-    return tree.status.kind === "gone" || !sameStamp(await stampOf(tree.path), tree.stamp);
+    return tree.status.kind === "missing" || !sameStamp(await stampOf(tree.path), tree.stamp);
   }
 
   /** What was found at the last refresh, or written since. */
@@ -143,7 +143,7 @@ export class RepositoryFiles {
     if (this.#folderProblem !== undefined)
       return { kind: "broken", metadata, problem: { code: 1106, message: this.#folderProblem } };
     // A branch without the in-tree file has no stored values.
-    if (this.#tree?.status.kind === "gone") return { kind: "good", metadata, config: {} };
+    if (this.#tree?.status.kind === "missing") return { kind: "good", metadata, config: {} };
     if (this.values.status.kind !== "good") return { kind: "broken", metadata, problem: fileProblem(this.values) };
     const { config = {} } = this.values.value;
     if (isConfig(config)) return { kind: "good", metadata, config };
