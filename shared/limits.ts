@@ -26,11 +26,11 @@ export const limits = {
   /** Problems of one file that are reported one by one. */
   problemsOfFile: 100,
   /** Characters of a name in messages. Valid names of scopes and fields are shorter. */
-  toldName: 200,
+  shownName: 200,
   /** Characters of each part of a path inside a value, in messages. */
-  toldPart: 80,
+  shownPart: 80,
   /** Characters of a message that quotes a schema or a value. */
-  toldMessage: 500,
+  shownMessage: 500,
   /** Clients with a key, by the port and as many more by the Unix socket. */
   sockets: 1_000,
   /** Connections of the operating system likewise, for each address: also those without a key, and those of clients that poll. */

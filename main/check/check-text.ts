@@ -94,7 +94,7 @@ function strayMembers(json: JsonText): HealthProblem[] {
   const places = json.locate(reported.map(name => [name]));
   return reported.map((name, index) => ({
     code: 1011,
-    message: `"${shortened(name, limits.toldName)}" is not a member of this file; it is kept but not used.`,
+    message: `"${shortened(name, limits.shownName)}" is not a member of this file; it is kept but not used.`,
     ...places[index],
   }));
 }
@@ -107,7 +107,7 @@ function shapeProblems(json: JsonText, config: unknown): HealthProblem[] {
   const places = json.locate(paths);
   return paths.map((path, index) => ({
     code: 1106,
-    message: `"${shortened(path.join("."), limits.toldName)}" must be an object`,
+    message: `"${shortened(path.join("."), limits.shownName)}" must be an object`,
     ...places[index],
   }));
 }

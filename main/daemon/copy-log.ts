@@ -43,7 +43,7 @@ const groupSize = 100;
 const groupBytes = 256 * 1024;
 
 /** What a log says of a repository. */
-interface Told {
+interface Known {
   readonly revision: number;
   readonly values: Config;
   /** Of all its commits, one after the other. */
@@ -166,7 +166,7 @@ async function appendAll(
   {
     await using there = await readShared(home, address, settings, join(staging, "before"));
     for (const id of store.ids()) {
-      const known = there.told.get(id);
+      const known = there.known.get(id);
       const from = known?.revision ?? 0;
       const newest = store.revision(id);
       let digest = "";
@@ -197,9 +197,9 @@ async function appendAll(
   }
   await using there = await readShared(home, address, settings, join(staging, "after"));
   for (const [id, digest] of digests) {
-    const told = there.told.get(id);
+    const shared = there.known.get(id);
     const state = await store.read(id);
-    if (told?.digest === digest && textOf(told.values) === textOf(state?.stored ?? {})) continue;
+    if (shared?.digest === digest && textOf(shared.values) === textOf(state?.stored ?? {})) continue;
     throw anotherRepository(id, home, address);
   }
   // The histories have all that was read.
@@ -237,7 +237,7 @@ async function readShared(
   address: string,
   settings: SettingsValues,
   folder: string,
-): Promise<AsyncDisposable & { readonly log: CommitLog; readonly told: ReadonlyMap<string, Told> }> {
+): Promise<AsyncDisposable & { readonly log: CommitLog; readonly known: ReadonlyMap<string, Known> }> {
   const openLog = await sharedLog({ ...home, log: folder, repositories: folder, journal: folder }, address, settings);
   if (openLog === undefined) throw new Error("no address");
   const { log } = await openLog({
@@ -247,12 +247,12 @@ async function readShared(
     assertHeld: () => {},
     onProblem: () => {},
   });
-  const told = new Map<string, Told>();
+  const known = new Map<string, Known>();
   const take = (commit: Commit) => {
     for (const { repo, begins, revision, edits } of commit.documents) {
-      const known = begins ? undefined : told.get(repo);
-      const values = applyConfigEdits(known?.values ?? {}, edits);
-      told.set(repo, { revision, values, digest: nextDigest(known?.digest ?? "", commit, repo) });
+      const before = begins ? undefined : known.get(repo);
+      const values = applyConfigEdits(before?.values ?? {}, edits);
+      known.set(repo, { revision, values, digest: nextDigest(before?.digest ?? "", commit, repo) });
     }
   };
   await log.follow({
@@ -261,7 +261,7 @@ async function readShared(
       () => {
         if (entry.kind === "commit") take(entry);
         else if (entry.kind === "kept") for (const commit of entry.commits) take(commit);
-        else if (entry.kind === "remove") told.delete(entry.repo);
+        else if (entry.kind === "remove") known.delete(entry.repo);
       },
     onReachable: () => {},
   });
@@ -269,7 +269,7 @@ async function readShared(
     await log.close();
     throw new HomeError(log.problem);
   }
-  return { log, told, [Symbol.asyncDispose]: () => log.close() };
+  return { log, known, [Symbol.asyncDispose]: () => log.close() };
 }
 
 function anotherRepository(id: string, { folder }: Home, address: string): HomeError {

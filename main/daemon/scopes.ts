@@ -70,7 +70,7 @@ export class ScopeSchemaError extends Error {
   override readonly name = "ScopeSchemaError";
 
   constructor(message: string) {
-    super(shortened(message, limits.toldMessage));
+    super(shortened(message, limits.shownMessage));
   }
 }
 
@@ -406,7 +406,7 @@ function findPrototypeMember(value: JsonValue): string | undefined {
 function shortenedPointer(pointer: string): string {
   return pointer
     .split("/")
-    .map(part => shortened(part, limits.toldPart))
+    .map(part => shortened(part, limits.shownPart))
     .join("/");
 }
 
@@ -418,7 +418,7 @@ function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
     get message() {
       const place = pointer === "" ? "" : `at ${shortenedPointer(pointer)} `;
       const problemThere = describeSchemaError({ ...problem, instancePath: pointer }, value);
-      return shortened(`${place}${problemThere}`, limits.toldMessage);
+      return shortened(`${place}${problemThere}`, limits.shownMessage);
     },
     path: pointer,
     rule: keyword,

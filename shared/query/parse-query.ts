@@ -180,7 +180,7 @@ function isBlank(character: string | undefined): boolean {
 }
 
 function unreadable(text: string, at: number, end: number, what: string, instead: string): RepoconfError {
-  const given = text.slice(at, Math.min(end, at + limits.toldPart));
+  const given = text.slice(at, Math.min(end, at + limits.shownPart));
   const message = `Invalid query at character ${at + 1} (${given}): ${what}. Write ${instead}`;
   return new RepoconfError(1101, message, { details: { at, length: end - at, instead } });
 }

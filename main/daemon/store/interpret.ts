@@ -340,5 +340,5 @@ function resolveReferences(
 
 /** No name of a scope or a field is longer. */
 function shortName(name: string): string {
-  return shortened(name, limits.toldName);
+  return shortened(name, limits.shownName);
 }
