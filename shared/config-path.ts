@@ -22,6 +22,11 @@ export function isScopeName(name: string): boolean {
   return scopeName.test(name) && !(name in Object.prototype);
 }
 
+/** Whether a scope of one's own can have this name, which becomes that of a file: `svc` is built in. */
+export function isOwnScopeName(name: string): boolean {
+  return isScopeName(name) && name !== "svc";
+}
+
 /** Whether a field may bear this name (without its scope). */
 export function isFieldName(name: string): boolean {
   return fieldName.test(name) && !(name in Object.prototype);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import pLimit from "p-limit";
-import { isScopeName } from "../../shared/config-path.ts";
+import { isOwnScopeName } from "../../shared/config-path.ts";
 import { isJsonObject } from "../../shared/json.ts";
 import { limits } from "../../shared/limits.ts";
 import { type Clock, timeText } from "../clock.ts";
@@ -131,7 +131,7 @@ export class SharedScopes {
   async #shareAll(): Promise<void> {
     for (const name of new Set([...this.#options.scopeFiles.texts.keys(), ...this.#mirrored.keys()]))
       try {
-        if (isShareable(name)) await this.#share(name);
+        if (isOwnScopeName(name)) await this.#share(name);
       } catch (error) {
         if (this.#isClosed) return;
         this.#retryLater();
@@ -236,9 +236,8 @@ export class SharedScopes {
 
   async #keepAside(name: string, there: string | null | undefined): Promise<void> {
     const path = this.#pathOf(name);
-    const { fileSystem = realFileSystem, clock } = this.#options;
     const kept = there === null ? undefined : await this.#removedFiles.place(`${name}.schema`);
-    if (kept !== undefined) await keepFile(path, kept, fileSystem, clock);
+    if (kept !== undefined) await keepFile(path, kept, this.#fileSystem, this.#options.clock);
     const what = kept === undefined ? "was deleted here" : "was changed here";
     const where = kept === undefined ? "Delete it again" : `The file of this machine is now ${kept}. Edit it again`;
     this.#tell(name, `${path} ${what} after another machine had changed it, whose change counts. ${where} if need be`);
@@ -291,11 +290,6 @@ export class SharedScopes {
 /** Somebody saved in the very moment. */
 class ChangedMeanwhileError extends Error {}
 
-/** Whether a scope can be an entry of the log: its name becomes that of a file. */
-function isShareable(name: string): boolean {
-  return isScopeName(name) && name !== "svc";
-}
-
 /** Throws SyntaxError. */
 function parseTold(text: string | null): [string, Told][] {
   const value: unknown = JSON.parse(text ?? '{"scopes":{}}');
@@ -304,7 +298,7 @@ function parseTold(text: string | null): [string, Told][] {
   return Object.entries(scopes).flatMap(([name, told]): [string, Told][] => {
     if (!isJsonObject(told)) return [];
     const { number, text: said } = told;
-    const isTold = isShareable(name) && typeof number === "number" && (typeof said === "string" || said === null);
+    const isTold = isOwnScopeName(name) && typeof number === "number" && (typeof said === "string" || said === null);
     return isTold ? [[name, { number, text: said }]] : [];
   });
 }

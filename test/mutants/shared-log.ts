@@ -468,7 +468,7 @@ export const mutants: readonly Mutant[] = [
     promise: "shared-scopes",
     takenOut: "that the name of a scope from the stream is one",
     file: "main/daemon/store/log/stream-content.ts",
-    find: '  if (typeof name !== "string" || !isScopeName(name) || name === "svc") return false;\n',
+    find: '  if (typeof name !== "string" || !isOwnScopeName(name)) return false;\n',
     replace: "",
     test: streamTest,
     name: "stops at a message that no daemon published",

@@ -1,4 +1,4 @@
-import { isScopeName } from "../../../../shared/config-path.ts";
+import { isOwnScopeName } from "../../../../shared/config-path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../shared/json.ts";
 import { limits } from "../../../../shared/limits.ts";
 import { isRepositoryId } from "../../../../shared/repository-id.ts";
@@ -63,7 +63,7 @@ function isPart({ repo, commits, forgettings }: JsonObject): boolean {
 }
 
 function isScope({ name, text }: JsonObject): boolean {
-  if (typeof name !== "string" || !isScopeName(name) || name === "svc") return false;
+  if (typeof name !== "string" || !isOwnScopeName(name)) return false;
   return text === null || (typeof text === "string" && Buffer.byteLength(text) <= limits.scopeBytes);
 }
 
