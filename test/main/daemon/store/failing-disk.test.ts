@@ -33,19 +33,16 @@ test("1108 names the cause, and a set that waits behind a failing one is written
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
   let failures = 1;
+  const behind = Promise.withResolvers<Awaited<ReturnType<typeof shop.set>>>();
   fileSystem.before = async ({ operation, path }) => {
     if (operation === "write" && path.includes("/log/") && failures-- > 0) {
+      behind.resolve(shop.set({ "svc.refresh_day": 5 }));
+      // Messages of one socket are taken in order: once this is answered, that set waits.
       await shop.t.owner.call("daemon/status");
       throw systemError("ENOSPC");
     }
   };
-  const [first, second] = await Promise.all([
-    shop.set({ "svc.timeout": 31 }),
-    (async () => {
-      await until(() => failures === 0, "the first write");
-      return shop.set({ "svc.refresh_day": 5 });
-    })(),
-  ]);
+  const [first, second] = await Promise.all([shop.set({ "svc.timeout": 31 }), behind.promise]);
   expect(first.errors).toMatchObject([{ code: 1108, repo: "shop", details: { cause: "ENOSPC" } }]);
   expect(second.errors).toEqual([]);
   expect(await shop.read()).toBe(shopText.replace(`"refresh_day": 2`, `"refresh_day": 5`));
