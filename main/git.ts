@@ -45,13 +45,13 @@ const skippedNames = new Set(["node_modules", ".git", ".cache", "Library", "AppD
 /** The git work trees below a folder, itself included; those inside another are not looked for. Links are not followed. */
 export async function* findWorkTreesBelow(
   folder: string,
-  onProgress: (looked: number) => void,
+  onProgress: (checked: number) => void,
 ): AsyncGenerator<string> {
   const waiting = [folder];
-  let looked = 0;
+  let checked = 0;
   for (let current = waiting.pop(); current !== undefined; current = waiting.pop()) {
-    looked += 1;
-    if (looked % 100 === 0) onProgress(looked);
+    checked += 1;
+    if (checked % 100 === 0) onProgress(checked);
     if ((await readWorkTree(current)) !== undefined) {
       yield current;
       continue;

@@ -3,11 +3,12 @@
 let last: Promise<void> = Promise.resolve();
 
 /**
- * Lets the event loop come round once. What waits side by side, as many files do that are read at a start, goes on one by one: all
+ * Lets the event loop come round once: the first immediate may still run in the round that is under way, before timers and what the
+ * network brought have had their turn. What waits side by side, as many files do that are read at a start, goes on one by one: all
  * at once the loop would stand still for the sum of their parts.
  */
 export function nextTurn(): Promise<void> {
-  last = last.then(() => new Promise(resolve => setImmediate(resolve)));
+  last = last.then(() => new Promise(resolve => setImmediate(() => setImmediate(resolve))));
   return last;
 }
 

@@ -3,13 +3,15 @@ import { type ConfigPath, joinConfigPath } from "./config-path.ts";
 import { type JsonValue, sameJson } from "./json.ts";
 import { runToEnd } from "./run-to-end.ts";
 
-/** One field that differs between two stored configurations. Absent: not stored on that side. */
+/** One field that differs between two stored configurations. An absent side means that nothing is stored there. */
 export interface StoredDifference extends ConfigPath {
   readonly before?: JsonValue;
   readonly after?: JsonValue;
 }
 
-/** What differs between two stored configurations at these fields: first what `after` holds, then what it no longer holds. */
+/**
+ * The differences between two stored configurations at these fields: first the fields in `after`, then those only in `before`.
+ */
 export function differencesAt(paths: readonly ConfigPath[], before: Config, after: Config): StoredDifference[] {
   const [present, removed]: [StoredDifference[], StoredDifference[]] = [[], []];
   const unique =
@@ -22,23 +24,24 @@ export function differencesAt(paths: readonly ConfigPath[], before: Config, afte
   return [...present, ...removed];
 }
 
-/** Fields that are compared in one go. */
+/** Fields to compare before yielding. */
 const comparedAtOnce = 2_000;
 
-/** What differs between two stored configurations, field by field: first what `after` holds, then what it no longer holds. */
+/** The differences between two stored configurations: first the fields in `after`, then those only in `before`. */
 export function diffConfigs(before: Config, after: Config): StoredDifference[] {
   return runToEnd(diffingConfigs(before, after));
 }
 
-/** As `diffConfigs`; yields if it takes long. */
+/** Like `diffConfigs`, but yields now and then. */
 export function* diffingConfigs(before: Config, after: Config): Generator<void, StoredDifference[]> {
   if (before === after) return [];
   const differences: StoredDifference[] = [];
-  // Scopes that have lost nothing need not be gone through once more.
+  // Scopes from which no field was removed; the second pass skips them.
   const whole = new Set<string>();
   let compared = 0;
   for (const scope of Object.keys(after)) {
-    // What no edit has touched is the very same object on both sides. What is inherited never is.
+    // Edits keep untouched scopes as the same object, so comparing references suffices. Inherited members are never the same
+    // object.
     if (before[scope] === after[scope]) continue;
     const [fields, previous] = [after[scope] ?? {}, fieldsOf(before, scope)];
     let kept = 0;
@@ -55,9 +58,12 @@ export function* diffingConfigs(before: Config, after: Config): Generator<void, 
   for (const scope of Object.keys(before)) {
     if (before[scope] === after[scope] || whole.has(scope)) continue;
     const [fields, next] = [before[scope] ?? {}, fieldsOf(after, scope)];
-    for (const field of Object.keys(fields))
+    for (const field of Object.keys(fields)) {
+      compared += 1;
+      if (compared % comparedAtOnce === 0) yield;
       if (!Object.hasOwn(next, field) || next[field] === undefined)
         differences.push(differenceOf(scope, field, fields[field], undefined));
+    }
   }
   return differences;
 }

@@ -30,20 +30,20 @@ export const errorNames = {
 
 export type ErrorCode = keyof typeof errorNames;
 
-/** An error as it stands in a reply's `errors`. `code` and `name` are for programs, `message` tells a person what to do. */
+/** An error in a reply's `errors`. `code` and `name` are for programs; `message` tells a person what to do. */
 export interface ErrorEntry {
   readonly code: ErrorCode;
   readonly name: string;
   readonly message: string;
   readonly repo?: string;
-  /** `<scope>.<field>`, or what the request gave in its place. */
+  /** `<scope>.<field>`, or the text in the request that should have been one. */
   readonly field?: string;
   readonly details?: { readonly [member: string]: JsonValue };
 }
 
 export type ErrorContext = Pick<ErrorEntry, "repo" | "field" | "details">;
 
-/** The one error class for expected failures: thrown where one failure ends an operation, collected where several can stand side by side. */
+/** The class of all expected failures. Thrown if a failure ends the operation, collected if several may occur side by side. */
 export class RepoconfError extends Error {
   readonly code: ErrorCode;
   readonly repo?: string;
@@ -57,14 +57,14 @@ export class RepoconfError extends Error {
     Object.assign(this, context);
   }
 
-  /** The same error, said of one repository. */
+  /** The same error, with a repository. */
   inRepository(repo: string): RepoconfError {
     const { field, details } = this;
     const context = { repo, ...(field !== undefined && { field }), ...(details !== undefined && { details }) };
     return new RepoconfError(this.code, this.message, context, this.cause);
   }
 
-  /** The error as it goes over the wire: without its cause. */
+  /** The error as it is sent: without its cause. */
   toEntry(): ErrorEntry {
     return {
       code: this.code,
@@ -77,13 +77,13 @@ export class RepoconfError extends Error {
   }
 }
 
-/** Something is beyond one of the limits (1107). */
+/** A limit was exceeded (1107). */
 export function limitExceeded(what: string, given: number, limit: number, field?: string): RepoconfError {
   const message = `Too many ${what}: ${given}, and the limit is ${limit}.`;
   return new RepoconfError(1107, message, { ...(field !== undefined && { field }), details: { given, limit } });
 }
 
-/** Anything thrown, as a RepoconfError. A surprise becomes 1500; what it was stays in `cause`, for the log and for nobody else. */
+/** Turns anything thrown into a RepoconfError. An unexpected error becomes 1500, and only the log sees its cause. */
 export function toRepoconfError(thrown: unknown): RepoconfError {
   if (thrown instanceof RepoconfError) return thrown;
   return new RepoconfError(1500, "Internal error in the daemon. Its log has the details.", {}, thrown);

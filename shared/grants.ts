@@ -2,19 +2,19 @@
 export type Right = "read" | "write";
 
 export interface Grant {
-  /** `"*"` for every repository, else ids. */
+  /** `"*"` for every repository, or ids. */
   readonly repos: "*" | readonly string[];
-  /** `"*"`, `"svc.*"`, `"svc.proxy_*"` or `"svc.timeout"`: a `*` stands only at the end, and behind a scope's whole name. */
+  /** `"*"`, `"svc.*"`, `"svc.proxy_*"` or `"svc.timeout"`. A `*` is only valid at the end, after a complete scope name. */
   readonly fields: readonly string[];
   readonly right: Right;
 }
 
 export type Grants = readonly Grant[];
 
-/** What a grant's fields look like, as the text of a regular expression. */
+/** The form of a grant's field pattern, as a regular expression. */
 export const fieldPatternForm = "^(\\*|[A-Za-z][A-Za-z0-9_.-]*\\*?)$";
 
-/** The owner's: everything. */
+/** The owner's grants: everything. */
 export const ownerGrants: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 
 function coversRepository(grant: Grant, repo: string): boolean {
@@ -31,7 +31,10 @@ function patternCovers(pattern: string, path: string): boolean {
   return path.startsWith(isOpenScope(pattern) ? `${start}.` : start);
 }
 
-/** `svc*`: not every scope whose name begins so, of which more may come, but `svc.*`. Keys of before may bear it; none is made. */
+/**
+ * Whether the pattern is of the form `svc*`, which would cover every scope that starts with it, including future ones; `svc.*` is
+ * right. Old keys may have such a pattern; new ones cannot.
+ */
 export function isOpenScope(pattern: string): boolean {
   return pattern.length > 1 && pattern.endsWith("*") && !pattern.includes(".");
 }
@@ -46,19 +49,19 @@ export function allows(grants: Grants, right: Right, repo: string, path: string)
   );
 }
 
-/** Whether the grants give the right on every field of the repository, known or not: then no field needs a check of its own. */
+/** Whether the grants give the right on every field of the repository, known or unknown, so that single fields need no check. */
 export function allowsEveryField(grants: Grants, right: Right, repo: string): boolean {
   return grants.some(grant => coversRight(grant, right) && coversRepository(grant, repo) && grant.fields.includes("*"));
 }
 
-/** Whether the grants give the right on any of the fields of the repository. */
+/** Whether the grants give the right on at least one of the fields of the repository. */
 export function allowsAnyField(grants: Grants, right: Right, repo: string, paths: Iterable<string>): boolean {
   if (allowsEveryField(grants, right, repo)) return true;
   for (const path of paths) if (allows(grants, right, repo, path)) return true;
   return false;
 }
 
-/** Whether the grants give the right on the field in any repository at all. */
+/** Whether the grants give the right on the field in at least one repository. */
 export function allowsSomewhere(grants: Grants, right: Right, path: string): boolean {
   return grants.some(
     grant =>
@@ -68,7 +71,7 @@ export function allowsSomewhere(grants: Grants, right: Right, path: string): boo
   );
 }
 
-/** Whether the grants give the right on any field that the scope may have. */
+/** Whether the grants give the right on any possible field of the scope. */
 export function allowsInScope(grants: Grants, right: Right, scope: string): boolean {
   const start = `${scope}.`;
   return grants.some(

@@ -1,4 +1,4 @@
-/** A value that JSON can hold. `undefined` is never one: an absent member is absent. */
+/** Any JSON value. `undefined` is not one: absent members are left out. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
   readonly [member: string]: JsonValue;
@@ -8,15 +8,15 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The type of a value as JSON Schema names it, but for integers. */
+/** The JSON Schema type of a value, with "number" for integers too. */
 export function jsonType(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
 /**
- * Whether two JSON values are the same, whatever the order of members. The well-known libraries ask a value for its
- * `constructor` or `valueOf` on the way, and stumble over objects that have members of these names.
+ * Whether two JSON values are equal, ignoring the order of members. Common libraries read a value's `constructor` or `valueOf`
+ * and fail for objects with members of these names.
  */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
@@ -25,13 +25,13 @@ export function sameJson(one: unknown, other: unknown): boolean {
     if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
     return one.every((item, index) => sameJson(item, other[index]));
   }
-  const members = Object.entries(one);
-  if (members.length !== Object.keys(other).length) return false;
-  const others = new Map(Object.entries(other));
-  return members.every(([name, value]) => others.has(name) && sameJson(value, others.get(name)));
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length) return false;
+  const [members, others] = [one as JsonObject, other as JsonObject];
+  return names.every(name => Object.hasOwn(others, name) && sameJson(members[name], others[name]));
 }
 
-/** The one text of a value: JSON without blanks, members sorted. Two values have the same exactly if they are `sameJson`. */
+/** JSON without blanks and with sorted members: two values have the same text exactly if `sameJson`. */
 export function canonicalJson(value: JsonValue): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
@@ -39,7 +39,7 @@ export function canonicalJson(value: JsonValue): string {
   return `{${members.map(([name, inner]) => `${JSON.stringify(name)}:${canonicalJson(inner)}`).join(",")}}`;
 }
 
-/** A value as indented JSON in which nothing hides: what no eye sees, or what turns the direction of a line, is escaped. */
+/** Indented JSON with all invisible characters escaped, including those that change the text's direction. */
 export function exactText(value: JsonValue): string {
   const written = (text: string) =>
     [...Array(text.length).keys()].map(at => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");

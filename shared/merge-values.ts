@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "./json.ts";
 import { namesOf } from "./named-list.ts";
 
-/** A value, or that there is none. */
+/** A value, or undefined if there is none. */
 type Part = JsonValue | undefined;
 
 /**
- * What two people made of one value, as one: a change of either counts where the other changed nothing. Objects are merged member by
- * member, lists of objects that all have a `name` of their own entry by entry. Undefined if both changed the same thing in two ways;
- * any other list, a text or a number is one thing.
+ * Merges two changed versions of one value (three-way). A change on one side wins if the other side changed nothing. Objects are
+ * merged member by member, and lists in which every object has a unique `name` entry by entry; any other list, text or number is
+ * merged as a whole. Returns undefined on a conflict.
  */
 export function mergeValues(base: Part, theirs: Part, mine: Part): { readonly value: Part } | undefined {
   if (sameJson(theirs, mine) || sameJson(base, theirs)) return { value: mine };
@@ -28,7 +28,7 @@ function membersOf(object: JsonObject): Parts {
   return new Map(Object.entries(object));
 }
 
-/** What is left of each, in the order of the names; undefined if one cannot be merged. */
+/** The merged members or entries, in the order of the names; undefined if one of them cannot be merged. */
 function mergeParts(
   names: Iterable<string>,
   base: Parts,
@@ -67,7 +67,7 @@ function entriesOf(list: List): Parts | undefined {
   return names && new Map(list.map((entry, at) => [names[at] ?? "", entry]));
 }
 
-/** The names of the first in its order; those that only the second has stand behind what they stood behind there. */
+/** The names of the first in its order. Names that only the second has follow the name they follow there. */
 function interleaved(first: Parts, second: Parts): string[] {
   const behind = new Map<string | undefined, string[]>();
   let anchor: string | undefined;

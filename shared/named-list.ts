@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonValue } from "./json.ts";
 
-/** The names of a list's entries, in their order, if all are objects that have a text as `name`, each another; else undefined. */
+/** The names of a list's entries in order, if all are objects with a unique text as `name`; otherwise undefined. */
 export function namesOf(list: readonly JsonValue[]): readonly string[] | undefined {
   const names: string[] = [];
   for (const entry of list) {

@@ -6,23 +6,26 @@ import type { ScopeSchema } from "./scopes/scope-schema.ts";
 import type { ValueEdit } from "./value-edit.ts";
 
 /**
- * The one typed map of everything that crosses the socket: operations with their arguments and results, and events.
- * Server, client and tests import it. The prose is docs/protocol.md.
+ * The types of everything that crosses the socket: operations with their arguments and results, and events. Server, client and
+ * tests import it. docs/protocol.md describes it in prose.
  */
 export const protocolVersion = 1;
 
-/** How a change is to be made. In arguments, null counts as left out. */
+/** How to make a change. In arguments, null counts as left out. */
 export interface ChangeArguments {
   /** One id or several. */
   readonly repo?: string | readonly string[] | null;
-  /** Compare and set: the revision that the repository must have; with an array of ids, one for each. */
+  /** Compare and set: the revision that the repository must be at; with an array of ids, one for each. */
   readonly revision?: number | { readonly [repo: string]: number } | null;
   readonly atomic?: boolean | null;
   readonly dryRun?: boolean | null;
   readonly reason?: string | null;
-  /** Answer only when the file has it too, or cannot be written now. */
+  /** Reply only when the file is written too, or cannot be written now. */
   readonly flush?: boolean | null;
-  /** Changes of this key with the same text here are one batch; left out: those of one request over several repositories are. */
+  /**
+   * Changes of this key with the same text form one batch. If left out, the changes of one request to several repositories form
+   * one.
+   */
   readonly batch?: string | null;
 }
 
@@ -32,7 +35,7 @@ export interface PageArguments {
   readonly after?: string | null;
 }
 
-/** The arguments of each operation. What is missing has codes of its own (1006, 1008), so little is required here. */
+/** The arguments of each operation. Few are required here, because missing ones have error codes of their own (1006, 1008). */
 export interface OperationArgumentsByName {
   "config/list": {
     readonly repo?: string | null;
@@ -41,11 +44,11 @@ export interface OperationArgumentsByName {
     readonly stored?: boolean | null;
     readonly revision?: number | null;
   };
-  /** The fields are further members, `<scope>.<field>`. */
+  /** The fields are additional members, `<scope>.<field>`. */
   "config/set": ChangeArguments & {
-    /** Fields whose stored values go, in the same revision. */
+    /** Fields whose stored values are removed, in the same revision. */
     readonly unset?: readonly string[] | null;
-    /** Changes of places inside values, decided from what each value is when the set's turn comes. */
+    /** Edits inside values, applied to the value at the time the set runs. */
     readonly edits?: readonly ValueEdit[] | null;
   } & { readonly [field: `${string}.${string}`]: unknown };
   "config/unset": ChangeArguments & { readonly fields?: readonly string[] | null };
@@ -60,7 +63,7 @@ export interface OperationArgumentsByName {
   "config/watch": {
     readonly repo?: string | readonly string[] | null;
     readonly since?: number | { readonly [repo: string]: number } | null;
-    /** Instead of `since`, for everything that is watched: a position from a watch or an event. */
+    /** Instead of `since`, for everything watched: a position from a watch or an event. */
     readonly position?: string | null;
     /** Also send progress events for changes that the key cannot see. */
     readonly progress?: boolean | null;
@@ -68,14 +71,14 @@ export interface OperationArgumentsByName {
   "config/unwatch": { readonly repo?: string | readonly string[] | null };
   "history/list": PageArguments & { readonly repo?: string | null; readonly field?: string | null };
   "history/search": PageArguments & {
-    readonly query: string /** Only what belongs to it. */;
+    readonly query: string /** Only entries of this batch. */;
     readonly batch?: string | null;
   };
   "history/restore": Omit<ChangeArguments, "repo" | "revision"> & {
     readonly repo?: string | null;
     /** The revision to restore. */
     readonly to: number;
-    /** Left out: every field that the key may write and that differs. */
+    /** If left out: every field that differs and that the key may write. */
     readonly fields?: readonly string[] | null;
     readonly revision?: number | null;
   };
@@ -95,7 +98,7 @@ export interface OperationArgumentsByName {
   "file/write": {
     readonly repo?: string | null;
     readonly text: string;
-    /** The text that is to be replaced; null if there was no file. */
+    /** The text to be replaced; null if there was no file. */
     readonly expected: string | null;
   };
   "file/restore": { readonly repo?: string | null };
@@ -103,7 +106,7 @@ export interface OperationArgumentsByName {
   "trust/accept": {
     readonly repo?: string | null;
     readonly field?: string | null;
-    /** From `trust/list`, of the value that the person was shown. */
+    /** From `trust/list`: the hash of the value that the person saw. */
     readonly hash: string;
   };
   "draft/list": object;
@@ -122,44 +125,44 @@ export interface OperationArgumentsByName {
 export type OperationName = keyof OperationArgumentsByName;
 export type OperationArguments<Name extends OperationName> = OperationArgumentsByName[Name];
 
-/** One field in the answer of a set (spec 4.2: "fields, values and descriptions"). */
+/** One field in the reply to a set (spec 4.2: "fields, values and descriptions"). */
 export interface DescribedValue {
   readonly value: JsonValue;
   readonly description: string;
 }
 
-/** One repository in the answer of a set: the fields to which this set gave the requested value, no others. */
+/** One repository in the reply to a set, with only the fields that this set gave the requested value. */
 export interface ChangedRepository {
   readonly repo: string;
   readonly revision: number;
   readonly config: { readonly [scope: string]: { readonly [field: string]: DescribedValue } };
-  /** In a restore of all fields: those that did not change, because their values at that revision were erased. */
+  /** In a restore of all fields: the fields that were left as they are because their values at that revision were erased. */
   readonly forgotten?: readonly string[];
-  /** With `flush`: whether the file has it. If not, it is active all the same, and it is tried again. */
+  /** With `flush`: whether the file is written. If not, the change is active anyway, and Repoconf keeps retrying. */
   readonly mirrored?: boolean;
-  /** Why the file does not have it. */
+  /** Why the file is not written. */
   readonly mirrorProblem?: string;
   /** The id of its batch, as in events and histories. */
   readonly batch?: string;
 }
 
-/** The source of a field's value. */
+/** Where a field's value comes from. */
 export interface Explanation {
   /** The effective value. */
   readonly value: JsonValue;
   readonly default: JsonValue;
-  /** The stored active value; absent: none is. */
+  /** The stored active value; absent if none is stored. */
   readonly stored?: JsonValue;
   /**
-   * `default`: nothing is stored. `stored`: what the file says. `lastGood`: the file says something that cannot be used,
-   * so the last value that could serves.
+   * `default`: nothing is stored. `stored`: the value in the file. `lastGood`: the value in the file is invalid, so the last
+   * valid value is active.
    */
   readonly origin: "default" | "stored" | "lastGood";
-  /** For the owner's key: the file that holds the repository's values, and the place of this one in it, from 1. */
+  /** Only for the owner's key: the file with the repository's values, and the position of this one in it, counted from 1. */
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
-  /** The last revision that changed the field, as far as the history is kept: when, by whom, how and why. */
+  /** The last change of the field in the history: its revision, time, actor, source and reason. */
   readonly revision?: number;
   /** RFC 3339, UTC, milliseconds. */
   readonly time?: string;
@@ -171,9 +174,9 @@ export interface Explanation {
 /** Something a person should know about a repository's file. `line` and `column` count from 1. */
 export interface HealthProblem {
   /**
-   * 1104: a hand edit and a set at the same time were merged. 1108: the file cannot be written; the values are active.
-   * 1114: the value runs as a command, came with a work tree's file, and waits until a person trusts it.
-   * 1115: the file has a field by an old name, and it serves.
+   * 1104: a hand edit was merged with a simultaneous set. 1108: the file cannot be written; the values are active anyway. 1114:
+   * the value runs as a command and came with a work tree's file, so it waits until a person trusts it. 1115: the file uses a
+   * field's old name, which still works.
    */
   readonly code: 1011 | 1103 | 1104 | 1106 | 1108 | 1114 | 1115;
   readonly message: string;
@@ -187,10 +190,10 @@ export interface RepositoryEntry {
   readonly name: string;
   /** The work tree's folder, absolute. */
   readonly path?: string;
-  /** Whether the values stand in `<path>/.repoconf.json` and not in the home. */
+  /** Whether the values are in `<path>/.repoconf.json` rather than in the home. */
   readonly inTree: boolean;
   readonly revision: number;
-  /** How many fields are stored (and readable by this key). */
+  /** The number of stored fields that this key may read. */
   readonly modified: number;
   readonly health: readonly HealthProblem[];
 }
@@ -205,16 +208,16 @@ export interface KeyEntry {
   readonly kind?: "session";
 }
 
-/** A key or a session as the list of them has it. Times are RFC 3339, UTC. */
+/** A key or a session in `key/list`. Times are RFC 3339, UTC. */
 export interface ListedKey extends KeyEntry {
   readonly createdAt: string;
-  /** When a client last connected or disconnected with this key; for a session, when a person last used it. Absent: never. */
+  /** When a client last connected or disconnected with this key, or when a person last used the session. Absent if never. */
   readonly usedAt?: string;
-  /** How many are open with it now. */
+  /** The number of open connections. */
   readonly connections: number;
 }
 
-/** What a search found: a repository by its name, or a field by its name or its value. */
+/** A search result: a repository by its name, or a field by its name or value. */
 export interface SearchHit {
   readonly repo: string;
   readonly scope?: string;
@@ -223,35 +226,35 @@ export interface SearchHit {
   readonly value?: JsonValue;
 }
 
-/** A field of a matrix, and the value that most of its repositories have. */
+/** A field of a matrix, and its most common value. */
 export interface MatrixField {
   /** `<scope>.<field>`. */
   readonly field: string;
-  /** In how many of the repositories the key may read it. */
+  /** The number of repositories in which the key may read it. */
   readonly of: number;
-  /** How many of those have the value that most have; absent of a masked one. */
+  /** How many of them have the most common value; absent if it is masked. */
   readonly count?: number;
-  /** That value. */
+  /** The most common value. */
   readonly value?: JsonValue;
-  /** In its place, where its JSON is longer than 200 characters: a repository that has it. */
+  /** Instead of `value` if its JSON is longer than 200 characters: a repository that has it. */
   readonly like?: string;
 }
 
-/** The repositories and fields that a query spans, by repositories' ids. */
+/** The repositories and fields that match a query, ordered by repository id. */
 export interface Matrix {
   readonly repositories: readonly string[];
-  /** Only of the first page, as is the rest. */
+  /** Only on the first page, like the members below. */
   readonly total?: { readonly repositories: number; readonly fields: number };
   readonly fields?: readonly MatrixField[];
 }
 
-/** Some cells of one repository. */
+/** The requested fields of one repository. */
 export interface MatrixRow {
   readonly repo: string;
   readonly revision: number;
   /** Effective values, without masked ones. */
   readonly config: Config;
-  /** Which of the fields that were asked for are stored, masked ones too: `<scope>.<field>`. */
+  /** Which of the requested fields are stored, including masked ones: `<scope>.<field>`. */
   readonly stored: readonly string[];
 }
 
@@ -259,69 +262,69 @@ export interface MatrixRow {
 export interface FoundWorkTree {
   readonly path: string;
   readonly name: string;
-  /** The repository that has this folder already. */
+  /** The repository that already uses this folder. */
   readonly repo?: string;
 }
 
 /** The file with a repository's values. */
 export interface FileText {
   readonly file: string;
-  /** Null: there is no file, or none that can be read as text. */
+  /** Null if there is no file or it cannot be read as text. */
   readonly text: string | null;
 }
 
-/** A value of a work tree's file that runs as a command and that nobody has trusted. */
+/** A value in a work tree's file that runs as a command and that nobody has trusted. */
 export interface UntrustedValue {
   readonly repo: string;
   /** `<scope>.<field>`. */
   readonly field: string;
-  /** What the file says. */
+  /** The value in the file. */
   readonly value: JsonValue;
-  /** Of that value, for `trust/accept`: SHA-256, hexadecimal. */
+  /** The SHA-256 of that value in hexadecimal, for `trust/accept`. */
   readonly hash: string;
-  /** What serves until it is trusted. */
+  /** The active value until it is trusted. */
   readonly serving: JsonValue;
 }
 
-/** Names a draft: that of a field, or without one that of the text of the repository's file. */
+/** Names a draft: of a field, or without `field` of the text of the repository's file. */
 export interface DraftName {
   readonly repo: string;
   /** `<scope>.<field>`. */
   readonly field?: string;
 }
 
-/** An edit of a field that the owner has not saved. */
+/** An unsaved edit of a field. */
 export interface FieldDraft {
   readonly repo: string;
   readonly field: string;
-  /** Absent: back to the default. */
+  /** Absent to go back to the default. */
   readonly value?: JsonValue;
-  /** What was stored when the edit began; absent: nothing was. */
+  /** What was stored when the edit began; absent if nothing was. */
   readonly base?: JsonValue;
 }
 
-/** The text of a repository's file, edited and not saved. */
+/** The unsaved text of a repository's file. */
 export interface TextDraft {
   readonly repo: string;
   readonly text: string;
-  /** The text that the edit began with; null: there was none. */
+  /** The text that the edit began with; null if there was no file. */
   readonly base: string | null;
 }
 
 export type Draft = FieldDraft | TextDraft;
 
-/** `inMemory`: it is lost when the daemon ends, because it contains a masked value, or may. */
+/** `inMemory`: the draft is lost when the daemon ends, because it contains or may contain a masked value. */
 export type KeptDraft = Draft & { readonly inMemory?: true };
 
 export interface DraftsChanged {
-  /** Counts the changes of drafts since the daemon's start; `draft/list` and `draft/set` answer it too. */
+  /** Counts the changes of drafts since the daemon started; `draft/list` and `draft/set` return it too. */
   readonly revision: number;
-  /** Those that are new or another. */
+  /** New and changed drafts. */
   readonly drafts: readonly KeptDraft[];
   readonly removed: readonly DraftName[];
 }
 
-/** How many of the files that have changed since the daemon last ran, or have come since, were read. */
+/** How many of the files that are new or changed since the daemon last ran have been read. */
 export interface IndexingProgress {
   readonly done: number;
   readonly total: number;
@@ -337,12 +340,12 @@ export interface DaemonStatus {
   readonly url?: string;
   readonly pid?: number;
   readonly repositories?: number;
-  /** While files are being read that nobody has read yet. */
+  /** Present while the daemon reads files for the first time. */
   readonly indexing?: IndexingProgress;
   readonly sockets?: number;
-  /** Requests turned away since the start, by cause. */
+  /** Requests refused since the start, by cause. */
   readonly refusals?: { readonly [cause: string]: number };
-  /** What is wrong with settings or scope files; empty when all is well. */
+  /** Problems in settings or scope files; empty if there are none. */
   readonly problems?: readonly string[];
 }
 
@@ -356,9 +359,9 @@ export interface OperationResults {
   "config/cells": readonly MatrixRow[];
   "config/watch": {
     readonly revisions: { readonly [repo: string]: number };
-    /** With `position`: the revisions behind which the events begin. */
+    /** With `position`: the revisions after which the events begin. */
     readonly since?: { readonly [repo: string]: number };
-    /** A later watch can go on from here; absent where `since` has a past to be told first. */
+    /** Where a later watch can resume; absent if `since` requests past changes first. */
     readonly position?: string;
   };
   "config/unwatch": Record<string, never>;
@@ -368,22 +371,22 @@ export interface OperationResults {
   "history/forget": Record<string, never>;
   "scope/list": readonly { readonly scope: string; readonly schema: ScopeSchema }[];
   "repo/list": readonly RepositoryEntry[];
-  /** `recognized`: it was there, from another machine, and now has this folder here. */
+  /** `recognized`: the repository was known from another machine and now has this folder here. */
   "repo/add": RepositoryEntry & { readonly recognized?: true };
   "repo/update": RepositoryEntry;
-  /** Without `movedTo` there was no file any more. */
+  /** Without `movedTo` there was no file. */
   "repo/remove": { readonly movedTo?: string };
   "repo/scan": readonly FoundWorkTree[];
   "file/read": FileText;
   "file/write": Record<string, never>;
-  /** Where the text that was replaced is kept; absent: there was none. */
+  /** Where the replaced text is kept; absent if there was none. */
   "file/restore": { readonly movedTo?: string };
   "trust/list": readonly UntrustedValue[];
-  /** The revision by which the value is active. */
+  /** The revision that made the value active. */
   "trust/accept": { readonly revision: number };
   /** In the order in which they were begun. */
   "draft/list": readonly KeptDraft[];
-  /** `inMemory`: those of the given drafts that are gone when the daemon ends. */
+  /** `inMemory`: the given drafts that are lost when the daemon ends. */
   "draft/set": { readonly revision: number; readonly inMemory: readonly DraftName[] };
   "session/create": { readonly id: string; readonly secret: string };
   "session/link": { readonly url: string };
@@ -410,13 +413,13 @@ export function emptyResult(name: string): unknown {
   }
 }
 
-/** The one argument of every callback. `errors` is empty when all went well. */
+/** The only argument of every callback. `errors` is empty on success. */
 export interface Reply<Result = unknown> {
   readonly result: Result;
   readonly errors: readonly ErrorEntry[];
-  /** Of a list: the revision whose values, or drafts, these are. */
+  /** For a list: the revision of these values or drafts. */
   readonly revision?: number;
-  /** Of a long list: the `after` that fetches what follows. */
+  /** For a long list: the `after` that fetches the next page. */
   readonly next?: string;
 }
 
@@ -441,23 +444,23 @@ export interface FieldChange {
   readonly previous: JsonValue;
   /** False after an unset: the value is the default. */
   readonly stored: boolean;
-  /** In a history: `previous`, or both where `value` is null, are not known any more, as `history/forget` blanked them. */
+  /** In a history: `previous`, or both if `value` is null, were erased by `history/forget`. */
   readonly forgotten?: true;
 }
 
 export interface ConfigChanged {
   readonly repo: string;
   readonly revision: number;
-  /** A later watch can go on from here; absent while a past is being told, for then others may come before it. */
+  /** Where a later watch can resume; absent while past changes are being sent, because others may come before it. */
   readonly position?: string;
   /** RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly actor: string;
   readonly source: ChangeSource;
   readonly reason?: string;
-  /** The batch of a change, which may span several repositories; only the owner and the key that made it get this. */
+  /** The batch of a change, which may span several repositories. Only the owner and the key that made the change receive it. */
   readonly batch?: string;
-  /** If several machines share a log: the one that made the change; only the owner gets this. */
+  /** The machine that made the change, if several share a log. Only the owner receives it. */
   readonly machine?: string;
   readonly changes: { readonly [scope: string]: { readonly [field: string]: FieldChange } };
 }
@@ -465,14 +468,14 @@ export interface ConfigChanged {
 /** One revision in a repository's history, or (source `forget`) a field whose values were erased. */
 export interface HistoryEntry extends Omit<ConfigChanged, "repo" | "source" | "position"> {
   readonly source: ChangeSource | "forget";
-  /** With the source `forget`: the field whose older values were blanked. */
+  /** With the source `forget`: the field whose older values were erased. */
   readonly field?: string;
 }
 
-/** One that was found among the histories of all repositories, with the fields that were asked for. */
+/** A history entry of any repository that matches a search, with only the requested fields. */
 export interface FoundHistoryEntry extends HistoryEntry {
   readonly repo: string;
-  /** `config/watch` can go on from here; absent of what is from before this home's log. */
+  /** Where `config/watch` can resume; absent for entries older than this home's log. */
   readonly position?: string;
 }
 
@@ -485,8 +488,8 @@ export type EventMessage =
   | [resource: "draft", event: "changed", payload: DraftsChanged];
 
 /**
- * For those who asked for it. `progress`: up to this revision there was nothing else that the key could see; `position`: all
- * that was watched has been told up to here. Watch again from there.
+ * For watches that ask for it. `progress`: up to this revision there was nothing else that the key may see. `position`:
+ * everything watched has been sent up to here. A watch can resume from there.
  */
 export type ProgressMessage =
   | [
@@ -501,8 +504,8 @@ export interface ClientToServerEvents {
 }
 
 /**
- * For clients that proved their key, while the daemon reads files that nobody has read yet, and each time that it has come
- * further: what needs all repositories is answered behind that. How far it is, is for the owner.
+ * Sent to clients that proved their key while the daemon reads files for the first time, each time it made progress. Requests
+ * that need all repositories wait until that is done. Only the owner receives the numbers.
  */
 export type IndexingMessage = [
   resource: "daemon",
@@ -510,7 +513,7 @@ export type IndexingMessage = [
   payload: IndexingProgress | Record<string, never>,
 ];
 
-/** The first packet for a client that proved its key: the daemon's own proof ("The handshake" in docs/protocol.md). */
+/** The first packet to a client that proved its key: the daemon's own proof ("The handshake" in docs/protocol.md). */
 export type ProofMessage = [resource: "session", proof: string];
 
 export interface ServerToClientEvents {

@@ -1,4 +1,4 @@
-/** Does work in parts (a generator that yields between them) in one go. */
+/** Runs a generator that yields between pieces of work to its end, without a pause. */
 export function runToEnd<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

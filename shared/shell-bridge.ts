@@ -1,10 +1,10 @@
-/** Where a link leads: `field` is `<scope>.<field>`. */
+/** The target of a link: `field` is `<scope>.<field>`. */
 export interface ScreenLink {
   readonly repo: string;
   readonly field?: string;
 }
 
-/** The scheme by which the desktop app's window loads its own screen, and that page's origin: no web page has it. */
+/** The scheme and origin of the screen in the desktop app's window. No web page can have this origin. */
 export const desktopScheme = "repoconf-screen";
 export const desktopOrigin = `${desktopScheme}://app`;
 
@@ -12,22 +12,22 @@ export const desktopOrigin = `${desktopScheme}://app`;
 export interface ShellSession {
   readonly url: string;
   readonly id: string;
-  /** Hexadecimal; it is proven and never sent. */
+  /** Hexadecimal; used for proofs and never sent. */
   readonly secret: string;
 }
 
-/** What the desktop app's screen may ask of the shell around it, as the preload offers it in the page. */
+/** What the desktop app's screen may ask of the app, as the preload script offers it. */
 export interface ShellBridge {
-  /** The session of this window with the daemon that runs now. */
+  /** The session of this window with the running daemon. */
   session(): Promise<ShellSession>;
-  /** A folder that the person chooses; undefined: none. */
+  /** A folder that the person chooses; undefined if they cancel. */
   chooseFolder(): Promise<string | undefined>;
-  /** The link that the app was started with, once. */
+  /** The link that the app was started with; returned once. */
   firstLink(): Promise<ScreenLink | undefined>;
-  /** A link was followed while the app ran. */
+  /** Called when a link is followed while the app runs. */
   onNavigate(listener: (link: ScreenLink) => void): void;
-  /** A menu item asks for something that the screen does. */
+  /** Called when a menu item asks the screen to do something. */
   onCommand(listener: (command: "add" | "save") => void): void;
-  /** The app is about to quit: it waits for what the listener sends, though not for long. */
+  /** Called when the app is about to quit. It waits for the listener, but not for long. */
   onLeave(listener: () => Promise<void>): void;
 }

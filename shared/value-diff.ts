@@ -2,12 +2,12 @@ import { isJsonObject, type JsonObject, type JsonValue, sameJson } from "./json.
 import { limits } from "./limits.ts";
 import { namesOf } from "./named-list.ts";
 
-/** A step into a value: the name of a member, or an entry of a list, with the `name` that tells it from the others if they have one. */
+/** A step into a value: the name of a member, or a list entry's index with its `name` if it identifies the entry. */
 export type ValueStep = string | { readonly at: number; readonly name?: string };
 
 /**
- * One change inside a value. Positions in lists are those after the change; of what was removed, and `from`, those before it.
- * Added and removed values are reported as a whole.
+ * One change inside a value. List indexes count after the change, except those of removed entries and `from`, which count before
+ * it. Added and removed values are reported as a whole.
  */
 export type ValueChange = { readonly path: readonly ValueStep[] } & (
   | { readonly kind: "added"; readonly after: JsonValue }
@@ -16,15 +16,15 @@ export type ValueChange = { readonly path: readonly ValueStep[] } & (
   | { readonly kind: "moved"; readonly value: JsonValue; readonly from: number }
 );
 
-/** Entries that differ, up to which lists without names are aligned; longer ones are compared place by place. */
+/** Lists without names are aligned up to this many differing entries; longer ones are compared index by index. */
 const mostAligned = 10_000;
 
 /**
- * What makes one value the other, in the order of the later one; undefined: not there. Objects are compared member by member. In lists
- * of objects that all have a `name` of their own an entry is the same one if it has the same name. In other lists equal entries are
- * the same one; objects and lists between two of these are compared in their order, anything else is added or removed. It takes time
- * in proportion to the values, times the logarithm of the longest list, and goes on only while it is read. What is nested deeper than
- * a message may be is compared whole.
+ * The changes that turn one value into the other, in the order of the later one; undefined stands for no value. Objects are
+ * compared member by member. In lists whose objects all have a unique `name`, entries with the same name belong together. In
+ * other lists equal entries belong together; objects and lists between two of them are paired in order, and everything else is
+ * added or removed. Takes time in proportion to the values, times the logarithm of the longest list, and computes only what is
+ * read. Values nested deeper than a message may be are compared as a whole.
  */
 export function diffValues(before: JsonValue | undefined, after: JsonValue | undefined): Generator<ValueChange> {
   return diffParts(before, after, [], new Identities());
@@ -101,7 +101,7 @@ function* diffLists(before: List, after: List, path: Path, identities: Identitie
   yield* removedUntil(old.length);
 }
 
-/** How many entries at the start, and of the others how many at the end, are equal. */
+/** How many equal entries the lists start with, and how many of the remaining ones they end with. */
 function equalEnds(before: List, after: List): readonly [start: number, end: number] {
   const most = Math.min(before.length, after.length);
   let [start, end] = [0, 0];
@@ -111,9 +111,9 @@ function equalEnds(before: List, after: List): readonly [start: number, end: num
 }
 
 interface Alignment {
-  /** For each entry of the later list where it was in the earlier one. */
+  /** For each entry of the later list, its index in the earlier one. */
   readonly sources: (number | undefined)[];
-  /** Entries of the later list that kept their order. */
+  /** Indexes of the later list's entries that kept their order. */
   readonly staying: Set<number>;
 }
 
@@ -133,7 +133,7 @@ function aligned(before: List, after: List, identities: Identities): Alignment {
   return alignment;
 }
 
-/** A short text for each value, the same exactly for those that are `sameJson`. Each object and list is checked once. */
+/** Gives each value a short text, the same exactly for values that are `sameJson`. Each object and list is visited once. */
 class Identities {
   readonly #known = new Map<object, string>();
   readonly #numbers = new Map<string, string>();
@@ -155,7 +155,7 @@ class Identities {
   }
 }
 
-/** For each entry of the later list where it was in the earlier one; of several equal ones the first belongs to the first. */
+/** For each entry of the later list, its index in the earlier one. Equal entries are matched in order. */
 function matched(before: readonly string[], after: readonly string[]): (number | undefined)[] {
   const places = new Map<string, number[]>();
   for (const [at, key] of [...before.entries()].reverse()) {
@@ -166,9 +166,9 @@ function matched(before: readonly string[], after: readonly string[]): (number |
   return after.map(key => places.get(key)?.pop());
 }
 
-/** The places of as many entries as can be said to have kept their order: a longest rising subsequence, by patience sorting. */
+/** The indexes of as many entries as possible that kept their order: a longest increasing subsequence, by patience sorting. */
 function longestRising(values: readonly (number | undefined)[]): Set<number> {
-  /** For each length the place at which a rising sequence of it ends lowest. */
+  /** For each length, the index at which an increasing subsequence of that length ends lowest. */
   const ends: number[] = [];
   const earlier: (number | undefined)[] = [];
   const valueAt = (place: number | undefined) => (place === undefined ? undefined : values[place]) ?? -1;
@@ -188,7 +188,7 @@ function longestRising(values: readonly (number | undefined)[]): Set<number> {
   return places;
 }
 
-/** Pairs objects with objects and lists with lists, in their order, where they lie between the same two entries that stay. */
+/** Pairs objects with objects and lists with lists, in order, between the same two entries that stay. */
 function pairBetween(before: List, after: List, { sources, staying }: Alignment): void {
   const used = new Set(sources);
   const ends: number[] = [];

@@ -1,21 +1,21 @@
 import { isJsonObject, type JsonValue, jsonType, sameJson } from "./json.ts";
 
-/** A change of a place inside a field's value, made from the value that the field has when its turn comes. */
+/** An edit inside a field's value, applied to the value that the field has when the edit runs. */
 export interface ValueEdit {
   /** `<scope>.<field>`. */
   readonly field: string;
-  /** A JSON pointer (RFC 6901) into the value; left out or `""`: the value itself. */
+  /** A JSON pointer (RFC 6901) into the value; left out or `""` for the value itself. */
   readonly path?: string | null;
   /**
-   * `set` gives the place a value, and makes the objects on the way that are missing. `unset` takes the member or item away. `add`
-   * puts a value at the end of a list unless it is in it, `remove` takes it out of the list wherever it stands.
+   * `set` sets the place to a value and creates missing objects on the way. `unset` removes the member or item. `add` appends a
+   * value to a list unless the list contains it; `remove` removes every occurrence.
    */
   readonly op: "set" | "unset" | "add" | "remove";
-  /** Of all but `unset`. */
+  /** Required by all but `unset`. */
   readonly value?: unknown;
 }
 
-/** An edit that the value does not allow: `path` is the pointer to what is in the way, `given` the JSON type found there. */
+/** An edit that does not fit the value: `path` points to the part in the way, `given` is its JSON type. */
 interface EditProblem {
   readonly message: string;
   readonly path: string;
@@ -26,9 +26,9 @@ export type EditOutcome = { readonly value: JsonValue | undefined } | { readonly
 
 type Container = JsonValue[] | { [member: string]: JsonValue };
 
-/** A value with the edits made in order; the given one stays as it is. `undefined` and null are an empty place. */
+/** Applies the edits in order and returns a new value. `undefined` and null count as an empty place. */
 export function applyValueEdits(value: JsonValue | undefined, edits: readonly ValueEdit[]): EditOutcome {
-  // The value is a member of something, so that it is a place like those in it.
+  // Wrapped in an object, so that the value itself can be replaced like any part of it.
   const root: { [member: string]: JsonValue } = { value: structuredClone(value ?? null) as JsonValue };
   for (const edit of edits) {
     const problem = applyEdit(root, ["value", ...pointerTokens(edit.path ?? "")], edit);
@@ -37,25 +37,25 @@ export function applyValueEdits(value: JsonValue | undefined, edits: readonly Va
   return { value: root["value"] };
 }
 
-/** The names and numbers of a JSON pointer, unescaped. */
+/** The names and indexes of a JSON pointer, unescaped. */
 export function pointerTokens(pointer: string): string[] {
   const [, ...tokens] = pointer.split("/");
   return tokens.map(token => token.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-/** A JSON pointer from names and numbers. */
+/** A JSON pointer from names and indexes. */
 export function joinPointer(tokens: readonly string[]): string {
   return tokens.map(token => `/${escapedToken(token)}`).join("");
 }
 
-/** A name as it stands in a JSON pointer. */
+/** A name escaped for a JSON pointer. */
 export function escapedToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** The part of a value that a JSON pointer leads to; undefined: there is none. */
+/** The part of a value that a JSON pointer leads to; undefined if there is none. */
 export function valueAt(value: unknown, pointer: string): JsonValue | undefined {
-  // What came as JSON.
+  // Callers pass only values parsed from JSON.
   let at = value as JsonValue | undefined;
   for (const token of pointerTokens(pointer)) at = memberOf(at, token);
   return at;
@@ -86,7 +86,7 @@ function applyEdit(root: Container, tokens: readonly string[], { op, value }: Va
         return problem("is neither an object nor a list, so it contains nothing", index + 1, member);
       const inner = member ?? {};
       if (member === null) put(container, token, inner);
-      // A clone of ours, as all in it.
+      // It belongs to the clone, so it may be changed.
       container = inner as Container;
     } else if (op === "set") put(container, token, value as JsonValue);
     else if (op === "unset") takeAway(container, token);
@@ -111,11 +111,14 @@ function isIndex(token: string): boolean {
 
 function put(container: Container, token: string, value: JsonValue): void {
   if (Array.isArray(container)) container[Number(token)] = value;
-  // `__proto__` is a name like any other.
+  // Assigning `__proto__` would set the prototype instead of a member.
   else Object.defineProperty(container, token, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Whether a value has more levels of objects and lists than that. Without recursion: it may be as deep as a pointer is long. */
+/**
+ * Whether a value has more levels of objects and lists than that. Not recursive, because a value may be as deep as a pointer is
+ * long.
+ */
 export function nestsDeeper(value: JsonValue | undefined, levels: number): boolean {
   let level: readonly JsonValue[] = value === undefined ? [] : [value];
   for (let depth = 0; depth <= levels; depth += 1) {

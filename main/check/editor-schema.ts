@@ -41,7 +41,7 @@ export async function writeEditorSchema(
   if (after === undefined) return { path, named: "otherwise" };
   if (after === before) return { path, named: "before" };
   await values.write(after, {
-    lastLook: () => {
+    assertUnchanged: () => {
       if (!values.holds(before))
         throw new UnreadableFileError(`${file.path} was just changed by another program; try again`);
     },

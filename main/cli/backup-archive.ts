@@ -87,7 +87,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
   const names = new Set<string>();
   const texts = new Map<string, string>();
   const problems: string[] = [];
-  const look = (entry: ReadEntry) => {
+  const checkEntry = (entry: ReadEntry) => {
     const problem = names.has(entry.path) ? "appears twice" : problemOf(entry);
     names.add(entry.path);
     if (problem !== undefined) problems.push(`"${visible(entry.path)}" ${problem}`);
@@ -95,7 +95,7 @@ export async function checkArchive(file: string): Promise<ArchiveContent> {
       entry.on("data", part => texts.set(entry.path, (texts.get(entry.path) ?? "") + part.toString()));
     }
   };
-  await reading(file, () => list({ file, strict: true, onReadEntry: look }));
+  await reading(file, () => list({ file, strict: true, onReadEntry: checkEntry }));
   if (problems.length > 0) {
     const shown = problems.length > 5 ? [...problems.slice(0, 5), `and ${problems.length - 5} more`] : problems;
     throw new CommandError([`${file} is not a backup that can be restored:`, ...shown].join("\n"));

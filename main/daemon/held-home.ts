@@ -49,9 +49,9 @@ export class HeldHome {
         assertHeld();
         return fileSystem.rename(from, to);
       },
-      replace: async (temporary, path, lastLook, aside) => {
+      replace: async (temporary, path, assertUnchanged, aside) => {
         assertHeld();
-        return fileSystem.replace(temporary, path, lastLook, aside);
+        return fileSystem.replace(temporary, path, assertUnchanged, aside);
       },
       unlink: async path => {
         assertHeld();

@@ -22,7 +22,7 @@ export interface HistorySearchContext {
 }
 
 /** One revision that was checked, with what was found in it; or a history that cannot be read. */
-export type LookedAt =
+export type SearchedRevision =
   | { readonly place: HistoryPlace; readonly entries: readonly FoundHistoryEntry[] }
   | { readonly error: RepoconfError };
 
@@ -32,7 +32,7 @@ export async function* searchHistory(
   query: Query,
   after: HistoryPlace | undefined,
   context: HistorySearchContext,
-): AsyncGenerator<LookedAt> {
+): AsyncGenerator<SearchedRevision> {
   const { store, scopes, turn } = context;
   const matches = await matchingRepositories(caller, query, context);
   const since = Math.max(
@@ -40,12 +40,12 @@ export async function* searchHistory(
   );
   const [log = ""] = store.position.split(".");
   const schemaOf = (scope: string, field: string) => scopes.field(scope, field)?.schema;
-  for await (const looked of store.mergedHistory(matches.keys(), { after, since, turn })) {
-    const { repo } = looked;
+  for await (const revisionRead of store.mergedHistory(matches.keys(), { after, since, turn })) {
+    const { repo } = revisionRead;
     const match = matches.get(repo);
-    if ("error" in looked) yield looked;
+    if ("error" in revisionRead) yield revisionRead;
     else if (match !== undefined) {
-      const { number, revision, records } = looked;
+      const { number, revision, records } = revisionRead;
       const position = number > 0 ? { position: sealPosition(formatPosition(log, number)) } : {};
       const entries = records.flatMap(record => {
         const seen = viewRecord(caller, repo, record, undefined, scopes.defaults);
@@ -63,18 +63,22 @@ async function matchingRepositories(
   { service, turn }: HistorySearchContext,
 ): Promise<ReadonlyMap<string, RepositoryMatch>> {
   const matches = new Map<string, RepositoryMatch>();
-  const look = (one: { readonly id: string; readonly name: string; readonly path?: string }, isBroken: boolean) => {
+  const addIfMatching = (
+    one: { readonly id: string; readonly name: string; readonly path?: string },
+    isBroken: boolean,
+  ) => {
     // What is modified is asked of each change.
     const match = matchRepository(query, { ...one, isBroken, isModified: true });
     if (match !== undefined) matches.set(one.id, match);
   };
   // A limited key gets a repository's problems only if it may read its values.
   if (query.some(({ kind }) => kind === "broken"))
-    for await (const entry of service.repositories(caller, {}, turn)) look(entry, problemsIn(entry.health).length > 0);
+    for await (const entry of service.repositories(caller, {}, turn))
+      addIfMatching(entry, problemsIn(entry.health).length > 0);
   else
     for (const one of await service.visible(caller)) {
       if (turn.isOver) await turn.pass();
-      look(one, false);
+      addIfMatching(one, false);
     }
   return matches;
 }

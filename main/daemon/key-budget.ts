@@ -2,11 +2,11 @@ import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 import type { Caller } from "./caller.ts";
 
-/** What one request takes of its key's budget. */
+/** What one request uses of its key's budget. */
 export interface RequestCost {
-  /** Of its arguments, as JSON: what it keeps in memory while it waits. */
+  /** Size of its arguments as JSON: the memory it uses while it waits. */
   readonly bytes: number;
-  /** Those times the repositories that it names: what it makes the daemon do. */
+  /** That size multiplied by the repositories it names: the work it causes. */
   readonly work: number;
 }
 
@@ -21,10 +21,10 @@ interface Waiting {
   start(): void;
 }
 
-/** How a client connected. All users of the machine can fill the port, but not the Unix socket. */
+/** How a client connected. Any user of the machine can use up the port's connections, but not the Unix socket's. */
 export type Channel = "port" | "socket";
 
-/** What a key has under way. */
+/** The connections and requests of one key. */
 class Account {
   sockets = 0;
   running = 0;
@@ -32,28 +32,28 @@ class Account {
   bytes = 0;
   /** Bytes that arrived in this round of the event loop. */
   arrived = 0;
-  /** Of replies and events that wait for its clients. */
+  /** Bytes of replies and events queued for its clients. */
   unread = 0;
   isPaused = false;
   readonly waiting: Waiting[] = [];
   readonly readable = new Set<Readable>();
 }
 
-/** The work of one key that runs at once, in bytes times repositories, unless a single request is more than that. */
+/** How much work of one key runs at once, in bytes times repositories. A single larger request runs alone. */
 const workAtOnce = 4_000_000;
-/** Bytes of one key that are read before it is the others' turn, and the least that a packet counts. */
+/** Bytes of one key to read before the other keys get a turn, and the least that a packet counts as. */
 const arrivingAtOnce = 256 * 1024;
 const leastPacket = 2 * 1024;
 
 /**
- * Limits for each key, so that one cannot starve the others: connections, running and waiting requests, bytes received and bytes not
- * read by its clients. The owner's key and sessions have no limits, never wait, and have reserved connections.
+ * Limits for each key, so that one key cannot starve the others: connections, running and waiting requests, bytes received, and
+ * bytes that its clients have not read. The owner's key and sessions have no limits, never wait, and have reserved connections.
  */
 export class KeyBudget {
   readonly #accounts = new Map<string, Account>();
   readonly #open = { port: { all: 0, others: 0 }, socket: { all: 0, others: 0 } };
 
-  /** Lets a connection in. Throws RepoconfError 1107. */
+  /** Admits a connection. Throws RepoconfError 1107. */
   enter(caller: Caller, channel: Channel): Seat {
     const open = this.#open[channel];
     if (open.all >= limits.sockets) throw tooManySockets("connections", limits.sockets);
@@ -74,7 +74,7 @@ export class KeyBudget {
     return new Seat(account, () => count(-1));
   }
 
-  /** Runs a request, or lets it wait until its key's others have room for it. Rejects with RepoconfError 1107 where too many wait. */
+  /** Runs a request, or queues it until its key has room for it. Rejects with RepoconfError 1107 if too many are queued. */
   run<Result>(caller: Caller, cost: RequestCost, task: () => Result | Promise<Result>): Result | Promise<Result> {
     const account = this.#accountOf(caller);
     if (account === undefined) return task();
@@ -125,7 +125,7 @@ export class KeyBudget {
     }
   }
 
-  /** Undefined: the owner's. */
+  /** Undefined for the owner, who has no limits. */
   #accountOf({ owner, keyId }: Caller): Account | undefined {
     if (owner) return undefined;
     let account = this.#accounts.get(keyId);
@@ -136,14 +136,14 @@ export class KeyBudget {
     return account;
   }
 
-  /** A key that has nothing under way any more is forgotten. */
+  /** Drops the account of a key without connections and requests. */
   #forgetIdle({ keyId }: Caller, account: Account | undefined): void {
     if (account === undefined || account.sockets > 0 || account.running > 0 || account.waiting.length > 0) return;
     if (this.#accounts.get(keyId) === account) this.#accounts.delete(keyId);
   }
 }
 
-/** A connection's share of what its key may have. */
+/** One connection's part of its key's budget. */
 export class Seat {
   readonly #account: Account | undefined;
   readonly #onLeft: () => void;
@@ -151,13 +151,13 @@ export class Seat {
   #unread = 0;
   #hasLeft = false;
 
-  /** Without an account it is the owner's, which is not bound. */
+  /** Without an account the connection is the owner's and has no limits. */
   constructor(account: Account | undefined, onLeft: () => void) {
     this.#account = account;
     this.#onLeft = onLeft;
   }
 
-  /** The connection is read as far as its key's others let it. */
+  /** Starts reading the connection, except while its key's connections are paused. */
   read(readable: Readable): void {
     if (this.#account === undefined || this.#hasLeft) return;
     this.#readable = readable;
@@ -165,7 +165,7 @@ export class Seat {
     if (this.#account.isPaused) readable.pause();
   }
 
-  /** Counts arrived bytes: beyond a limit, all other keys get their turn before more of this key's are read. */
+  /** Counts bytes that arrived. Above a limit, all other keys get their turn before more of this key's are read. */
   took(bytes: number): void {
     const account = this.#account;
     if (account === undefined) return;
@@ -176,37 +176,37 @@ export class Seat {
       });
     }
     account.arrived += Math.max(leastPacket, bytes);
-    // The connection that sent last is read last, once there is room again.
+    // Move it to the end, so that the connection that sent last is resumed last.
     if (this.#readable !== undefined && account.readable.delete(this.#readable)) account.readable.add(this.#readable);
     regulate(account);
   }
 
-  /** So many bytes wait for the client by now. */
+  /** Records how many bytes are now queued for the client. */
   wait(bytes: number): void {
     if (this.#account === undefined || this.#hasLeft) return;
     this.#account.unread += bytes - this.#unread;
     this.#unread = bytes;
   }
 
-  /** Whether more waits for the key's clients than may, and for this one more than its share of that. */
+  /** Whether too many bytes are queued for the key's clients, and more than its share for this one. */
   get isUnread(): boolean {
     const share = limits.waitingBytesPerKey / limits.socketsPerKey;
     return (this.#account?.unread ?? 0) > limits.waitingBytesPerKey && this.#unread > share;
   }
 
-  /** The connection is gone; more than once is once. */
+  /** The connection was closed. Calling it again has no effect. */
   leave(): void {
     if (this.#hasLeft) return;
     this.wait(0);
     this.#hasLeft = true;
     if (this.#readable !== undefined) this.#account?.readable.delete(this.#readable);
-    // Its good-bye is to be read.
+    // Resume it, so that its closing message is read.
     if (this.#account?.isPaused) this.#readable?.resume();
     this.#onLeft();
   }
 }
 
-/** Leaves the connections of a key unread while it has too much under way. */
+/** Pauses a key's connections while it has too much in progress. */
 function regulate(account: Account): void {
   const isFull =
     account.arrived > arrivingAtOnce ||

@@ -26,7 +26,7 @@ export interface SharedScopesOptions {
 }
 
 /** What the log says of a scope: the text of its file; null: there is none any more. */
-type Told = Pick<ScopeChange, "text"> & { readonly number: LogNumber };
+type LoggedScope = Pick<ScopeChange, "text"> & { readonly number: LogNumber };
 
 /** In the folder of the log: up to which entry each scope's file is what the log says. */
 export const sharedScopesFileName = "scopes.json";
@@ -43,11 +43,11 @@ export class SharedScopes {
   readonly #fileSystem: FileSystem;
   readonly #removedFiles: RemovedFiles;
   readonly #file: DurableTextFile;
-  /** By scope: what the log said last. */
-  readonly #told = new Map<string, Told>();
+  /** By scope: its newest entry in the log. */
+  readonly #logged = new Map<string, LoggedScope>();
   /** The same up to which its file was brought in line; and what of that a start will know. */
-  readonly #mirrored = new Map<string, Told>();
-  #saved: ReadonlyMap<string, Told> = new Map();
+  readonly #mirrored = new Map<string, LoggedScope>();
+  #saved: ReadonlyMap<string, LoggedScope> = new Map();
   /** By scope: a sentence about what a person did there. */
   readonly #problems = new Map<string, string>();
   #log: CommitLog | undefined;
@@ -69,9 +69,9 @@ export class SharedScopes {
   static async open(options: SharedScopesOptions): Promise<SharedScopes> {
     const scopes = new SharedScopes(options);
     try {
-      for (const [name, told] of parseTold(await scopes.#file.read())) {
-        scopes.#told.set(name, told);
-        scopes.#mirrored.set(name, told);
+      for (const [name, logged] of parseLoggedScopes(await scopes.#file.read())) {
+        scopes.#logged.set(name, logged);
+        scopes.#mirrored.set(name, logged);
       }
     } catch (error) {
       // What the log still has comes again, and what is the same here is no change.
@@ -94,21 +94,21 @@ export class SharedScopes {
 
   /** Of the entries that are not in files yet: the log has to keep these. */
   get numbers(): LogNumber[] {
-    const unsaved = [...this.#told].filter(([name, told]) => this.#saved.get(name) !== told);
+    const unsaved = [...this.#logged].filter(([name, logged]) => this.#saved.get(name) !== logged);
     return unsaved.map(([, { number }]) => number);
   }
 
   /** Another machine changed a scope: its file says so, and it is in use, when this resolves. */
   async take(number: LogNumber, { name, text }: ScopeChange): Promise<void> {
-    if (number <= (this.#told.get(name)?.number ?? 0)) return;
-    this.#told.set(name, { number, text });
+    if (number <= (this.#logged.get(name)?.number ?? 0)) return;
+    this.#logged.set(name, { number, text });
     await this.#follow();
   }
 
   /** There is no scope in the log but these. */
   async takeRemaining(number: LogNumber, names: ReadonlySet<string>): Promise<void> {
-    for (const [name, told] of this.#told)
-      if (told.text !== null && !names.has(name)) this.#told.set(name, { number, text: null });
+    for (const [name, logged] of this.#logged)
+      if (logged.text !== null && !names.has(name)) this.#logged.set(name, { number, text: null });
     await this.#follow();
   }
 
@@ -135,9 +135,12 @@ export class SharedScopes {
       } catch (error) {
         if (this.#isClosed) return;
         this.#retryLater();
-        // It is told already.
+        // The log reports that itself.
         if (this.#log?.problem !== undefined) return;
-        this.#tell(name, `${this.#pathOf(name)} is in use here, but other machines do not have it (${causeOf(error)})`);
+        this.#reportProblem(
+          name,
+          `${this.#pathOf(name)} is in use here, but other machines do not have it (${causeOf(error)})`,
+        );
       }
   }
 
@@ -149,13 +152,13 @@ export class SharedScopes {
       const known = this.#mirrored.get(name);
       if (this.#isClosed || text === undefined || text === (known?.text ?? null)) return;
       // The file is about to become another one.
-      if (known !== this.#told.get(name)) return;
+      if (known !== this.#logged.get(name)) return;
       const entry: ScopeChange = { kind: "scope", time: timeText(this.#options.clock), name, text };
       const committed = (number: LogNumber) => {
-        const told = { number, text };
-        this.#told.set(name, told);
+        const logged = { number, text };
+        this.#logged.set(name, logged);
         // What a person changes in it from now on is another change.
-        this.#mirrored.set(name, told);
+        this.#mirrored.set(name, logged);
         this.#problems.delete(name);
       };
       try {
@@ -180,11 +183,11 @@ export class SharedScopes {
     return this.#appending(async () => {
       const log = this.#log;
       if (log === undefined) return;
-      const names = [...this.#told].flatMap(([name, { text }]) => (text === null ? [] : [name]));
+      const names = [...this.#logged].flatMap(([name, { text }]) => (text === null ? [] : [name]));
       for (const name of names)
         await appendInTurn(log, (): ScopeChange => {
           assertNeeded();
-          const text = this.#told.get(name)?.text ?? null;
+          const text = this.#logged.get(name)?.text ?? null;
           return { kind: "scope", time: timeText(this.#options.clock), name, text };
         });
     });
@@ -194,14 +197,14 @@ export class SharedScopes {
   #mirror(): Promise<void> {
     return this.#writing(async () => {
       try {
-        for (const [name, told] of this.#told) {
+        for (const [name, logged] of this.#logged) {
           const known = this.#mirrored.get(name);
-          if (known === told) continue;
-          if (known?.text !== told.text) await this.#write(name, told.text, known?.text ?? null);
-          this.#mirrored.set(name, told);
+          if (known === logged) continue;
+          if (known?.text !== logged.text) await this.#write(name, logged.text, known?.text ?? null);
+          this.#mirrored.set(name, logged);
         }
         const mirrored = new Map(this.#mirrored);
-        if ([...mirrored].every(([name, told]) => this.#saved.get(name) === told)) return;
+        if ([...mirrored].every(([name, logged]) => this.#saved.get(name) === logged)) return;
         // The files first: one that is not what is noted here is taken for a person's change.
         await this.#file.write(`${JSON.stringify({ scopes: Object.fromEntries(mirrored) })}\n`);
         this.#saved = mirrored;
@@ -221,12 +224,12 @@ export class SharedScopes {
       const there = await this.#read(file);
       if (there === text) return;
       if (there !== known) await this.#keepAside(name, there);
-      const lastLook = () => {
+      const assertUnchanged = () => {
         if (there !== undefined && !file.holds(there)) throw new ChangedMeanwhileError();
       };
       try {
-        if (text !== null) return await file.write(text, { lastLook });
-        lastLook();
+        if (text !== null) return await file.write(text, { assertUnchanged });
+        assertUnchanged();
         return await file.remove();
       } catch (error) {
         if (!(error instanceof ChangedMeanwhileError)) throw error;
@@ -240,7 +243,10 @@ export class SharedScopes {
     if (kept !== undefined) await keepFile(path, kept, this.#fileSystem, this.#options.clock);
     const what = kept === undefined ? "was deleted here" : "was changed here";
     const where = kept === undefined ? "Delete it again" : `The file of this machine is now ${kept}. Edit it again`;
-    this.#tell(name, `${path} ${what} after another machine had changed it, whose change counts. ${where} if need be`);
+    this.#reportProblem(
+      name,
+      `${path} ${what} after another machine had changed it, whose change counts. ${where} if need be`,
+    );
   }
 
   /** Undefined: what is there is no text. */
@@ -253,7 +259,7 @@ export class SharedScopes {
     }
   }
 
-  #tell(name: string, problem: string): void {
+  #reportProblem(name: string, problem: string): void {
     if (this.#problems.get(name) !== problem) this.#options.onProblem(problem, { scope: name });
     this.#problems.set(name, problem);
   }
@@ -291,14 +297,15 @@ export class SharedScopes {
 class ChangedMeanwhileError extends Error {}
 
 /** Throws SyntaxError. */
-function parseTold(text: string | null): [string, Told][] {
+function parseLoggedScopes(text: string | null): [string, LoggedScope][] {
   const value: unknown = JSON.parse(text ?? '{"scopes":{}}');
   const scopes = isJsonObject(value) ? value["scopes"] : undefined;
   if (!isJsonObject(scopes)) throw new SyntaxError("it does not have the form of that file");
-  return Object.entries(scopes).flatMap(([name, told]): [string, Told][] => {
-    if (!isJsonObject(told)) return [];
-    const { number, text: said } = told;
-    const isTold = isOwnScopeName(name) && typeof number === "number" && (typeof said === "string" || said === null);
-    return isTold ? [[name, { number, text: said }]] : [];
+  return Object.entries(scopes).flatMap(([name, logged]): [string, LoggedScope][] => {
+    if (!isJsonObject(logged)) return [];
+    const { number, text: scopeText } = logged;
+    const isValid =
+      isOwnScopeName(name) && typeof number === "number" && (typeof scopeText === "string" || scopeText === null);
+    return isValid ? [[name, { number, text: scopeText }]] : [];
   });
 }

@@ -12,7 +12,7 @@ export async function updateItself(logger: Logger): Promise<void> {
   autoUpdater.autoInstallOnAppQuit = true;
   autoUpdater.on("error", error => logger.warn({ error: String(error) }, "no update could be had"));
   autoUpdater.on("update-downloaded", ({ version }) => logger.info({ version }, "an update waits for the next quit"));
-  const look = () => void autoUpdater.checkForUpdates().catch(() => {});
-  look();
-  setInterval(look, interval).unref();
+  const check = () => void autoUpdater.checkForUpdates().catch(() => {});
+  check();
+  setInterval(check, interval).unref();
 }

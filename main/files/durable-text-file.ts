@@ -9,7 +9,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import { type Clock, systemClock } from "../clock.ts";
 import { type FileSystem, readFlags, realFileSystem, systemErrorCode } from "./file-system.ts";
 
-/** A file that is there but cannot be taken as text: not a regular file, too large, not UTF-8, not readable. */
+/** The path exists but cannot be read as text: not a regular file, too large, not UTF-8, or not readable. */
 export class UnreadableFileError extends Error {
   override readonly name = "UnreadableFileError";
 }
@@ -26,10 +26,10 @@ export function sameStamp(one: FileStamp | undefined, other: FileStamp | undefin
   return one.size === other.size && one.mtimeMs === other.mtimeMs && one.ino === other.ino;
 }
 
-/** Costs half of what the one of node:fs/promises does, which with 10,000 files every ten seconds is worth a line. */
+/** Takes half as long as the version in node:fs/promises, which matters with 10,000 files every ten seconds. */
 const lstat = promisify(callbacks.lstat);
 
-/** Of what stands at a path, links not followed; undefined if nothing can be told. */
+/** The stamp of what is at a path, without following links; undefined on any error. */
 export async function stampOf(path: string): Promise<FileStamp | undefined> {
   try {
     const { size, mtimeMs, ino } = await lstat(path);
@@ -41,60 +41,60 @@ export async function stampOf(path: string): Promise<FileStamp | undefined> {
 
 export interface DurableTextFileOptions {
   readonly path: string;
-  /** Where the temporary file is made; on the same file system. */
+  /** Where temporary files are created; on the same file system as the file. */
   readonly temporaryFolder: string;
-  /** A folder that is tried before; undefined if there is none now. It may turn out to be of no use. */
+  /** A folder to try first; undefined if there is none now. It may turn out to be unusable. */
   betterTemporaryFolder?(): Promise<string | undefined>;
   /** Mode of a new file; an existing one keeps its own. */
   readonly mode: number;
   readonly maximumBytes: number;
-  /** The replaced file is kept for a while: `replacedEdit` finds out whether somebody was still writing to it. */
+  /** Keeps the replaced file for a while, so that `replacedEdit` can find out whether somebody was still writing to it. */
   readonly keepsReplaced?: boolean;
   readonly fileSystem?: FileSystem;
   readonly clock?: Clock;
 }
 
-/** What goes before a write replaces the file; if any of it throws, the file stays as it is. */
+/** Hooks of a write. If one that runs before the rename throws, the file stays as it is. */
 export interface BeforeReplacing {
-  /** Waited for when the new text is on the disk and only the rename is missing. */
+  /** Awaited when the new text is on the disk, before the rename. */
   readonly ready?: Promise<void> | undefined;
-  /** Runs then, again before each try of a rename that another program blocks. */
+  /** Runs after `ready`, again before each retry of a rename that another program blocks. */
   readonly keep?: () => Promise<void>;
-  /** Runs in the moment of the rename. */
-  readonly lastLook?: () => void;
-  /** Runs right after it, when only the folder is not on the disk yet. */
+  /** Runs right before the rename, with nothing in between. */
+  readonly assertUnchanged?: () => void;
+  /** Runs right after the rename, before the folder is synced. */
   readonly replaced?: (() => void) | undefined;
 }
 
-/** Writes under way at once in the whole process: enough for every core and disk queue, far below the limit on open files. */
+/** Concurrent writes in the whole process: enough for every core and disk queue, far below the limit on open files. */
 const writers = pLimit(64);
-/** How long a call that another process blocks (antivirus, indexer, an editor on Windows) is tried again, in milliseconds. */
+/** Pauses between retries of a call that another process blocks (antivirus, indexer, an editor on Windows), in milliseconds. */
 const retryDelays = [10, 20, 40, 80, 150, 300, 600, 1000, 1500, 1800, 2000];
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * lowdb's lowest layer: a file's text, read whole and replaced whole. After `write` the text is on the disk: neither
- * kill -9 nor a power loss takes it back, and at no moment is the file anything but the old or the new text.
+ * lowdb's lowest layer: a file's text, read and replaced as a whole. After `write` the text is on the disk and survives kill -9
+ * and power loss. At every moment the file has either the old or the new text.
  */
 export class DurableTextFile implements Adapter<string> {
   readonly path: string;
   readonly #options: DurableTextFileOptions;
   readonly #fileSystem: FileSystem;
   readonly #clock: Clock;
-  /** Made when first needed, as are the next: most of ten thousand files are never written. */
+  /** Created when first needed, like the next ones: most of ten thousand files are never written. */
   #temporaryName: string | undefined;
   #asideName: string | undefined;
-  /** There may be a file of that name. */
+  /** A file with that name may exist. */
   #hasAside = false;
   #temporaryFolder: string;
   #turns: LimitFunction | undefined;
   #stamp: FileStamp | undefined;
   #fileMode: number | undefined;
-  /** What the file held when last read or written: null if there was none, undefined if that is not known. */
+  /** The file's text when last read or written; null if there was none, undefined if it is not known. */
   #text: string | null | undefined;
-  /** The text that the temporary file holds already; its stamp comes when it is on the disk. */
+  /** The text that is already in the temporary file. `stamp` resolves when it is on the disk. */
   #prepared: { readonly text: string; readonly stamp: Promise<FileStamp> } | undefined;
-  /** What the last write replaced, under a name of its own. */
+  /** The file that the last write replaced, under its temporary name. */
   #replaced: { readonly path: string; readonly stamp: FileStamp; readonly text: string | null | undefined } | undefined;
 
   constructor(options: DurableTextFileOptions) {
@@ -105,14 +105,14 @@ export class DurableTextFile implements Adapter<string> {
     this.#clock = options.clock ?? systemClock;
   }
 
-  /** Of the version last read or written; undefined if there was no file. */
+  /** The stamp of the version last read or written; undefined if there was no file. */
   get stamp(): FileStamp | undefined {
     return this.#stamp;
   }
 
   /**
-   * The text, or null if there is no file. Throws UnreadableFileError for what is there but no text, and the system's
-   * error when the process has no file handle left, which says nothing of the file.
+   * The text, or null if there is no file. Throws UnreadableFileError if it is not readable as text, and the system's error if
+   * the process has no file handles left, which says nothing about the file.
    */
   async read(): Promise<string | null> {
     let handle: FileHandle;
@@ -137,7 +137,7 @@ export class DurableTextFile implements Adapter<string> {
       }
     }
     try {
-      // Of an open file the system knows this at once, and a thread of the pool would take longer to wake up.
+      // fstat of an open file returns at once; waking up a thread of the pool would take longer.
       const stats = fstatSync(handle.fd);
       if (!stats.isFile()) throw new UnreadableFileError("it is not a regular file");
       const { maximumBytes } = this.#options;
@@ -159,13 +159,13 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   /**
-   * Whether the file holds exactly this text at this moment; null: whether there is none. Throws the system's error when
-   * the process has no file handle left.
+   * Whether the file contains exactly this text right now; with null, whether there is no file. Throws the system's error if the
+   * process has no file handles left.
    */
   holds(text: string | null): boolean {
     const expected = Buffer.from(text ?? "");
     try {
-      // With room for one byte more, so that a longer text shows.
+      // One byte more than expected, to notice a longer text.
       const bytes = this.#fileSystem.readNow(this.path, expected.length + 1);
       return text !== null && bytes.equals(expected);
     } catch (error) {
@@ -175,7 +175,10 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** Writes a text beside the file, and has it put on the disk meanwhile: writing it next is a rename. Throws the system's error. */
+  /**
+   * Writes a text to the temporary file and starts to sync it, so that writing the same text next only needs a rename. Throws the
+   * system's error.
+   */
   async prepare(text: string): Promise<void> {
     this.#turns ??= pLimit(1);
     await this.#turns(async () => {
@@ -189,7 +192,7 @@ export class DurableTextFile implements Adapter<string> {
     });
   }
 
-  /** It will not be written. */
+  /** Drops the prepared text, which will not be written. */
   async dropPrepared(): Promise<void> {
     const prepared = this.#prepared;
     if (prepared === undefined) return;
@@ -197,17 +200,15 @@ export class DurableTextFile implements Adapter<string> {
     await prepared.stamp.then(() => this.#removeTemporary()).catch(() => {});
   }
 
-  /**
-   * Replaces the file, durably. Throws the system's error, or what `before` throws; no temporary file is left behind.
-   */
+  /** Replaces the file durably. Throws the system's error or what `before` throws; no temporary file is left behind. */
   async write(text: string, before: BeforeReplacing = {}): Promise<void> {
     this.#turns ??= pLimit(1);
     await this.#turns(() => this.#replace(text, before));
   }
 
   /**
-   * The text that the last write replaced, if it is not what it was: somebody saved in the very moment of the rename, or went on
-   * writing to the file that was open. Undefined if not, or if that cannot be told.
+   * The replaced file's text, if it is no longer what it was when last read: somebody saved at the moment of the rename, or kept
+   * writing to the open file. Undefined if it is unchanged or cannot be read.
    */
   async replacedEdit(): Promise<string | undefined> {
     const replaced = this.#replaced;
@@ -216,19 +217,19 @@ export class DurableTextFile implements Adapter<string> {
     if (stamp === undefined || sameStamp(stamp, replaced.stamp)) return undefined;
     try {
       const text = utf8.decode(await readBytes(replaced.path, this.#fileSystem));
-      // Somebody has touched it, or the file system takes its time with stamps.
+      // A new stamp with the same text: somebody touched it, or the file system updates stamps late.
       return text === replaced.text ? undefined : text;
     } catch {
       return undefined;
     }
   }
 
-  /** Where that is kept. */
+  /** Where the replaced file is kept. */
   get replacedPath(): string | undefined {
     return this.#replaced?.path;
   }
 
-  /** Lets go of it. Throws the system's error; then it may still be there, and is told no more. */
+  /** Deletes the replaced file. Throws the system's error; then the file may still exist but is no longer reported. */
   async dropReplaced(): Promise<void> {
     const path = this.#asidePath;
     this.#replaced = undefined;
@@ -241,13 +242,15 @@ export class DurableTextFile implements Adapter<string> {
     this.#hasAside = false;
   }
 
-  /** By a name that nobody else has in that folder. */
+  /** A name that no other program uses in that folder. */
   get #temporaryPath(): string {
     this.#temporaryName ??= temporaryName(this.path);
     return join(this.#temporaryFolder, this.#temporaryName);
   }
 
-  /** A name that a start takes away, as it does that of the temporary file; undefined if nothing is kept. */
+  /**
+   * Where the replaced file is kept, under a name that the next start deletes like temporary files; undefined if none is kept.
+   */
   get #asidePath(): string | undefined {
     if (!this.#options.keepsReplaced) return undefined;
     this.#asideName ??= temporaryName(this.path);
@@ -259,7 +262,8 @@ export class DurableTextFile implements Adapter<string> {
     try {
       await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
     } catch (error) {
-      // It is not sure to stay, so it may not be taken as written; and what is told as not written may not be there.
+      // The rename may not survive a power loss, so the write counts as failed. Put back the old text, because a failed write
+      // must not be visible.
       await this.#putBack(text);
       throw error;
     }
@@ -267,7 +271,7 @@ export class DurableTextFile implements Adapter<string> {
     this.#text = text;
   }
 
-  /** Those to try, in order. */
+  /** The folders to try, in order. */
   async #temporaryFolders(): Promise<string[]> {
     const better = await this.#options.betterTemporaryFolder?.();
     const folders = [better, better, this.#options.temporaryFolder, this.#options.temporaryFolder];
@@ -275,8 +279,8 @@ export class DurableTextFile implements Adapter<string> {
   }
 
   /**
-   * By a temporary file in the first of these folders. Who tidies up may have taken the file away, and a folder may not let
-   * us in or be on another file system than it seemed: then by one in the next.
+   * Writes a temporary file in the first folder and renames it. Falls back to the next folder if the file was deleted by a
+   * cleanup tool, or the folder is not writable or on another file system.
    */
   async #putInPlace(text: string, [folder, ...others]: readonly string[], before: BeforeReplacing): Promise<FileStamp> {
     try {
@@ -287,20 +291,20 @@ export class DurableTextFile implements Adapter<string> {
       if (!isReady) await prepared?.stamp.catch(() => {});
       const stamp = await (isReady ? prepared.stamp : writers(() => this.#writeTemporary(text)));
       try {
-        // Not tried again below: what it says once, such as EPERM of another file, it says for good.
+        // Outside the retries: an error here, such as EPERM of another file, is final.
         await before.ready;
-        // A rename that was blocked may have been so by an editor that was saving.
+        // If the rename was blocked, an editor may have saved in between, so each try checks the file again.
         await retryBlocked(this.#clock, async () => {
           await before.keep?.();
-          const { lastLook = () => {} } = before;
-          // Only of a version that was checked can be told whether it has changed.
-          const path = before.lastLook === undefined ? undefined : this.#asidePath;
+          const { assertUnchanged = () => {} } = before;
+          // Only a version that was checked can later be found changed.
+          const path = before.assertUnchanged === undefined ? undefined : this.#asidePath;
           this.#hasAside ||= path !== undefined;
-          await this.#fileSystem.replace(this.#temporaryPath, this.path, lastLook, path);
+          await this.#fileSystem.replace(this.#temporaryPath, this.path, assertUnchanged, path);
           const replaced = this.#stamp;
           this.#replaced =
             path === undefined || replaced === undefined ? undefined : { path, stamp: replaced, text: this.#text };
-          // From here on it is ours, even if the folder's sync fails.
+          // The file is ours from here on, even if syncing the folder fails.
           this.#stamp = stamp;
         });
         before.replaced?.();
@@ -316,7 +320,7 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** Removes the file, durably. */
+  /** Removes the file durably. */
   async remove(): Promise<void> {
     await retryBlocked(this.#clock, () => this.#fileSystem.unlink(this.path));
     await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);
@@ -324,7 +328,7 @@ export class DurableTextFile implements Adapter<string> {
     this.#text = null;
   }
 
-  /** Makes the file hold again what it held before the write that failed, as far as the disk lets us. */
+  /** Restores what the file had before the failed write, if the disk allows it. */
   async #putBack(written: string): Promise<void> {
     const before = this.#text;
     if (before === undefined) return;
@@ -343,7 +347,7 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** Takes from an existing file every right that its options' mode does not give. */
+  /** Removes the permissions of an existing file that go beyond `mode`. */
   async makePrivate(): Promise<void> {
     const { mode } = this.#options;
     if (process.platform === "win32" || this.#fileMode === undefined || (this.#fileMode & ~mode) === 0) return;
@@ -356,13 +360,13 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** `written` is called when it is only not on the disk yet. */
+  /** `written` is called when the text is written but not synced yet. */
   async #writeTemporary(text: string, written = () => {}): Promise<FileStamp> {
     const mode = this.#fileMode ?? this.#options.mode;
     try {
       const handle = await this.#openTemporary(mode);
       try {
-        // The process's umask may have taken something of it.
+        // The umask may have removed permissions.
         if (this.#fileMode !== undefined && (fstatSync(handle.fd).mode & 0o777) !== mode) await handle.chmod(mode);
         await handle.writeFile(text);
         written();
@@ -378,14 +382,14 @@ export class DurableTextFile implements Adapter<string> {
     }
   }
 
-  /** "wx" makes a file of our own and never follows a link. */
+  /** "wx" creates a new file and never follows a link. */
   async #openTemporary(mode: number): Promise<FileHandle> {
     try {
       return await this.#fileSystem.open(this.#temporaryPath, "wx", mode);
     } catch (error) {
       if (systemErrorCode(error) !== "EEXIST") throw error;
     }
-    // Left by a failure, or planted.
+    // A leftover of a crash, or planted by somebody.
     await this.#removeTemporary();
     return this.#fileSystem.open(this.#temporaryPath, "wx", mode);
   }
@@ -404,19 +408,19 @@ function temporaryName(path: string): string {
   return `${basename(path)}.${randomBytes(6).toString("hex")}.tmp`;
 }
 
-/** Whether a call failed because of the temporary file or its folder, and not of what else there is to a write. */
+/** Whether the temporary file or its folder caused the failure, and not another step of the write. */
 function isUnusable(temporaryPath: string, error: unknown): boolean {
   const isOfIt = error instanceof Error && "path" in error && error.path === temporaryPath;
-  // A rename that is refused is refused because of the file in whose place it is to come.
+  // If a rename is denied, the target is the reason, not the temporary file.
   const isRename = isOfIt && "syscall" in error && error.syscall === "rename";
   const codes = isRename ? ["ENOENT", "EXDEV"] : ["ENOENT", "EXDEV", "EACCES", "EPERM", "EROFS"];
   return isOfIt && codes.includes(systemErrorCode(error) ?? "");
 }
 
-/** What a file holds that had `size` bytes a moment ago. `readFile` would ask for the size again. */
+/** Reads a file that had `size` bytes a moment ago. `readFile` would ask for the size again. */
 async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
-  // With room for one byte more: filling that, the file has grown meanwhile. With fewer it has shrunk, or the system gives the
-  // rest only when asked again.
+  // One byte more than the size: if it is filled, the file has grown. If less was read, the file has shrunk or the system
+  // returned only a part.
   const buffer = Buffer.allocUnsafe(size + 1);
   const { bytesRead } = await handle.read(buffer, 0, buffer.length, 0);
   return bytesRead === size ? buffer.subarray(0, bytesRead) : handle.readFile();
@@ -438,20 +442,20 @@ export async function moveFile(
   try {
     for (const folder of [dirname(to), dirname(from)]) await syncFolder(folder, fileSystem, clock);
   } catch (error) {
-    // It is not sure to stay there, so it goes back.
+    // The move may not survive a power loss, so undo it.
     await fileSystem.rename(to, from).catch(() => {});
     throw error;
   }
   return true;
 }
 
-/** How often a file is copied anew because it was changed meanwhile. */
+/** How often to copy a file again that changed while it was copied. */
 const mostCopies = 20;
 
 /**
- * Copies a file as it is, durably, and as it still is when the copy is on the disk; never over something that is there. A
- * link is copied as a link: what it leads to is not ours. False if there is no file; throws the system's error, and Error for
- * a file that does not stay the same; then there is no copy.
+ * Copies a file durably, and again if it changes before the copy is on the disk; never overwrites a file. A link is copied as a
+ * link, because its target is not ours. Returns false if there is no file. Throws the system's error, or an Error for a file that
+ * keeps changing; then there is no copy.
  */
 export async function keepFile(
   from: string,
@@ -483,7 +487,7 @@ async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Pro
     await copy.writeFile(bytes);
     await copy.sync();
   } catch (error) {
-    // Half of it would be taken for the whole.
+    // A partial copy would be mistaken for a complete one.
     await fileSystem.unlink(to).catch(() => {});
     throw error;
   } finally {
@@ -491,7 +495,7 @@ async function writeCopy(to: string, bytes: Buffer, fileSystem: FileSystem): Pro
   }
 }
 
-/** What a file holds, or what a link says; undefined if there is neither. */
+/** A file's content or a link's target; undefined if there is nothing. */
 async function readAsItIs(path: string, fileSystem: FileSystem): Promise<Buffer | string | undefined> {
   try {
     return await readBytes(path, fileSystem);
@@ -519,9 +523,9 @@ interface FolderSync {
 }
 const folderSyncs = new WeakMap<FileSystem, Map<string, FolderSync>>();
 
-/** Puts a folder's entries on the disk: all that were made before the call. Calls at the same time share one sync. */
+/** Syncs a folder, with all entries made before the call. Concurrent calls share one sync. */
 export function syncFolder(folder: string, fileSystem: FileSystem, clock: Clock = systemClock): Promise<void> {
-  // Windows has no handle on a folder; NTFS journals the rename itself.
+  // Windows cannot open a folder; NTFS journals the rename itself.
   if (process.platform === "win32") return Promise.resolve();
   const ofThis = folderSyncs.get(fileSystem) ?? new Map<string, FolderSync>();
   folderSyncs.set(fileSystem, ofThis);
@@ -537,7 +541,7 @@ export function syncFolder(folder: string, fileSystem: FileSystem, clock: Clock 
   };
   const sync = ofThis.get(folder);
   if (sync === undefined) return begin();
-  // The one that runs may have begun before this entry was made.
+  // The running sync may have begun before this entry was made, so wait for the next one.
   sync.next ??= sync.running.then(begin, begin);
   return sync.next;
 }

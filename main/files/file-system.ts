@@ -1,23 +1,23 @@
 import { closeSync, constants, linkSync, openSync, readSync, renameSync, unlinkSync } from "node:fs";
 import * as promises from "node:fs/promises";
 
-// A link is reported, never followed, and a pipe must not block. Windows knows neither flag.
+// Links must be reported and not followed, and a pipe must not block. Windows has neither flag.
 export const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** The calls that durability rests on, as an argument: tests hand in ones that fail, stop or are recorded. */
+/** The calls that durability depends on. Tests pass in ones that fail, stop or are recorded. */
 export type FileSystem = Pick<typeof promises, "open" | "rename" | "unlink"> & {
   /**
-   * The first `length` bytes of a file, read while this process does nothing else: for a look whose answer must not be old
-   * when it is used. Throws the system's error.
+   * Reads the first `length` bytes of a file synchronously, so that the answer is still true when it is used. Throws the system's
+   * error.
    */
   readNow(path: string, length: number): Buffer;
   /**
-   * Runs `lastLook`, gives what stands at `path` the name `aside` too, where one is given and the file system has such links,
-   * and renames `temporary` over it: all while this process does nothing else, so that no more time is between them than the
-   * system takes. Throws what `lastLook` throws, or the system's error of the rename.
+   * Runs `assertUnchanged`, hard-links the file at `path` as `aside` if that is given and the file system supports it, and renames
+   * `temporary` to `path`. All of it is synchronous, so that hardly any time passes between the check and the rename. Throws what
+   * `assertUnchanged` throws, or the system's error of the rename.
    */
-  replace(temporary: string, path: string, lastLook: () => void, aside?: string): Promise<void>;
-  /** The number of the disk (or whatever is mounted) that a folder is on; undefined if there is no folder. */
+  replace(temporary: string, path: string, assertUnchanged: () => void, aside?: string): Promise<void>;
+  /** The number of the disk or mount that contains a folder; undefined if there is no such folder. */
   deviceOf(folder: string): Promise<number | undefined>;
 };
 
@@ -34,9 +34,9 @@ export const realFileSystem: FileSystem = {
       closeSync(file);
     }
   },
-  // A rename by a thread of the pool would leave a gap of milliseconds behind the last refresh, in which an edit got lost.
-  replace: async (temporary, path, lastLook, aside) => {
-    lastLook();
+  // A rename in the thread pool would leave milliseconds after the check in which an edit could be lost.
+  replace: async (temporary, path, assertUnchanged, aside) => {
+    assertUnchanged();
     if (aside !== undefined) linkIfPossible(path, aside);
     renameSync(temporary, path);
   },
@@ -46,7 +46,7 @@ export const realFileSystem: FileSystem = {
   },
 };
 
-/** Without it an edit that comes in the moment of the rename is lost, as it is where file systems have no links. */
+/** On a file system without hard links, an edit at the very moment of the rename is lost. */
 function linkIfPossible(path: string, aside: string): void {
   try {
     linkSync(path, aside);
@@ -57,7 +57,7 @@ function linkIfPossible(path: string, aside: string): void {
   }
 }
 
-/** Writes all of it. The system may take fewer bytes than it is given, and says so by their number only: a disk that gets full. */
+/** Writes all bytes. On a disk that gets full, the system may write fewer and only report their number. */
 export async function writeAll(handle: promises.FileHandle, bytes: Buffer, position: number): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const { bytesWritten } = await handle.write(bytes, at, bytes.length - at, position + at);
@@ -66,7 +66,7 @@ export async function writeAll(handle: promises.FileHandle, bytes: Buffer, posit
   }
 }
 
-/** Reads so many bytes, fewer only where the file ends before. As with writing, one call may give fewer. */
+/** Reads `length` bytes, or fewer if the file ends before. One call to the system may return fewer. */
 export async function readAll(handle: promises.FileHandle, length: number, position: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length; ) {
@@ -77,7 +77,7 @@ export async function readAll(handle: promises.FileHandle, length: number, posit
   return bytes;
 }
 
-/** Puts what was written to a file on the disk. Throws the system's error. */
+/** Syncs a file's content to the disk. Throws the system's error. */
 export async function syncFile(path: string, fileSystem: FileSystem): Promise<void> {
   const handle = await fileSystem.open(path, "r+");
   try {

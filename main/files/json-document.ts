@@ -8,28 +8,23 @@ import {
   UnreadableFileError,
 } from "./durable-text-file.ts";
 import { systemErrorCode } from "./file-system.ts";
-import {
-  formatJson,
-  type JsonText,
-  JsonTextError,
-  readJsonText,
-  rewriteJson,
-  rewriteJsonInParts,
-} from "./json-text.ts";
+import { formatJson, type JsonText, JsonTextError, readJsonText, rewriteJsonInParts } from "./json-text.ts";
 import type { MovedNames } from "./json-text-edits.ts";
 
-/** What the file was when last checked or written. */
+/** The state of the file when last checked or written. */
 export type DocumentStatus =
   | { readonly kind: "good"; readonly json: JsonText }
   | { readonly kind: "missing" }
   | { readonly kind: "broken"; readonly message: string; readonly line?: number; readonly column?: number };
 
-/** Thrown by `write` when someone else changed the file since it was last checked: nothing was written; look and decide again. */
+/**
+ * Thrown by `write` if someone else changed the file since it was last checked. Nothing was written: refresh, then decide again.
+ */
 export class ForeignEditError extends Error {
   override readonly name = "ForeignEditError";
 }
 
-/** The text would be larger than its file may be. */
+/** The text would exceed the file's size limit. */
 export class DocumentTooLargeError extends Error {
   override readonly name = "DocumentTooLargeError";
 
@@ -40,11 +35,14 @@ export class DocumentTooLargeError extends Error {
 
 /** Options of a write. */
 interface AroundWrite {
-  /** Puts a record of the text that the file is about to have on the disk. Runs beside the writing; the file is replaced only after it. */
+  /**
+   * Durably records the text that the file is about to have. Runs while the file is being written; the file is replaced only
+   * after it.
+   */
   readonly record?: (text: string) => Promise<void>;
-  /** Called when others see the new text. */
+  /** Called once the new text is visible to others. */
   readonly onReplaced?: (() => void) | undefined;
-  /** Members that stay where they are, under a new name. */
+  /** Members that keep their place under a new name. */
   readonly moved?: MovedNames;
 }
 
@@ -53,17 +51,17 @@ interface Found {
   readonly status: DocumentStatus;
 }
 
-/** Waits before a file found gone or broken is believed: an editor may be between two steps of a save (250 ms in all). */
+/** Pauses before a missing or broken file is believed, because an editor may be in the middle of saving (250 ms in all). */
 const stabilityDelays = [5, 15, 40, 90, 100];
 
 export interface JsonDocumentOptions extends DurableTextFileOptions {
-  /** The first look, too, waits before it believes that the file is gone or broken. */
+  /** Whether the first refresh, too, waits before it believes that the file is missing or broken. */
   readonly isExpected?: boolean;
 }
 
 /**
- * A JSON file that people edit too: lowdb over text with comments over a durable file. It keeps the text last seen, so
- * that a write changes only what differs and never replaces an edit that nobody checked.
+ * A JSON file that people edit too: lowdb over a text with comments over a durable file. It remembers the text last seen, so that
+ * a write changes only what differs and never overwrites an edit that nobody has read.
  */
 export class JsonDocument {
   readonly #file: DurableTextFile;
@@ -72,10 +70,10 @@ export class JsonDocument {
   readonly #low: Low<JsonObject>;
   readonly #isExpected: boolean;
   #isRead = false;
-  /** The text last seen: null when there was no file, undefined when it had none that can be read. */
+  /** The text last seen; null if there was no file, undefined if it could not be read. */
   #text: string | null | undefined;
   #status: DocumentStatus = { kind: "missing" };
-  /** Of the write under way, which lowdb hands the value alone. */
+  /** The options of the write in progress, because lowdb only passes on the value. */
   #around: AroundWrite = {};
 
   constructor({ isExpected = false, ...options }: JsonDocumentOptions) {
@@ -108,7 +106,7 @@ export class JsonDocument {
   }
 
   /**
-   * Reads the file and tells whether its text differs from the one known. A file found gone or broken is read again for
+   * Reads the file and returns whether its text differs from the known one. A file that is missing or broken is read again for
    * 250 ms before that is believed.
    */
   async refresh(): Promise<boolean> {
@@ -129,9 +127,8 @@ export class JsonDocument {
   }
 
   /**
-   * Makes the file hold `value`, durably, changing only the text of what differs. Throws ForeignEditError,
-   * DocumentTooLargeError, what `record` throws or the system's error; then file and memory are as they were, and `record`
-   * has ended.
+   * Writes `value` durably, changing only the text that differs. Throws ForeignEditError, DocumentTooLargeError, what `record`
+   * throws or the system's error; then file and memory are as before, and `record` has finished.
    */
   async write(value: JsonObject, around: AroundWrite = {}): Promise<void> {
     const before = this.#low.data;
@@ -146,8 +143,8 @@ export class JsonDocument {
   }
 
   /**
-   * Writes the text that `write` would write beside the file; until that comes it is put on the disk. Throws ForeignEditError if
-   * the file has changed by then, DocumentTooLargeError or the system's error.
+   * Writes the text for `value` to the temporary file and starts to sync it, so that `write` only needs a rename. Throws
+   * ForeignEditError if the file has changed, DocumentTooLargeError or the system's error.
    */
   async prepare(value: JsonObject, moved?: MovedNames): Promise<void> {
     await this.#file.prepare((await this.#fittingTextOf(value, moved)).text);
@@ -159,13 +156,14 @@ export class JsonDocument {
     }
   }
 
-  /** That will not be written. */
+  /** Drops the prepared text, which will not be written. */
   dropPrepared(): Promise<void> {
     return this.#file.dropPrepared();
   }
 
   /**
-   * What the file that the last write replaced holds, if somebody changed it in that moment or later; null if that is no JSON.
+   * The value in the replaced file, if somebody changed it at the moment of the last write or later; null if it is not valid
+   * JSON.
    */
   async replacedEdit(): Promise<JsonObject | null | undefined> {
     const text = await this.#file.replacedEdit();
@@ -177,36 +175,33 @@ export class JsonDocument {
     }
   }
 
-  /** Where that is kept. */
+  /** Where the replaced file is kept. */
   get replacedPath(): string | undefined {
     return this.#file.replacedPath;
   }
 
-  /** Lets go of it. */
+  /** Deletes the replaced file. */
   dropReplaced(): Promise<void> {
     return this.#file.dropReplaced();
   }
 
-  /** How many bytes the file would have with this value. */
-  bytesOf(value: JsonObject): number {
-    const json = this.#status.kind === "good" ? rewriteJson(this.#status.json, value) : formatJson(value);
+  /** The size of the file with this value, in bytes. */
+  async bytesOf(value: JsonObject): Promise<number> {
+    const json = this.#status.kind === "good" ? await rewriteJsonInParts(this.#status.json, value) : formatJson(value);
     return Buffer.byteLength(json.text);
   }
 
-  /** The text last seen or written; null if there was no file, or none that can be read. */
+  /** The text last seen or written; null if there was no file or it could not be read. */
   get text(): string | null {
     return this.#text ?? null;
   }
 
-  /**
-   * Puts a text in the place of the one last seen, as an editor does; the next refresh finds it. Throws ForeignEditError or the
-   * system's error.
-   */
+  /** Replaces the text last seen, as an editor does; the next refresh reads it. Throws ForeignEditError or the system's error. */
   async replaceText(text: string): Promise<void> {
-    await this.#file.write(text, { lastLook: () => this.#assertUntouched() });
+    await this.#file.write(text, { assertUnchanged: () => this.#assertUntouched() });
   }
 
-  /** As `replaceText`, whatever the file is now; `keep` is called right before it is replaced. */
+  /** Like `replaceText`, but overwrites the file whatever it contains; `keep` runs right before. */
   async overwriteText(text: string, keep: () => Promise<void>): Promise<void> {
     await this.#file.write(text, { keep });
   }
@@ -227,10 +222,14 @@ export class JsonDocument {
     const json = await this.#fittingTextOf(value, moved);
     const { text } = json;
     const recorded = record?.(text);
-    // Waited for below; until then its failure has nobody to hear it.
+    // It is awaited below; this only prevents an unhandled rejection until then.
     recorded?.catch(() => {});
     try {
-      await this.#file.write(text, { ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced });
+      await this.#file.write(text, {
+        ready: recorded,
+        assertUnchanged: () => this.#assertUntouched(),
+        replaced: onReplaced,
+      });
     } finally {
       await recorded?.catch(() => {});
     }
@@ -238,7 +237,7 @@ export class JsonDocument {
     this.#status = { kind: "good", json };
   }
 
-  /** The file's text, null if gone; an unreadable file reads as something that equals no text. */
+  /** The file's text, or null if it is missing. An UnreadableFileError is returned, not thrown. */
   async #readText(): Promise<string | null | UnreadableFileError> {
     try {
       return await this.#file.read();
@@ -248,13 +247,13 @@ export class JsonDocument {
     }
   }
 
-  /** Undefined: what is known already, or no way to tell now. `last` is what a moment ago was found. */
+  /** Undefined if nothing has changed or the file cannot be read now. `last` is what the previous read found. */
   async #readOnce(last: Found | undefined): Promise<Found | undefined> {
     let text: string | null | UnreadableFileError;
     try {
       text = await this.#readText();
     } catch (error) {
-      // No file handle left: what is known stays, and a later look will tell.
+      // No file handles left: keep what is known, and a later refresh will find out.
       if (this.#isRead) return undefined;
       text = new UnreadableFileError(`it cannot be read now (${systemErrorCode(error) ?? String(error)})`);
     }

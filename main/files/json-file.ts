@@ -2,14 +2,14 @@ import type { Adapter } from "lowdb";
 import type { DurableTextFile } from "./durable-text-file.ts";
 
 /**
- * lowdb's adapter for a JSON file that only the daemon writes (the index, the keys): no comments to keep. Null if there
- * is none; throws what the file below throws, and SyntaxError for text that is no JSON.
+ * lowdb's adapter for a JSON file that only the daemon writes (the index, the keys), without comments. Null if there is none.
+ * Throws what the file below throws, and SyntaxError if it is not valid JSON.
  */
 export class JsonFile<Data> implements Adapter<Data> {
   readonly #file: DurableTextFile;
   readonly #parse: (value: unknown) => Data;
 
-  /** `parse` takes what the file holds and gives it its type; it throws SyntaxError if that is not of the expected shape. */
+  /** `parse` checks the file's content and gives it its type; it throws SyntaxError if the shape is wrong. */
   constructor(file: DurableTextFile, parse: (value: unknown) => Data) {
     this.#file = file;
     this.#parse = parse;

@@ -1,4 +1,4 @@
-/** How `rewriteJsonText` (json-text.ts) finds its edits. Knows offsets, no errors. */
+/** Finds the edits for `rewriteJsonText` (json-text.ts). Works on offsets and does not report errors. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 import {
   defaultStyle,
@@ -28,7 +28,7 @@ interface Edit extends Range {
   readonly text: string;
 }
 
-/** Of objects of the new value, known by themselves: members that stay where they are under a new name, by the old one. */
+/** Members that keep their place under a new name: for objects of the new value (by identity), the new name by the old one. */
 export type MovedNames = ReadonlyMap<JsonValue, ReadonlyMap<string, string>>;
 
 interface Rewrite {
@@ -38,19 +38,19 @@ interface Rewrite {
   readonly edits: Edit[];
   readonly discarded: Range[];
   readonly moved: MovedNames;
-  /** So many values so far. */
+  /** The number of values compared so far. */
   compared: number;
 }
 
-/** Values that are compared in one go; an object with more members takes turns for itself. */
+/** Values to compare before yielding; an object with more members yields by itself. */
 const comparedAtOnce = 2_000;
 
-/** A text's indentation is looked for in so many of its values: it shows in the first ones, or nowhere. */
-const mostLookedAt = 1_000;
+/** How many values to search for the text's indentation: it shows in the first ones or not at all. */
+const mostIndentationSamples = 1_000;
 
 /**
- * The text that reads as `next`, given the text without its BOM, its outermost value and what it reads as. `discarded` are the parts of the old text
- * that nothing of is left in the new one: values that were removed or replaced. Yields if it takes long.
+ * The text for `next`, made from the text without its BOM, its root and its current value. `discarded` are the parts of the old
+ * text that were removed or replaced. Yields now and then.
  */
 export function* rewritingBody(
   body: string,
@@ -64,13 +64,14 @@ export function* rewritingBody(
     unit: detectUnit(body, lines, root) ?? defaultStyle.unit,
     endOfLine: /\r\n|\r|\n/.exec(body)?.[0] ?? defaultStyle.endOfLine,
   };
+  yield;
   const rewrite: Rewrite = { body, style, lines, edits: [], discarded: [], moved, compared: 0 };
   yield* comparingValue(rewrite, root, current, next);
   return { text: applyEdits(body, rewrite.edits), discarded: rewrite.discarded };
 }
 
 function applyEdits(body: string, edits: readonly Edit[]): string {
-  // What is inserted at an offset comes before what is replaced from there on; insertions keep their order.
+  // At the same offset, insertions come before replacements and keep their order.
   const sorted = edits.toSorted((left, right) => left.start - right.start || left.end - right.end);
   const parts: string[] = [];
   let done = 0;
@@ -88,7 +89,7 @@ function* comparingValue(
   current: JsonValue | undefined,
   next: JsonValue,
 ): Generator<void> {
-  // The very same: of a large text most of it.
+  // The same object, as most of a large text is.
   if (current === next) return;
   rewrite.compared += 1;
   if (rewrite.compared % comparedAtOnce === 0) yield;
@@ -106,7 +107,7 @@ function* comparingValue(
 
 function replaceValue({ body, style, lines, edits, discarded }: Rewrite, node: TextNode, next: JsonValue): void {
   const { start, end } = node;
-  // Only a value that goes over several lines needs the indentation.
+  // Only a value of several lines needs the indentation.
   const inline = hasLineBreak(body, node) && isContainer(next) ? undefined : inlineValue(next);
   const staysInline = inline !== undefined && (inline.length <= lineLimit || !isContainer(next));
   edits.push({ start, end, text: staysInline ? inline : formatValue(next, lines.indentationAt(start), style) });
@@ -114,7 +115,7 @@ function replaceValue({ body, style, lines, edits, discarded }: Rewrite, node: T
 }
 
 function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObject, next: JsonObject): Generator<void> {
-  const { members } = object;
+  const members = yield* object.readingMembers();
   if (members.length > comparedAtOnce) yield;
   const changed = yield* findingChanges(current, next);
   if (members.length > comparedAtOnce) yield;
@@ -126,7 +127,7 @@ function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObje
     const newName = moved?.get(name);
     const movedValue = newName === undefined ? undefined : changed.get(newName);
     if (newName !== undefined && movedValue !== undefined && changed.has(name) && !Object.hasOwn(current, newName)) {
-      // With its place it keeps the comments beside it.
+      // Only the name changes, so that the comments beside it stay.
       rewrite.edits.push({ ...member.key, text: JSON.stringify(newName) });
       changed.delete(name);
       changed.delete(newName);
@@ -141,7 +142,7 @@ function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObje
     }
     lastSurvivor = member;
     if (value === undefined) continue;
-    // What is left then is new.
+    // Whatever remains in `changed` after the loop is new.
     changed.delete(name);
     yield* comparingValue(rewrite, member.value, Object.hasOwn(current, name) ? current[name] : undefined, value);
   }
@@ -166,28 +167,28 @@ function* comparingMembers(rewrite: Rewrite, object: TextNode, current: JsonObje
   for (const range of toRemove) rewrite.edits.push(removal(rewrite, range));
 }
 
-/** What `next` has otherwise than `current`, by name, in its order; undefined: it lacks it. */
+/** The members of `next` that differ from `current`, by name and in order; undefined for those that `next` lacks. */
 function* findingChanges(current: JsonObject, next: JsonObject): Generator<void, Map<string, JsonValue | undefined>> {
   const changed = new Map<string, JsonValue | undefined>();
-  let [looked, kept] = [0, 0];
+  let [compared, kept] = [0, 0];
   for (const name of Object.keys(next)) {
-    looked += 1;
-    if (looked % comparedAtOnce === 0) yield;
+    compared += 1;
+    if (compared % comparedAtOnce === 0) yield;
     const value = next[name];
-    // What is inherited is never equal to a value.
+    // Inherited members never equal a JSON value.
     if (current[name] !== value) changed.set(name, value);
     if (value !== undefined && (!changed.has(name) || Object.hasOwn(current, name))) kept += 1;
   }
   const names = Object.keys(current);
-  // Nothing has gone.
+  // No member was removed.
   if (kept === names.length) return changed;
   for (const name of names) if (!Object.hasOwn(next, name)) changed.set(name, undefined);
   return changed;
 }
 
 /**
- * The tokens that go, where only blanks stand between them as one range: names, colons and values of the removed
- * members, their commas, and the comma after the member that is now the last. What is left between are comments.
+ * The tokens to remove: names, colons, values and commas of the removed members, and the comma after the member that is now last.
+ * Tokens with only blanks in between form one range; comments stay.
  */
 function removedRanges(
   { body }: Rewrite,
@@ -216,13 +217,13 @@ function removedRanges(
   return ranges;
 }
 
-/** Whether an object holds nothing but this range, not even a comment. */
+/** Whether an object contains nothing but this range, not even a comment. */
 function isAllOf({ body }: Rewrite, object: TextNode, range: Range): boolean {
   const { start, end } = object;
   return (body.slice(start + 1, range.start) + body.slice(range.end, end - 1)).trim() === "";
 }
 
-/** How a range of removed tokens is cut out: with its line if nothing else stands there, else with one of the gaps. */
+/** How to cut out a range of tokens: with its line if nothing else is on it, otherwise with one of the blanks around it. */
 function removal({ body, style, lines }: Rewrite, range: Range): Edit {
   const start = beforeBlanks(body, range.start);
   const end = afterBlanks(body, range.end);
@@ -237,7 +238,7 @@ function removal({ body, style, lines }: Rewrite, range: Range): Edit {
   return { ...range, end: isAfterGap ? end : range.end, text: "" };
 }
 
-/** Adds members after the last one that stays, or into an object that holds at most comments. */
+/** Adds members after the last one that stays, or to an object that contains at most comments. */
 function insertAfter(rewrite: Rewrite, object: TextNode, added: readonly Entry[], last: Member | undefined): void {
   const { body, style, edits } = rewrite;
   let offset = spaceBeforeEnd(body, object).start;
@@ -258,7 +259,7 @@ function insertAfter(rewrite: Rewrite, object: TextNode, added: readonly Entry[]
   moveEndToOwnLine(rewrite, object);
 }
 
-/** Adds members to an object that loses all it had but a comment: they take the place of the first that goes. */
+/** Adds members to an object that loses all of its members but has a comment: they replace the first one removed. */
 function insertInPlace(rewrite: Rewrite, object: TextNode, added: readonly Entry[], place: Range): void {
   const { body, style, edits } = rewrite;
   const inline = inlineEntries(body, object, added);
@@ -269,13 +270,13 @@ function insertInPlace(rewrite: Rewrite, object: TextNode, added: readonly Entry
   const lineStart = style.endOfLine + memberIndentation(rewrite, object, object.members[0]);
   const lines = entryLines(style, added, lineStart);
   const end = afterBlanks(body, place.end);
-  // A comment that was about the removed member gets its own line, or it would seem to be about the new one.
+  // A comment about the removed member moves to its own line, so that it does not seem to be about the new one.
   if (body[end] === "/") edits.push({ start: place.start, end, text: lines + lineStart });
   else edits.push({ ...place, text: lines });
   moveEndToOwnLine(rewrite, object);
 }
 
-/** The new members as they follow the others on one line, if their object stands on one line and still fits there. */
+/** The new members as text for the same line, if their object is on one line and still fits there. */
 function inlineEntries(body: string, object: TextNode, added: readonly Entry[]): string | undefined {
   const length = object.end - object.start;
   if (length > lineLimit || hasLineBreak(body, object)) return undefined;
@@ -283,7 +284,7 @@ function inlineEntries(body: string, object: TextNode, added: readonly Entry[]):
   return length + text.length <= lineLimit ? text : undefined;
 }
 
-/** The new members on a line each; `lineStart` is a line break and their indentation. */
+/** The new members, one per line; `lineStart` is a line break with their indentation. */
 function entryLines(style: Style, added: readonly Entry[], lineStart: string): string {
   const indentation = lineStart.slice(style.endOfLine.length);
   const lines = added.map(([name, value]) => `${JSON.stringify(name)}: ${formatValue(value, indentation, style)}`);
@@ -312,9 +313,9 @@ function spaceBeforeEnd(body: string, object: TextNode): Range {
   return { start, end };
 }
 
-/** The difference between the first line that is indented deeper than its parent's line, and that line. */
+/** The extra indentation of the first line that is deeper than its parent's line. */
 function detectUnit(body: string, lines: TextLines, root: TextNode): string | undefined {
-  let left = mostLookedAt;
+  let left = mostIndentationSamples;
   const detectIn = (node: TextNode): string | undefined => {
     const outer = lines.indentationAt(node.start);
     for (const { start, value } of node.inside()) {

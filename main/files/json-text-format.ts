@@ -1,10 +1,9 @@
-/** How new values are written into a JSON text: as a person would. */
+/** Formats new values in a JSON text as a person would. */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../shared/json.ts";
 
-/** A member's name and value. */
 export type Entry = readonly [name: string, value: JsonValue];
 
-/** The longest text that still goes on one line. */
+/** The longest text to put on one line. */
 export const lineLimit = 80;
 
 export interface Style {
@@ -15,8 +14,8 @@ export interface Style {
 export const defaultStyle: Style = { unit: "  ", endOfLine: "\n" };
 
 /**
- * The text of a value, over as many lines as a person would give it. Its first line has no indentation, its others
- * have `indentation` and more. Members that are undefined are left out.
+ * Formats a value over as many lines as a person would. The first line has no indentation; the others have at least
+ * `indentation`. Undefined members are left out.
  */
 export function formatValue(value: JsonValue, indentation: string, style: Style): string {
   if (!isContainer(value)) return JSON.stringify(value);

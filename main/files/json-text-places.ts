@@ -10,10 +10,10 @@ export interface Place {
   readonly column: number;
 }
 
-/** Deeper than people indent. What is written has the blanks again on each of its lines, and has to fit into a file. */
+/** The deepest indentation to copy. It is repeated on every new line, and the result has to fit into a file. */
 const mostBlanks = 1_000;
 
-/** Where the lines of a text begin, found once for all who ask: a line can be as long as the text. */
+/** The offsets at which a text's lines begin, found once, because a single line can be as long as the text. */
 export class TextLines {
   readonly #body: string;
   #starts: readonly number[] | undefined;
@@ -22,7 +22,7 @@ export class TextLines {
     this.#body = body;
   }
 
-  /** The start of the line on which an offset lies. */
+  /** The start of the line that contains an offset. */
   startOf(offset: number): number {
     return this.#allStarts()[this.#lineOf(offset)] ?? 0;
   }
@@ -31,14 +31,14 @@ export class TextLines {
     return { line: this.#lineOf(offset) + 1, column: offset - this.startOf(offset) + 1 };
   }
 
-  /** The blanks at the start of the line on which an offset lies, so many at most. */
+  /** The blanks at the start of the line that contains an offset, at most `mostBlanks`. */
   indentationAt(offset: number): string {
     const start = this.startOf(offset);
     const line = this.#body.slice(start, start + mostBlanks);
     return line.slice(0, afterBlanks(line, 0));
   }
 
-  /** From 0. */
+  /** Counted from 0. */
   #lineOf(offset: number): number {
     const starts = this.#allStarts();
     let [low, high] = [0, starts.length - 1];
@@ -65,7 +65,7 @@ export class TextLines {
   }
 }
 
-/** Past the comments that start on this line, and past the blanks after them if the line then ends. */
+/** The offset after the comments that start on this line, and after the blanks behind them if the line ends there. */
 export function afterCommentsOnLine(body: string, offset: number): number {
   const trailing = /(?:[ \t]*(?:\/\/[^\r\n]*|\/\*[\s\S]*?\*\/))*(?:[ \t]*(?=[\r\n]))?/y;
   trailing.lastIndex = offset;

@@ -1,19 +1,19 @@
-/** Finds what is wrong with a JSON text that cannot be used. */
+/** Finds the problem in an invalid JSON text. */
 
 import { createScanner, type ParseErrorCode, printParseErrorCode, visit } from "jsonc-parser";
 import { shortened } from "../../shared/shortened.ts";
 
-/** Levels of objects and arrays in a text, the root being the first. */
+/** The most levels of objects and arrays in a text, counting the root. */
 export const deepestNesting = 64;
 const endsTooEarly = "unexpected end of the text";
 
-/** What is wrong, and at which offset of the text. */
+/** What is wrong, and at which offset. */
 export interface Problem {
   readonly offset: number;
   readonly message: string;
 }
 
-/** The first thing that is wrong with a text in which something is. Yields between its walks through the text. */
+/** The first problem of an invalid text. Yields between its passes over the text. */
 export function* firstProblem(body: string): Generator<void, Problem> {
   yield;
   const nesting = findNestingProblem(body);
@@ -26,7 +26,7 @@ export function* firstProblem(body: string): Generator<void, Problem> {
   return first ?? findMemberProblem(body) ?? { offset: body.length, message: endsTooEarly };
 }
 
-/** Names and numbers that JSON itself does not mind. The text is well formed. */
+/** Finds names and numbers that JSON allows but we do not. The text must be well formed. */
 function findMemberProblem(body: string): Problem | undefined {
   const names: Set<string>[] = [];
   const found = { problem: undefined as Problem | undefined };
@@ -52,10 +52,10 @@ function findMemberProblem(body: string): Problem | undefined {
   return found.problem;
 }
 
-/** Characters of a name that are told. */
+/** Characters of a name that a message quotes. */
 const mostOfName = 80;
 
-/** Ends a walk. */
+/** Thrown to stop a walk early. */
 class FoundError extends Error {}
 
 function untilFound(walk: () => void): void {
@@ -67,8 +67,8 @@ function untilFound(walk: () => void): void {
 }
 
 /**
- * The first bracket that nests too deeply or closes what is not open. The parser of jsonc-parser recurses, and goes on
- * after errors, so it only ever gets the text before that bracket: as deep as `deepestNesting` at most.
+ * The first bracket that nests too deeply or closes nothing. jsonc-parser recurses and continues after errors, so it only
+ * receives the text before that bracket, nested at most `deepestNesting` levels.
  */
 function findNestingProblem(body: string): Problem | undefined {
   const scanner = createScanner(body, true);
@@ -76,7 +76,7 @@ function findNestingProblem(body: string): Problem | undefined {
   for (;;) {
     scanner.scan();
     const offset = scanner.getTokenOffset();
-    // The first character tells tokens apart: none but a bracket starts with a bracket.
+    // Only brackets start with a bracket, so the first character identifies the token.
     const character = body[offset];
     if (character === undefined) return undefined;
     if (character === "{" || character === "[") {
@@ -92,7 +92,7 @@ function findNestingProblem(body: string): Problem | undefined {
   }
 }
 
-/** Only the first: a text of 4 MB can have 8 million. */
+/** Only the first error: a text of 4 MB can have 8 million. */
 function findSyntaxProblem(body: string): Problem | undefined {
   const found = { problem: undefined as Problem | undefined };
   untilFound(() =>
@@ -134,7 +134,7 @@ function syntaxProblem(body: string, code: ParseErrorCode, start: number): Probl
   return { offset, message: syntaxMessages[name] ?? "this is not valid JSON" };
 }
 
-/** The scanner reports the start of the string in which the character stands. */
+/** The scanner reports the start of the string, so find the character in it. */
 function findControlCharacter(body: string, start: number): number {
   let offset = start;
   while (offset < body.length && body.charCodeAt(offset) >= 0x20) offset += 1;

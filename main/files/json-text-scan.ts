@@ -1,6 +1,6 @@
 /**
- * Walks a JSON text with comments by its characters: each is checked once, and nothing is made of what nobody asks for. A text of
- * 1 MB is read in a few hundredths of a second, whatever is in it. Knows offsets, no errors.
+ * Scans a JSON text with comments. It checks each character once and creates objects only on request: a text of 1 MB takes a few
+ * hundredths of a second, whatever it contains. Works on offsets and does not report errors.
  */
 import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import type { Range } from "./json-text-places.ts";
@@ -9,69 +9,79 @@ const [quote, slash, star, backslash, colon, comma] = [0x22, 0x2f, 0x2a, 0x5c, 0
 const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [tab, lineFeed, carriageReturn, space] = [0x09, 0x0a, 0x0d, 0x20];
 
-/** Objects and arrays whose end is kept are longer: they are not walked through again for it. */
+/** Characters to scan before yielding. */
+const walkedAtOnce = 100_000;
+/** Members to read before yielding. */
+const membersAtOnce = 10_000;
+
+/** Objects and arrays longer than this have their end recorded, so that they need not be scanned again. */
 const longValue = 4_096;
 
-/** What a walk through a text finds. */
+/** The result of scanning a text. */
 export interface Scanned {
   readonly body: string;
-  readonly comments: readonly Range[];
-  /** Where long objects and arrays end, by where they begin. */
+  /** The start and end of each comment, in one flat array, because a text of 1 MB can have 300,000. */
+  readonly comments: readonly number[];
+  /** The ends of long objects and arrays, by their starts. */
   readonly ends: ReadonlyMap<number, number>;
-  /** What stands between them. */
+  /** The text between the comments. */
   readonly parts: readonly string[];
-  /** So many colons stand outside of texts. */
+  /** The number of colons outside of strings. */
   readonly colons: number;
 }
 
-/** What is needed of it to find values. */
+/** The parts needed to find values. */
 export type ScannedText = Pick<Scanned, "body" | "ends">;
 
-/** A walk through a good text. */
-export function scanGoodText(body: string): Scanned {
-  return scan(body, Number.POSITIVE_INFINITY) ?? { body, comments: [], ends: new Map(), parts: [], colons: 0 };
+/** Scans a valid text. Yields now and then. */
+export function* scanningGoodText(body: string): Generator<void, Scanned> {
+  const scanned = yield* scanning(body, Number.POSITIVE_INFINITY);
+  return scanned ?? { body, comments: [], ends: new Map(), parts: [], colons: 0 };
 }
 
 /**
- * What a text says, and the walk through it; undefined if anything is wrong with it: its syntax, values nested deeper than
- * `deepest` levels, a name that stands twice in one object, a member called `__proto__`, a number that is too large. Yields between its
- * walks through the text.
+ * The value of a text and its scan; undefined if the text is invalid: its syntax, values nested deeper than `deepest` levels, a
+ * duplicate name in an object, a member called `__proto__`, or a number that is too large. Yields now and then.
  */
 export function* readingGoodText(
   body: string,
   deepest: number,
 ): Generator<void, { readonly value: JsonValue; readonly scanned: Scanned } | undefined> {
-  // Also in a comment, where JSON does not see it.
-  const scanned = body.includes("\0") ? undefined : scan(body, deepest);
+  // NUL is not allowed anywhere, including comments, which JSON.parse does not see.
+  const scanned = body.includes("\0") ? undefined : yield* scanning(body, deepest);
   if (scanned === undefined) return undefined;
   yield;
   let value: JsonValue;
   try {
-    // A comment parts what stands on its sides.
+    // A blank replaces each comment, so that the tokens around it stay separate.
     value = JSON.parse(scanned.parts.join(" ")) as JsonValue;
   } catch {
     return undefined;
   }
   yield;
-  // Of two members of one name the first is gone, so that fewer than there are colons are left.
+  // JSON.parse keeps only one of two members with the same name, so fewer members than colons means a duplicate.
   return countMembers(value) === scanned.colons ? { value, scanned } : undefined;
 }
 
-/** Undefined if a comment has no end, or values are nested deeper than that. */
-function scan(body: string, deepest: number): Scanned | undefined {
-  const comments: Range[] = [];
+/** Undefined if a comment is not closed or values are nested too deeply. */
+function* scanning(body: string, deepest: number): Generator<void, Scanned | undefined> {
+  const comments: number[] = [];
   const parts: string[] = [];
   const ends = new Map<number, number>();
   const open: number[] = [];
-  let [done, colons] = [0, 0];
+  let [done, colons, rest] = [0, 0, walkedAtOnce];
   for (let at = 0; at < body.length; at++) {
+    if (at >= rest) {
+      yield;
+      rest = at + walkedAtOnce;
+    }
     const character = body.charCodeAt(at);
     if (character === quote) {
       at = endOfString(body, at) - 1;
     } else if (character === slash) {
       const end = endOfComment(body, at);
       if (end === undefined) return undefined;
-      comments.push({ start: at, end });
+      comments.push(at, end);
       parts.push(body.slice(done, at));
       done = end;
       at = end - 1;
@@ -100,17 +110,17 @@ function countMembers(value: JsonValue): number {
   return count;
 }
 
-/** A member of an object in a good text. */
+/** A member of an object in a valid text. */
 export interface Member {
   readonly name: string;
   readonly key: Range;
   readonly colon: Range;
   readonly value: TextNode;
-  /** Where the comma behind it stands; undefined if none does. */
+  /** The offset of the comma after it; undefined if there is none. */
   readonly comma: number | undefined;
 }
 
-/** A value in a good text. What is in it is looked for when it is asked for. */
+/** A value in a valid text. Its parts are only read when needed. */
 export class TextNode {
   readonly start: number;
   readonly end: number;
@@ -127,24 +137,36 @@ export class TextNode {
     this.type = first === openBrace ? "object" : first === openBracket ? "array" : "plain";
   }
 
-  /** The outermost value. */
+  /** The root value. */
   static root(text: ScannedText): TextNode {
     return new TextNode(text, afterTrivia(text.body, 0));
   }
 
-  /** Of an object, in the order of the text; none of anything else. */
+  /** An object's members in the order of the text; empty for any other value. */
   get members(): readonly Member[] {
     this.#members ??= this.type === "object" ? [...this.#readMembers()] : [];
     return this.#members;
   }
 
-  /** Of an array; none of anything else. */
+  /** Like `members`, but yields if there are many. */
+  *readingMembers(): Generator<void, readonly Member[]> {
+    if (this.#members !== undefined || this.type !== "object") return this.members;
+    const members: Member[] = [];
+    for (const member of this.#readMembers()) {
+      members.push(member);
+      if (members.length % membersAtOnce === 0) yield;
+    }
+    this.#members = members;
+    return members;
+  }
+
+  /** An array's elements; empty for any other value. */
   get elements(): readonly TextNode[] {
     this.#elements ??= this.type === "array" ? [...this.#readElements()] : [];
     return this.#elements;
   }
 
-  /** Each member or element: its name or index, where it begins, and its value. Those alone are looked for that are taken, and none is kept. */
+  /** Each member or element: its name or index, its start and its value. Reads them one at a time and keeps none. */
   *inside(): Generator<{ readonly name: string; readonly start: number; readonly value: TextNode }> {
     if (this.type === "object")
       for (const { name, key, value } of this.#readMembers()) yield { name, start: key.start, value };
@@ -153,7 +175,7 @@ export class TextNode {
     for (const value of this.#readElements()) yield { name: String(index++), start: value.start, value };
   }
 
-  /** What it says, if it is neither an object nor an array. */
+  /** The value, if it is neither an object nor an array. */
   get plainValue(): JsonValue {
     return JSON.parse(this.#text.body.slice(this.start, this.end)) as JsonValue;
   }
@@ -184,7 +206,7 @@ export class TextNode {
   }
 }
 
-/** Past blanks, line breaks and comments. */
+/** Skips blanks, line breaks and comments. */
 function afterTrivia(body: string, offset: number): number {
   let at = offset;
   for (;;) {
@@ -203,7 +225,7 @@ function endOfValue(body: string, start: number): number {
     const character = body.charCodeAt(at);
     if (character === quote) at = endOfString(body, at) - 1;
     else if (character === slash) {
-      // What has no brackets ends where a comment begins.
+      // A value without brackets ends at a comment.
       if (depth === 0) return at;
       at = (endOfComment(body, at) ?? body.length) - 1;
     } else if (character === openBrace || character === openBracket) depth += 1;
@@ -216,7 +238,7 @@ function endOfValue(body: string, start: number): number {
   return at;
 }
 
-/** The end of the text if the string has none. */
+/** Returns the end of the text if the string is not closed. */
 function endOfString(body: string, start: number): number {
   for (let end = body.indexOf('"', start + 1); end !== -1; end = body.indexOf('"', end + 1)) {
     let escapes = end;
@@ -226,7 +248,7 @@ function endOfString(body: string, start: number): number {
   return body.length;
 }
 
-/** Undefined if no comment begins here, or it has no end. */
+/** Undefined if no comment starts here or it is not closed. */
 function endOfComment(body: string, start: number): number | undefined {
   const second = body.charCodeAt(start + 1);
   if (second === star) {

@@ -1,5 +1,4 @@
 /** JSON text as people edit it by hand: read with its comments, and rewritten with as few changes as possible. */
-import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../../shared/json.ts";
 import { runToEnd } from "../../shared/run-to-end.ts";
 import { runInParts } from "../turns.ts";
@@ -7,13 +6,13 @@ import { type MovedNames, rewritingBody } from "./json-text-edits.ts";
 import { defaultStyle, formatValue } from "./json-text-format.ts";
 import { type Place, type Range, TextLines } from "./json-text-places.ts";
 import { deepestNesting, firstProblem, type Problem } from "./json-text-problems.ts";
-import { readingGoodText, type Scanned, type ScannedText, scanGoodText, TextNode } from "./json-text-scan.ts";
+import { readingGoodText, type Scanned, type ScannedText, scanningGoodText, TextNode } from "./json-text-scan.ts";
 
 const byteOrderMark = "\uFEFF";
-/** So many characters are read in a few milliseconds: nobody else needs a turn. */
+/** Texts up to this many characters take a few milliseconds, so they are read without yielding. */
 const shortText = 64 * 1024;
 
-/** What is wrong with a text, and where; line and column from 1, a BOM not counted. */
+/** What is wrong with a text, and where; line and column count from 1, without the BOM. */
 export class JsonTextError extends Error {
   readonly line: number;
   readonly column: number;
@@ -26,35 +25,33 @@ export class JsonTextError extends Error {
   }
 }
 
-/** A text that was read. */
 export interface JsonText {
-  /** With its BOM if it had one. */
+  /** Includes the BOM if there was one. */
   readonly text: string;
   readonly value: JsonObject;
   /**
-   * Where the value at each path stands, or undefined if there is none. An element of an array is named by its index in
-   * decimal digits, the root by the empty path. Asked for many at once the text is walked once.
+   * The position of the value at each path, or undefined if there is none. An element of an array is named by its index in
+   * decimal digits, the root by the empty path. All paths are found in one pass over the text.
    */
   locate(paths: readonly (readonly string[])[]): readonly (Place | undefined)[];
 }
 
 /**
- * Reads a text whose root is an object. Line and block comments may stand between any two tokens, trailing commas may
- * not.
+ * Reads a text whose root is an object. Line and block comments are allowed between any two tokens; trailing commas are not.
  *
- * Throws a JsonTextError for the first thing that is wrong: syntax, nesting deeper than 64 levels (the root is the
- * first), a name that stands twice in one object, a member called `__proto__`, a number that is too large.
+ * Throws a JsonTextError for the first problem: syntax, nesting deeper than 64 levels (counting the root), a duplicate name in an
+ * object, a member called `__proto__`, or a number that is too large.
  */
 export function parseJsonText(text: string): JsonText {
   return runToEnd(reading(text));
 }
 
-/** As `parseJsonText`, in parts, with a turn of the event loop for others between them: a text of megabytes takes its time. */
+/** Like `parseJsonText`, but lets the event loop run in between, because a text of megabytes takes long. */
 export async function readJsonText(text: string): Promise<JsonText> {
   return text.length <= shortText ? parseJsonText(text) : runInParts(reading(text));
 }
 
-/** Where it yields it can be interrupted. */
+/** Yields now and then. */
 function* reading(text: string): Generator<void, JsonText> {
   return asJsonText(yield* readText(text));
 }
@@ -63,7 +60,7 @@ function asJsonText({ text, value, scanned: { body, ends } }: ReadText): JsonTex
   return { text, value, locate: paths => locateAll({ body, ends }, paths) };
 }
 
-/** No further into the text than the last of them stands. */
+/** Reads no further than the last of the paths. */
 function locateAll(text: ScannedText, paths: readonly (readonly string[])[]): (Place | undefined)[] {
   const places: (Place | undefined)[] = paths.map(() => undefined);
   const lines = new TextLines(text.body);
@@ -90,23 +87,21 @@ function locateAll(text: ScannedText, paths: readonly (readonly string[])[]): (P
 }
 
 /**
- * The text that reads as `next` and differs from `current.text` only where a value differs; `current.text` itself if
- * none does. Members that are new come last in their object; members that `next` lacks, or has as undefined, go. All
- * comments stay but those within a value that is removed or replaced.
+ * The text for `next`, which differs from `current.text` only where a value differs (and is `current.text` itself if none does).
+ * New members are added at the end of their object; members that `next` lacks or has as undefined are removed. All comments stay,
+ * except those inside a removed or replaced value.
  *
- * Throws an Error if the new text turns out to read differently, so that nobody writes it: then this function has a
- * bug, or `next` cannot be written (it is nested too deeply or has a member called `__proto__`).
+ * Throws an Error instead of returning a text that does not read as `next`: then this function has a bug, or `next` cannot be
+ * written (nested too deeply, or a member called `__proto__`).
  */
 export function rewriteJsonText(current: JsonText, next: JsonObject): string {
-  return rewriteJson(current, next).text;
+  return runToEnd(rewriting(current, next)).text;
 }
 
-/** As `rewriteJsonText`; the new text as it reads, which it was read for anyway. */
-export function rewriteJson(current: JsonText, next: JsonObject): JsonText {
-  return runToEnd(rewriting(current, next));
-}
-
-/** As `rewriteJson`, in parts as `readJsonText`; members in `moved` keep their places. */
+/**
+ * Like `rewriteJsonText`, but lets the event loop run in between, and returns the new text as it was read for the check. Members
+ * in `moved` keep their places.
+ */
 export async function rewriteJsonInParts(current: JsonText, next: JsonObject, moved?: MovedNames): Promise<JsonText> {
   const rewritten = rewriting(current, next, moved);
   return current.text.length <= shortText ? runToEnd(rewritten) : runInParts(rewritten);
@@ -115,11 +110,11 @@ export async function rewriteJsonInParts(current: JsonText, next: JsonObject, mo
 function* rewriting(current: JsonText, next: JsonObject, moved?: MovedNames): Generator<void, JsonText> {
   const { mark, body } = withoutMark(current.text);
   yield;
-  const scanned = scanGoodText(body);
+  const scanned = yield* scanningGoodText(body);
   yield;
   const { text, discarded } = yield* rewritingBody(body, TextNode.root(scanned), current.value, next, moved);
   yield;
-  return yield* checked(mark + text, next, textsOf(body, outside(scanned.comments, discarded)));
+  return yield* checked(mark + text, next, { scanned, discarded });
 }
 
 /** The text of a new file: two spaces, LF, a final newline. Throws an Error for what `rewriteJsonText` cannot write. */
@@ -127,13 +122,19 @@ export function formatJsonText(value: JsonObject): string {
   return formatJson(value).text;
 }
 
-/** As `formatJsonText`; the text as it reads. */
+/** Like `formatJsonText`, but returns the text as it was read for the check. */
 export function formatJson(value: JsonObject): JsonText {
-  return runToEnd(checked(`${formatValue(value, "", defaultStyle)}\n`, value, []));
+  return runToEnd(checked(`${formatValue(value, "", defaultStyle)}\n`, value));
 }
 
-/** `text` as it reads, if that is `next` and has these comments; else throws. */
-function* checked(text: string, next: JsonObject, comments: readonly string[]): Generator<void, JsonText> {
+/** The old text, and the parts of it that were removed or replaced. */
+interface Earlier {
+  readonly scanned: Scanned;
+  readonly discarded: readonly Range[];
+}
+
+/** Reads `text` and returns it if it reads as `next` and has the comments of the earlier text; otherwise throws. */
+function* checked(text: string, next: JsonObject, earlier?: Earlier): Generator<void, JsonText> {
   let read: ReadText;
   try {
     read = yield* readText(text);
@@ -142,41 +143,67 @@ function* checked(text: string, next: JsonObject, comments: readonly string[]): 
   }
   yield;
   const left = { out: 0 };
-  if (!readsAs(read.value, next, left)) {
+  if (!(yield* readingAs(read.value, next, left))) {
     throw new Error("A JSON text was about to be written that reads as another value");
   }
   yield;
-  if (!isDeepStrictEqual(textsOf(read.scanned.body, read.scanned.comments), comments)) {
+  if (earlier !== undefined && !(yield* keepingComments(earlier, read.scanned))) {
     throw new Error("A JSON text was about to be written that has lost a comment");
   }
-  // The next rewrite passes over all that is the very same object.
+  // Use the same object, so that the next rewrite can skip unchanged parts by reference.
   return asJsonText(left.out === 0 ? { ...read, value: next } : read);
 }
 
-/**
- * Whether what was read is what was to be written: members that are undefined are not written, nor is the sign of -0. Counts in
- * `left.out` what is not written.
- */
-function readsAs(read: unknown, next: unknown, left: { out: number }): boolean {
-  if (read === next) return true;
+/** Members, items or comments to compare before yielding. */
+const comparedAtOnce = 20_000;
+/** A file, its `config`, a scope and a value: only these levels are wide enough to take long. */
+const wideLevels = 4;
+
+/** Like `readsAs`, but yields now and then. */
+function* readingAs(
+  read: unknown,
+  next: unknown,
+  left: { out: number },
+  levels = wideLevels,
+): Generator<void, boolean> {
+  if (levels === 0) return readsAs(read, next, left);
   if (Array.isArray(read) && Array.isArray(next)) {
-    // Nothing is made for each of what may be half a million.
-    for (let index = 0; index < next.length; index++) if (!readsAs(read[index], next[index], left)) return false;
+    for (let index = 0; index < next.length; index++) {
+      if (index % comparedAtOnce === comparedAtOnce - 1) yield;
+      if (!readsAs(read[index], next[index], left)) return false;
+    }
     return read.length === next.length;
   }
-  if (!isJsonObject(read) || !isJsonObject(next)) return false;
-  let members = 0;
+  if (!isJsonObject(read) || !isJsonObject(next)) return readsAs(read, next, left);
+  let [compared, members] = [0, 0];
   for (const name of Object.keys(next)) {
+    if (++compared % comparedAtOnce === 0) yield;
     const value = next[name];
     if (value === undefined) {
       left.out += 1;
       continue;
     }
     members += 1;
-    // What is inherited is never equal to a value.
-    if (read[name] !== value && (!Object.hasOwn(read, name) || !readsAs(read[name], value, left))) return false;
+    // Inherited members never equal a JSON value.
+    if (read[name] === value) continue;
+    if (!Object.hasOwn(read, name) || !(yield* readingAs(read[name], value, left, levels - 1))) return false;
   }
   return members === Object.keys(read).length;
+}
+
+/**
+ * Whether the value that was read is the one that should have been written. Undefined members and the sign of -0 are not written;
+ * `left.out` counts them.
+ */
+function readsAs(read: unknown, next: unknown, left: { out: number }): boolean {
+  if (read === next) return true;
+  if (Array.isArray(read) && Array.isArray(next)) {
+    // A plain loop, because an array may have half a million items.
+    for (let index = 0; index < next.length; index++) if (!readsAs(read[index], next[index], left)) return false;
+    return read.length === next.length;
+  }
+  if (!isJsonObject(read) || !isJsonObject(next)) return false;
+  return runToEnd(readingAs(read, next, left));
 }
 
 interface ReadText {
@@ -203,18 +230,20 @@ function withoutMark(text: string): { readonly mark: string; readonly body: stri
   return { mark, body: text.slice(mark.length) };
 }
 
-/** The ranges that lie in none of `holes`. */
-function outside(ranges: readonly Range[], holes: readonly Range[]): Range[] {
-  const sorted = holes.toSorted((left, right) => left.start - right.start);
-  let index = 0;
-  return ranges.filter(({ start }) => {
-    while ((sorted[index]?.end ?? Number.POSITIVE_INFINITY) <= start) index += 1;
-    return (sorted[index]?.start ?? Number.POSITIVE_INFINITY) > start;
-  });
-}
-
-function textsOf(body: string, ranges: readonly Range[]): string[] {
-  return ranges.map(({ start, end }) => body.slice(start, end));
+/** Whether a text has exactly the comments of the earlier one in the same order, without the discarded ones. */
+function* keepingComments({ scanned, discarded }: Earlier, now: Scanned): Generator<void, boolean> {
+  const holes = discarded.toSorted((left, right) => left.start - right.start);
+  const textOf = ({ body, comments }: Scanned, index: number) => body.slice(comments[index], comments[index + 1]);
+  let [hole, kept] = [0, 0];
+  for (let index = 0; index < scanned.comments.length; index += 2) {
+    if (index % comparedAtOnce === 0) yield;
+    const start = scanned.comments[index] ?? 0;
+    while ((holes[hole]?.end ?? Number.POSITIVE_INFINITY) <= start) hole += 1;
+    if ((holes[hole]?.start ?? Number.POSITIVE_INFINITY) <= start) continue;
+    if (textOf(scanned, index) !== textOf(now, kept)) return false;
+    kept += 2;
+  }
+  return kept === now.comments.length;
 }
 
 function errorAt(body: string, { offset, message }: Problem): JsonTextError {

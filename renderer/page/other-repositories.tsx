@@ -30,7 +30,7 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
   const [pending, setPending] = useState(false);
   const [found, setFound] = useState<{ readonly stored: readonly Found[]; readonly others: number }>();
   const path = joinConfigPath(scope, field);
-  const look = async () => {
+  const findValues = async () => {
     setPending(true);
     try {
       const matrix = await daemon().matrix(`field:${path} modified`);
@@ -45,7 +45,7 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
   if (found === undefined)
     return (
       <p>
-        <Button className="button" pending={pending && "Reading…"} onClick={() => void look()}>
+        <Button className="button" pending={pending && "Reading…"} onClick={() => void findValues()}>
           Show its value in other repositories
         </Button>
       </p>

@@ -54,13 +54,15 @@ export function discardAllEdits(): void {
   const { pending: discarded } = screenStore.getState();
   screenStore.setState({ pending: new Map() });
   const bringBack = () =>
-    screenStore.setState(state => ({ pending: takenUp(new Map([...discarded, ...state.pending]), state.opened) }));
+    screenStore.setState(state => ({
+      pending: withNewConflicts(new Map([...discarded, ...state.pending]), state.opened),
+    }));
   const what = discarded.size === 1 ? "1 edit was" : `${discarded.size} edits were`;
   notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: bringBack });
 }
 
 /** What was stored meanwhile is another value to choose from. */
-function takenUp(pending: ScreenState["pending"], opened: ScreenState["opened"]): ScreenState["pending"] {
+function withNewConflicts(pending: ScreenState["pending"], opened: ScreenState["opened"]): ScreenState["pending"] {
   let result = pending;
   for (const [repo, { stored }] of opened) result = withConflicts(result, repo, stored, "another");
   return result;

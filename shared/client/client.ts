@@ -29,67 +29,73 @@ import { Proofs } from "./proofs.ts";
 import { type UndoBatchOptions, type UndoneBatch, undoBatch } from "./undo-batch.ts";
 import { type Revisions, Watch, type WatchMessage, type WatchOptions } from "./watch.ts";
 
-/** Whose key it is, and how to prove it. The key itself is never sent. */
+/** The id of a key and a way to prove that you have it. The key itself is never sent. */
 export interface Credentials {
   /** The id in the key's text. */
   readonly keyId: string;
-  /** HMAC-SHA256 of a text by the key's SHA-256, hexadecimal. */
+  /** HMAC-SHA256 of a text with the key's SHA-256 as the secret, in hexadecimal. */
   sign(text: string): string | Promise<string>;
-  /** The daemon has proven itself on this connection. */
+  /** Called when the daemon has proven its identity on this connection. */
   proven?(handshake: Handshake): void;
 }
 
-/** Where the daemon is, and the key that both know. */
+/** Where the daemon is, and the key that both sides know. */
 export interface Address {
   /** Without a path. */
   readonly url: string;
-  /** Under Node: a `node:http` agent that leads to the daemon's Unix socket. */
+  /** In Node: a `node:http` agent that connects to the daemon's Unix socket. */
   readonly agent?: object;
   readonly credentials: Credentials;
   /**
-   * HMAC-SHA256 of a text by the daemon's secret, hexadecimal, where that is known: then a refusal is believed only if the
-   * daemon signed it.
+   * HMAC-SHA256 of a text with the daemon's secret, in hexadecimal. If present, the client only believes a refusal that the
+   * daemon signed.
    */
   signAsDaemon?(text: string): string;
 }
 
 export interface ClientOptions {
-  /** Finds the daemon. Asked before every connect and reconnect, as a daemon may come back on another port. Throws RepoconfError 1200. */
+  /**
+   * Finds the daemon. Called before every connect and reconnect, because a restarted daemon may use another port. Throws
+   * RepoconfError 1200.
+   */
   locate(): Promise<Address>;
-  /** Milliseconds to wait for a connection or a reply, or from the daemon's last sign that its indexing goes on; 10,000 if left out. */
+  /**
+   * How long to wait for a connection or a reply, in milliseconds; 10,000 if left out. Starts again each time the daemon reports
+   * that it is still indexing.
+   */
   readonly timeout?: number;
   /**
-   * Called while a request waits for the daemon, which is reading files that nobody has read yet: how far it is (only the owner is told),
-   * and undefined when nothing waits any more.
+   * Called while a request waits because the daemon is reading files for the first time, with the progress (empty unless you are
+   * the owner), and with undefined once nothing waits any more.
    */
   onIndexing?(progress: Partial<IndexingProgress> | undefined): void;
 }
 
-/** How a change is to be made; docs/protocol.md, "set". */
+/** How to make a change; docs/protocol.md, "set". */
 export interface ChangeOptions {
   /** Only if the repository is at this revision. */
   readonly revision?: number;
-  /** All of it or nothing. */
+  /** Change all fields or none. */
   readonly atomic?: boolean;
-  /** Only say what would be. */
+  /** Only report what would change. */
   readonly dryRun?: boolean;
   readonly reason?: string;
-  /** With the same text in several changes they are one batch, which `undoBatch` takes back. */
+  /** Changes with the same text form one batch, which `undoBatch` can undo. */
   readonly batch?: string;
-  /** Wait until the file has it too. Without, it is safe and active, and the file follows in a moment. */
+  /** Wait until the file is written too. Without it the change is durable and active, and the file is written shortly after. */
   readonly flush?: boolean;
 }
 
 type AskForPage<Entry> = (page: { after?: string }) => Promise<Reply<readonly Entry[]>>;
 
 export interface RestoreOptions extends ChangeOptions {
-  /** Only these; left out: every field that the key may write and that differs. */
+  /** Restore only these fields. If left out: every field that differs and that the key may write. */
   readonly fields?: readonly FieldPath[];
 }
 
-/** Thrown when an operation is refused in whole or in part: the first error, and the whole reply. */
+/** Thrown when an operation fails in whole or in part. It has the first error and the whole reply. */
 export class RequestError extends RepoconfError {
-  /** The whole reply: `result` has what succeeded nevertheless. */
+  /** The whole reply; `result` contains what succeeded. */
   readonly reply: Reply;
 
   constructor(first: ErrorEntry, reply: Reply) {
@@ -99,24 +105,24 @@ export class RequestError extends RepoconfError {
 }
 
 const defaultTimeout = 10_000;
-/** Milliseconds that a timer can be set to at most. */
+/** The longest delay a timer accepts, in milliseconds. */
 const longestTimer = 2 ** 31 - 1;
-/** So many times that is waited for a matrix: it may have to read the values of all repositories, and answers once. */
+/** How many times the usual timeout to wait for a matrix, which may have to read the values of all repositories. */
 const matrixTimes = 6;
 const firstRetryDelay = 100;
 const longestRetryDelay = 5_000;
-/** A connection that lived for less, in milliseconds, is not replaced at once. */
+/** A connection that lasted less than this, in milliseconds, is not replaced immediately. */
 const shortLife = 500;
 
 /**
- * A connection to the daemon that stays: it reconnects with backoff, and requests made meanwhile wait for it. For Node
- * and the browser; `locate` is what differs.
+ * A connection to the daemon that reconnects with backoff; requests made meanwhile wait. Works in Node and in browsers, with a
+ * different `locate` for each.
  */
 export class RepoconfClient {
   readonly #locate: () => Promise<Address>;
   readonly #timeout: number;
   readonly #onIndexing: ClientOptions["onIndexing"];
-  /** For each request that waits for its reply: it is waited for longer. */
+  /** For each request that waits for its reply: restarts its timeout. */
   readonly #waiting = new Set<() => void>();
   /** Whether `onIndexing` has been called for the current indexing. */
   #isIndexingReported = false;
@@ -133,7 +139,9 @@ export class RepoconfClient {
     this.#onIndexing = onIndexing;
   }
 
-  /** Connects once; throws RepoconfError 1200 (no daemon), 1201 (no answer) or what the handshake was refused with (1100, 1107). */
+  /**
+   * Connects once. Throws RepoconfError 1200 (no daemon), 1201 (no answer), or the reason the handshake was refused (1100, 1107).
+   */
   async connect(): Promise<void> {
     await this.#connect();
   }
@@ -149,7 +157,10 @@ export class RepoconfClient {
     this.close();
   }
 
-  /** Any operation, its reply as it came: errors are part of it and not thrown. Throws RepoconfError 1200 or 1201 for want of a reply. */
+  /**
+   * Runs any operation and returns its reply; errors are in the reply and not thrown. Throws RepoconfError 1200 or 1201 if there
+   * is no reply.
+   */
   async request<Name extends OperationName>(
     name: Name,
     args: OperationArguments<Name>,
@@ -157,7 +168,10 @@ export class RepoconfClient {
     return this.#request(name, args, () => {});
   }
 
-  /** `onReply` is called before anything that the daemon sends after the reply is taken; who awaits comes too late for that. */
+  /**
+   * `onReply` runs before any event that the daemon sent after the reply is handled. Awaiting the promise would be too late for
+   * that.
+   */
   async #request<Name extends OperationName>(
     name: Name,
     args: OperationArguments<Name>,
@@ -177,7 +191,7 @@ export class RepoconfClient {
     };
     wait();
     this.#waiting.add(wait);
-    // With a time limit, however long, socket.io-client tells when the connection is lost.
+    // Only with a timeout, however long, does socket.io-client report that the connection was lost.
     const emitter = socket.timeout(longestTimer);
     emitter.emit("svc", ...name.split("/"), args, (error: Error | null, reply: Reply<OperationResults[Name]>) => {
       if (error !== null) return fail(error);
@@ -193,7 +207,7 @@ export class RepoconfClient {
     }
   }
 
-  /** The daemon is reading files, and has come further: what waits for that may go on waiting. */
+  /** The daemon is still reading files and made progress, so waiting requests may wait longer. */
   #reportIndexing(progress: Partial<IndexingProgress> | undefined): void {
     if (progress !== undefined && this.#waiting.size === 0) return;
     for (const wait of this.#waiting) wait();
@@ -201,7 +215,7 @@ export class RepoconfClient {
     this.#onIndexing?.(progress);
   }
 
-  /** As `request`, but its result alone; throws RequestError if there is any error in the reply. */
+  /** Like `request`, but returns only the result. Throws RequestError if the reply contains any error. */
   async run<Name extends OperationName>(name: Name, args: OperationArguments<Name>): Promise<OperationResults[Name]> {
     return (await this.#answered<Name>(name, args)).result;
   }
@@ -221,11 +235,11 @@ export class RepoconfClient {
     const config = await this.run("config/list", { repo, field: path });
     const split = splitConfigPath(path);
     const value = split && configValue(config, split.scope, split.field);
-    // The daemon checks every value against the schema that the type comes from.
+    // The daemon validates every value with the schema that the type is derived from.
     return value as FieldValue<Path>;
   }
 
-  /** Every effective value that the key may read, now or as it was at a revision. Throws RequestError 1102, 1106, 1110, 1112. */
+  /** Every effective value that the key may read, now or at a revision. Throws RequestError 1102, 1106, 1110, 1112. */
   async list(repo: string, options: { readonly revision?: number } = {}): Promise<ConfigScopes> {
     const config = await this.run("config/list", { repo, ...options });
     return config as unknown as ConfigScopes;
@@ -238,22 +252,28 @@ export class RepoconfClient {
     return entries;
   }
 
-  /** As `repositories`, page by page as they come. Throws RequestError. */
+  /** Like `repositories`, one page at a time. Throws RequestError. */
   async *repositoryPages(): AsyncGenerator<readonly RepositoryEntry[], void> {
-    // Of very many the first ones soon, and then all as soon as can be.
+    // A short first page arrives soon; the rest comes in as few pages as possible.
     const [first, rest] = [100, limits.pageLength];
     const ask: AskForPage<RepositoryEntry> = page =>
       this.request("repo/list", { ...page, limit: page.after === undefined ? first : rest });
     yield* this.#pages(ask);
   }
 
-  /** Sets fields of one repository, all in one revision. Throws RequestError if any is refused; those that are not are set. */
+  /**
+   * Sets fields of one repository in a single revision. Throws RequestError if any field is refused; the other fields are still
+   * set.
+   */
   async set(repo: string, values: FieldValues, options: ChangeOptions = {}): Promise<ChangedRepository | undefined> {
     const [changed] = await this.run("config/set", { ...values, ...options, repo });
     return changed;
   }
 
-  /** Changes places inside values, each made from the value of that moment, so that two at once both count. Throws RequestError. */
+  /**
+   * Changes parts of values. Each edit applies to the value at that moment, so that two at the same time both take effect. Throws
+   * RequestError.
+   */
   async edit(
     repo: string,
     edits: readonly ValueEdit[],
@@ -263,7 +283,7 @@ export class RepoconfClient {
     return changed;
   }
 
-  /** Removes the stored values of fields, so that their defaults are used. Throws RequestError. */
+  /** Removes the stored values of fields, so that their defaults apply. Throws RequestError. */
   async unset(
     repo: string,
     paths: readonly FieldPath[],
@@ -273,7 +293,7 @@ export class RepoconfClient {
     return changed;
   }
 
-  /** Gives fields the values that they had at a revision, in one new revision. Throws RequestError 1110, 1112, or as `set`. */
+  /** Sets fields back to their values at a revision, in one new revision. Throws RequestError 1110, 1112, or as `set`. */
   async restore(
     repo: string,
     to: number,
@@ -284,18 +304,24 @@ export class RepoconfClient {
     return changed;
   }
 
-  /** What changed in the past, the newest first; of one field if `field` is given. Asks the daemon for more as it is read. Throws RequestError. */
+  /** Past changes, newest first, of one field if `field` is given. Loads further pages as you iterate. Throws RequestError. */
   async *history(repo: string, field?: FieldPath): AsyncGenerator<HistoryEntry, void> {
     const args = { repo, ...(field !== undefined && { field }) };
     yield* this.#entries<HistoryEntry>(page => this.request("history/list", { ...args, ...page }));
   }
 
-  /** What a query finds in all repositories, by their ids (docs/protocol.md, "Queries"). Asks the daemon for more as it is read. Throws RequestError. */
+  /**
+   * Searches all repositories (docs/protocol.md, "Queries"); results are ordered by repository id. Loads further pages as you
+   * iterate. Throws RequestError.
+   */
   async *search(query: string): AsyncGenerator<SearchHit, void> {
     yield* this.#entries<SearchHit>(page => this.request("config/search", { query, ...page }));
   }
 
-  /** The repositories and fields that a query spans, and the value of each field that most have (docs/protocol.md, "config/matrix"). Throws RequestError. */
+  /**
+   * The repositories and fields that match a query, and each field's most common value (docs/protocol.md, "config/matrix").
+   * Throws RequestError.
+   */
   async matrix(query: string): Promise<Required<Matrix>> {
     const { result, next } = await this.#answered("config/matrix", { query });
     const repositories = [...result.repositories];
@@ -308,7 +334,7 @@ export class RepoconfClient {
     return { repositories, total, fields };
   }
 
-  /** The effective values of some fields in some repositories. Those that cannot be read are left out. Throws RequestError. */
+  /** The effective values of some fields in some repositories, without those that cannot be read. Throws RequestError. */
   async cells(repo: readonly string[], fields: readonly string[]): Promise<MatrixRow[]> {
     const rows: MatrixRow[] = [];
     let after: string | undefined;
@@ -323,14 +349,16 @@ export class RepoconfClient {
   }
 
   /**
-   * What changed in all repositories, the newest first, as far as a query asks for it (docs/protocol.md, "history/search"). Asks the
-   * daemon for more as it is read. Throws RequestError.
+   * Changes in all repositories that match a query, newest first (docs/protocol.md, "history/search"). Loads further pages as you
+   * iterate. Throws RequestError.
    */
   async *activity(query = ""): AsyncGenerator<FoundHistoryEntry, void> {
     yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, ...page }));
   }
 
-  /** What belongs to a batch, the newest first; `since` (RFC 3339): it was not made before. Throws RequestError. */
+  /**
+   * The changes of a batch, newest first. `since` (RFC 3339) is a time before which the batch did not exist. Throws RequestError.
+   */
   async *batch(batch: string, since?: string): AsyncGenerator<FoundHistoryEntry, void> {
     const query = since === undefined ? "" : `since:${since}`;
     yield* this.#entries<FoundHistoryEntry>(page => this.request("history/search", { query, batch, ...page }));
@@ -341,7 +369,7 @@ export class RepoconfClient {
     return undoBatch(this, batch, options);
   }
 
-  /** The entries of a long list, asked for page by page as they are read. Throws RequestError. */
+  /** The entries of a long list, loaded page by page as they are read. Throws RequestError. */
   async *#entries<Entry>(ask: AskForPage<Entry>): AsyncGenerator<Entry, void> {
     for await (const page of this.#pages(ask)) yield* page;
   }
@@ -359,10 +387,10 @@ export class RepoconfClient {
   }
 
   /**
-   * What changes in repositories, in order, each change once and whole; across lost connections and restarts of the daemon
-   * it goes on by itself where it was. Ends when `signal` is aborted or the client closed. Throws RepoconfError if it
-   * cannot go on: 1100 (the key has ended), 1102 (no such repository), 1110 (it was away for longer than history is kept:
-   * list the values, then watch anew).
+   * Changes in repositories, in order, each exactly once and complete. It resumes by itself after lost connections and daemon
+   * restarts. Ends when `signal` is aborted or the client is closed. Throws RepoconfError if it cannot resume: 1100 (the key was
+   * revoked or has expired), 1102 (no such repository), 1110 (it was away for longer than history is kept: list the values, then
+   * watch again).
    */
   async *watch({ repo, since, position, signal }: WatchOptions): AsyncGenerator<ConfigChanged, void> {
     const repos = typeof repo === "string" ? [repo] : repo;
@@ -371,9 +399,9 @@ export class RepoconfClient {
   }
 
   /**
-   * What changes in every repository that the key may read, and what happens to repositories, scopes and keys; as `watch`,
-   * but for what happened to repositories, scopes and keys while the connection was lost. Throws RepoconfError 1100, and
-   * 1110 where `position` is of another log or reaches back too far.
+   * Changes in every repository that the key may read, and events about repositories, scopes and keys. Works like `watch`, except
+   * that events about repositories, scopes and keys are missed while the connection is lost. Throws RepoconfError 1100, and 1110
+   * if `position` is from another log or too old.
    */
   async *watchEverything({
     position,
@@ -401,18 +429,21 @@ export class RepoconfClient {
     }
   }
 
-  /** Asks the daemon for the watch's events, anew after each connect. A failure ends the watch, but for a connection lost again. */
+  /**
+   * Asks the daemon for the watch's events, again after each connect. A failure ends the watch, unless the connection was lost
+   * again.
+   */
   async #begin(watch: Watch, again: boolean): Promise<void> {
     try {
       if (watch.hasBegun && watch.repos === undefined) await this.#resumeEverything(watch);
       else await this.#askFor(watch, watch.repos, revisions => watch.begin(revisions));
     } catch (error) {
-      // It still answers what was asked before, and then it is the one that ends the connection.
+      // A stopping daemon still answers earlier requests and then closes the connection, which starts a reconnect.
       if (error instanceof RepoconfError && isStopping(error) && !this.#closed) return;
       const lost = error instanceof RepoconfError && (error.code === 1200 || error.code === 1201);
-      // An answer that does not come leaves the watch in the dark: another connection asks anew.
+      // Without an answer nobody knows whether the watch began, so disconnect; the next connection asks again.
       if (again && lost && error.code === 1201 && this.#socket?.connected) this.#socket.disconnect();
-      // The connect that replaces the lost connection begins it anew.
+      // The reconnect that replaces the lost connection begins it again.
       const comesAgain = again || (this.#wasConnected && !this.#socket?.connected);
       if (!lost || !comesAgain || this.#closed) watch.end(error);
     }
@@ -434,7 +465,7 @@ export class RepoconfClient {
     if (first !== undefined) throw new RequestError(first, reply);
   }
 
-  /** Asks first for what happens from now on, then for the past of those repositories alone that have one. */
+  /** First asks for new events, and then for the past of only the repositories that changed meanwhile. */
   async #resumeEverything(watch: Watch): Promise<void> {
     let revisions: Revisions = {};
     let found: ReturnType<Watch["resume"]> = { changed: [], lost: [] };
@@ -452,19 +483,19 @@ export class RepoconfClient {
         },
       );
     const refused = changed.length === 0 ? [] : await ask(changed);
-    // One whose history does not reach back so far refuses them all.
+    // The daemon refuses all of them if the history of one does not reach back far enough, so ask for each by itself.
     const unavailable = refused.length < 2 ? refused : (await Promise.all(refused.map(repo => ask([repo])))).flat();
     watch.release(revisions, [...lost, ...unavailable]);
   }
 
-  /** Ends the daemon's watch, as far as no other of this client's needs it. */
+  /** Stops the daemon from sending events that no other watch of this client needs. */
   async #unwatch(repos: readonly string[] | undefined): Promise<void> {
     if (this.#closed || !this.#socket?.connected) return;
     const others = [...this.#watches];
     if (repos === undefined) {
       if (others.some(watch => watch.repos === undefined)) return;
       await this.request("config/unwatch", {}).catch(() => {});
-      // Without a repository the daemon forgets them all.
+      // Without a repository the daemon ends every watch of this connection.
       for (const watch of others) await this.#begin(watch, true);
     } else {
       const unused = repos.filter(id => !others.some(watch => watch.repos?.includes(id)));
@@ -472,12 +503,12 @@ export class RepoconfClient {
     }
   }
 
-  /** There will be no connection any more. */
+  /** The client cannot reconnect any more. */
   #fail(error: unknown): void {
     for (const watch of [...this.#watches]) watch.end(error);
   }
 
-  /** The socket, connected; waits for a reconnect that is under way. */
+  /** The connected socket; waits for a reconnect in progress. */
   async #connected(): Promise<Socket> {
     if (this.#socket?.connected) return this.#socket;
     const { promise, reject } = Promise.withResolvers<never>();
@@ -492,7 +523,7 @@ export class RepoconfClient {
   #connect(): Promise<Socket> {
     if (this.#closed) return Promise.reject(closedError());
     if (this.#socket?.connected) return Promise.resolve(this.#socket);
-    // The first connect fails plainly; one that replaces a lost connection is tried again until it succeeds.
+    // A failed first connect is an error. A reconnect is retried until it succeeds.
     this.#connecting ??= (this.#wasConnected ? this.#reconnect() : this.#locateAndConnect()).finally(() => {
       this.#connecting = undefined;
     });
@@ -513,11 +544,11 @@ export class RepoconfClient {
         proofs.prove(socket.io.engine.id).then(send, reject);
       },
       transports: ["websocket"],
-      // Reconnecting is done here, for each time the daemon has to be located and proven anew.
+      // The client reconnects itself, because it has to locate the daemon and verify its identity again each time.
       reconnection: false,
       forceNew: true,
       timeout: this.#timeout,
-      // The types know no agent but a name; engine.io-client under Node takes one of `node:http`.
+      // The types only allow a name, but engine.io-client in Node accepts an agent of `node:http`.
       ...(agent !== undefined && { agent: agent as unknown as string }),
     });
     socket.on("svc", (...message: EventMessage | ProgressMessage | IndexingMessage | ProofMessage) => {
@@ -529,8 +560,8 @@ export class RepoconfClient {
     });
     const timer = setTimeout(() => reject(noReply("The daemon does not finish the handshake.")), this.#timeout);
     socket.once("connect_error", error => reject(proofs.mayBeRefusal(error) ? connectFailure(error) : stranger(url)));
-    // Of a connection that is lost before the handshake begins, socket.io-client itself would say nothing. Where the daemon
-    // refuses, it closes first and then tells why.
+    // If the connection is lost before the handshake, socket.io-client reports nothing. The rejection waits a microtask because a
+    // daemon that refuses closes the connection just before its reason is reported.
     socket.io.engine.once("close", reason =>
       queueMicrotask(() => reject(new RepoconfError(1200, `The daemon closed the connection: ${reason}.`))),
     );
@@ -560,16 +591,16 @@ export class RepoconfClient {
   }
 
   async #reconnect(): Promise<Socket> {
-    // One that is lost as soon as it is there would be made again without end.
+    // Otherwise a connection that is lost at once would be replaced in an endless loop.
     if (Date.now() - this.#connectedAt < shortLife) await new Promise(resolve => setTimeout(resolve, shortLife));
     for (let pause = firstRetryDelay; ; pause = Math.min(pause * 2, longestRetryDelay)) {
-      // Its files may be away for a moment too, while a home is put back or moved.
+      // The daemon's files may be missing for a moment, while a home is restored or moved.
       const address = await this.#locate().catch(() => undefined);
       try {
         if (this.#closed) throw closedError();
         if (address !== undefined) return await this.#connectOnce(address);
       } catch (error) {
-        // A key that the daemon knows no more will not come back; everything else may.
+        // A key that the daemon does not know stays unknown. Any other failure may be temporary.
         if (this.#closed || (error instanceof RepoconfError && error.code === 1100)) throw error;
       }
       // Half of the pause is random, so that many clients do not reconnect at the same moment.
@@ -578,7 +609,7 @@ export class RepoconfClient {
   }
 }
 
-/** The daemon is stopping and accepts no more requests; the next one will. */
+/** The daemon is stopping and accepts no more requests; the next daemon will. */
 function isStopping({ code }: RepoconfError): boolean {
   return code === 1113;
 }

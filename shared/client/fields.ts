@@ -10,7 +10,7 @@ export interface ConfigScopes {
 
 type ScopeName = keyof ConfigScopes & string;
 
-/** Every field that has a type, as `<scope>.<field>`. */
+/** Every typed field, as `<scope>.<field>`. */
 export type FieldPath = { [Scope in ScopeName]: `${Scope}.${keyof ConfigScopes[Scope] & string}` }[ScopeName];
 
 /** The type of a field's value. */

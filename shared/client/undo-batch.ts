@@ -4,10 +4,10 @@ import { sameJson } from "../json.ts";
 import type { ChangedRepository, FoundHistoryEntry } from "../protocol.ts";
 import type { RepoconfClient } from "./client.ts";
 
-/** A field that was not taken back, and why. */
+/** A field that was not undone, and why. */
 export interface LeftField {
   readonly repo: string;
-  /** `<scope>.<field>`; absent: all of the repository's. */
+  /** `<scope>.<field>`; absent if it concerns all of the repository's fields. */
   readonly field?: string;
   readonly message: string;
 }
@@ -18,21 +18,21 @@ export interface UndoneBatch {
 }
 
 export interface UndoBatchOptions {
-  /** When the batch was made, or earlier, RFC 3339 (an entry tells it): what is older is not looked through. */
+  /** A time no later than the batch (RFC 3339), such as an entry's `time`. Older entries are not searched. */
   readonly since?: string;
   readonly reason?: string;
   readonly dryRun?: boolean;
 }
 
-/** How often a repository is tried again after something else of it changed. */
+/** How often to retry a repository that changed in between. */
 const mostTries = 3;
 
-/** Why a field was left that has another value now. */
+/** The reason given for a field that now has another value. */
 export const changedSince = "It has changed since.";
 
 /**
- * Takes a batch back: fields that still have the value that it gave them get back what they had before it, in one batch; the rest is
- * left alone, and told. Throws RequestError where the batch cannot be found out.
+ * Undoes a batch: fields that still have the batch's value get back their earlier value, in a batch of its own. Fields that were
+ * changed since are left alone and listed in `left`. Throws RequestError if the batch cannot be read.
  */
 export async function undoBatch(
   client: Pick<RepoconfClient, "request" | "batch">,
@@ -44,7 +44,7 @@ export async function undoBatch(
   return undoEntries(client, entries, { reason, dryRun, batch: `undo of ${batch} at ${Date.now()}` });
 }
 
-/** Takes back what these entries (the newest first) changed, as `undoBatch` does. */
+/** Undoes these entries (newest first), like `undoBatch`. */
 export async function undoEntries(
   client: Pick<RepoconfClient, "request">,
   entries: readonly FoundHistoryEntry[],
@@ -52,7 +52,7 @@ export async function undoEntries(
 ): Promise<UndoneBatch> {
   const restored: ChangedRepository[] = [];
   const left: LeftField[] = [];
-  // What an older one of the same repository gave is there again by the time its turn comes.
+  // Newest first, so that an older entry of the same repository finds its own value restored when it is undone.
   for (const entry of entries) {
     const outcome = await undoEntry(client, entry, options);
     restored.push(...outcome.restored);
@@ -87,7 +87,7 @@ async function undoEntry(
     if (fields.length === 0) return { restored: [], left };
     const current = now.revision === undefined ? {} : { revision: now.revision };
     const reply = await client.request("history/restore", { ...options, ...current, repo, to: revision - 1, fields });
-    // Something came between the two; it is checked anew.
+    // The repository changed in between: check again.
     if (reply.errors.some(({ code }) => code === 1104) && tries < mostTries) continue;
     for (const { field, message } of reply.errors) left.push({ repo, message, ...(field !== undefined && { field }) });
     return { restored: reply.result, left };

@@ -1,12 +1,12 @@
 import type { ConfigChanged, EventMessage, ProgressMessage } from "../protocol.ts";
 
-/** What a watch of everything tells beside the daemon's own events. */
+/** A message of `watchEverything`: the daemon's events, and what happens to the connection. */
 export type WatchMessage =
   | EventMessage
   | readonly [resource: "connection", event: "lost", payload: Record<string, never>]
   /**
-   * The connection is back. What changed meanwhile follows, but for the repositories in `lost`: those came or went, or
-   * their history does not reach back so far. List these again.
+   * The connection is back. The changes made meanwhile follow, except in the `lost` repositories: those were added or removed, or
+   * their history does not reach back far enough. List them again.
    */
   | readonly [resource: "connection", event: "resumed", payload: { readonly lost: readonly string[] }];
 
@@ -16,29 +16,29 @@ export type Revisions = { readonly [repo: string]: number };
 export interface WatchOptions {
   /** One id or several. */
   readonly repo: string | readonly string[];
-  /** First what came after this revision; with several repositories an object of ids to revisions. Left out: from now on. */
+  /** Start after this revision; with several repositories, an object of ids to revisions. If left out: from now on. */
   readonly since?: number | Revisions;
-  /** Instead of `since`, one value for all: the last `position` that an event had. */
+  /** Instead of `since`, one value for everything: the last `position` of an event. */
   readonly position?: string;
   /** Ends the watch. */
   readonly signal?: AbortSignal;
 }
 
-/** One watch of a client: what came and was not taken yet, and how far each repository has been seen. */
+/** One watch of a client: its queue of messages, and the last revision seen of each repository. */
 export class Watch {
-  /** Undefined: everything. */
+  /** Undefined means everything. */
   readonly repos: readonly string[] | undefined;
-  /** Where it begins in the daemon's log, if not now or at revisions. */
+  /** The position in the daemon's log where it begins, unless it begins now or at revisions. */
   readonly position: string | undefined;
   readonly #queue: WatchMessage[] = [];
   readonly #seen = new Map<string, number>();
   /**
-   * Repositories whose past is still to be asked for (undefined: what comes of them until then will come again), or has
-   * been (what came of it waits until all is known).
+   * Repositories that changed while the connection was lost. Undefined: their past has not been requested yet, so their events
+   * are dropped and will come again. A list: their past was requested, and their events wait there until `release`.
    */
   readonly #held = new Map<string, (EventMessage | ProgressMessage)[] | undefined>();
   readonly #lost = new Set<string>();
-  /** Between `resume` and `release`: what comes of repositories that are not held, and is told behind "resumed". */
+  /** Between `resume` and `release`: events of other repositories, delivered after "resumed". */
   #waiting: (EventMessage | ProgressMessage)[] | undefined;
   #wake = Promise.withResolvers<void>();
   #begun = false;
@@ -52,24 +52,24 @@ export class Watch {
     for (const [id, revision] of Object.entries(since)) this.#seen.set(id, revision);
   }
 
-  /** Whether the daemon has ever answered it. */
+  /** Whether the daemon has ever confirmed this watch. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** How far the repositories have been seen: what comes after is still wanted. */
+  /** The last revision seen of each repository. Later ones are still wanted. */
   seen(repos: Iterable<string> = this.#seen.keys()): Revisions {
     return Object.fromEntries([...repos].flatMap(id => (this.#seen.has(id) ? [[id, this.#seen.get(id) ?? 0]] : [])));
   }
 
-  /** The daemon sends events from now on, and first what came after `seen`. */
+  /** The daemon sends events from now on, starting with those after `seen`. */
   begin(revisions: Revisions): void {
     for (const [id, revision] of Object.entries(revisions)) if (!this.#seen.has(id)) this.#seen.set(id, revision);
     this.#begun = true;
     this.#hasBegun = true;
   }
 
-  /** The connection is gone; what is told from here on belongs to the next one. */
+  /** The connection was lost. Messages from here on belong to the next one. */
   lose(): void {
     if (!this.#begun) return;
     this.#begun = false;
@@ -78,15 +78,15 @@ export class Watch {
   }
 
   /**
-   * Of a watch of everything: it goes on from these revisions, but for the repositories that this returns, which have
-   * changed meanwhile. They are held until `release`.
+   * For a watch of everything: resumes at these revisions. The repositories that changed meanwhile (`changed`) are held until
+   * `release`.
    */
   resume(revisions: Revisions): { readonly changed: readonly string[]; readonly lost: readonly string[] } {
     const changed = Object.keys(revisions).filter(id => this.#seen.has(id) && this.#seen.get(id) !== revisions[id]);
     const ids = new Set([...this.#seen.keys(), ...Object.keys(revisions)]);
     const lost = [...ids].filter(id => !this.#seen.has(id) || revisions[id] === undefined);
     for (const id of lost) this.#see(id, revisions[id]);
-    // Not told yet, if the connection is lost again before it could be.
+    // Remembered across calls, in case the connection is lost again before "resumed" is delivered.
     for (const id of lost) this.#lost.add(id);
     this.#held.clear();
     for (const id of changed) this.#held.set(id, undefined);
@@ -95,12 +95,15 @@ export class Watch {
     return { changed, lost };
   }
 
-  /** The past of these held repositories comes from now on; it waits for `release`. */
+  /** The past of these held repositories starts to arrive; it waits for `release`. */
   keep(repos: readonly string[]): void {
     for (const id of repos) this.#held.set(id, []);
   }
 
-  /** The past of held repositories is told; that of those in `lost` cannot be, so they go on from these revisions. */
+  /**
+   * The past of the held repositories has arrived, except for `lost`, whose past is unavailable: those continue at these
+   * revisions.
+   */
   release(revisions: Revisions, lost: readonly string[]): void {
     for (const id of lost) this.#see(id, revisions[id]);
     const kept = [...[...this.#held.values()].flatMap(messages => messages ?? []), ...(this.#waiting ?? [])];
@@ -119,7 +122,7 @@ export class Watch {
       return;
     }
     if (message[0] === "config") {
-      // This client goes on by revisions.
+      // This client resumes by revisions, so it does not need positions.
       if (message[1] === "position") return;
       const { repo, revision } = message[2];
       if (this.repos?.includes(repo) === false) return;
@@ -127,10 +130,10 @@ export class Watch {
         this.#held.get(repo)?.push(message);
         return;
       }
-      // Another watch of this client may have asked for the past of this repository.
+      // Already seen: it was sent again because another watch of this client asked for this repository's past.
       if (revision <= (this.#seen.get(repo) ?? 0)) return;
       this.#seen.set(repo, revision);
-      // How far it has come is for the next connection alone.
+      // Progress events only say where the next connection has to resume.
       if (message[1] === "progress") return;
     } else if (this.repos !== undefined) {
       return;
@@ -142,7 +145,7 @@ export class Watch {
     this.#push(message);
   }
 
-  /** Ends it after what is still to be taken; with an error it throws that. */
+  /** Ends the watch after the queued messages; with an error, `messages` then throws it. */
   end(error?: unknown): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -161,7 +164,7 @@ export class Watch {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** The changes alone, in order. */
+  /** Only the changes, in order. */
   async *changes(): AsyncGenerator<ConfigChanged, void> {
     for await (const message of this.messages()) if (message[0] === "config") yield message[2];
   }

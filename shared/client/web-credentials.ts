@@ -5,7 +5,7 @@ import type { Credentials } from "./client.ts";
 
 const utf8 = new TextEncoder();
 
-/** In a browser: proves a key. Throws RepoconfError 1100 for a text that is no key. */
+/** For browsers: credentials from an API key. Throws RepoconfError 1100 if the text is not a key. */
 export async function webKeyCredentials(apiKey: string): Promise<Credentials> {
   const keyId = keyIdOf(apiKey);
   if (keyId === undefined) throw new RepoconfError(1100, "This is not an API key: API keys begin with repoconf_.");
@@ -13,15 +13,15 @@ export async function webKeyCredentials(apiKey: string): Promise<Credentials> {
   return { keyId, sign: text => sign(secret, text) };
 }
 
-/** In a browser: proves a session; `secret` is hexadecimal. */
+/** For browsers: credentials of a session; `secret` is hexadecimal. */
 export async function webSessionCredentials(id: string, secret: string): Promise<Credentials> {
   const key = await importSecret(fromHex(secret));
   return { keyId: id, sign: text => sign(key, text) };
 }
 
 /**
- * In a browser: proves the code of a link, `ID.SECRET`. With the first connection it becomes a session, whose secret both sides
- * derive; `onSession` is told of that, hexadecimal.
+ * For browsers: credentials from a link's code, `ID.SECRET`. The first connection turns the code into a session whose secret both
+ * sides derive; `onSession` receives it in hexadecimal.
  */
 export function webCodeCredentials(
   id: string,
@@ -37,7 +37,7 @@ export function webCodeCredentials(
       if (isSession) return;
       isSession = true;
       const derived = key.then(code => sign(code, sessionText(handshake)));
-      // Who signs next waits for it.
+      // The next signature waits for the session's key.
       key = derived.then(text => importSecret(fromHex(text)));
       void derived.then(text => onSession(id, text));
     },

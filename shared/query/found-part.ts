@@ -5,8 +5,8 @@ import { matchChange, matchPast, matchPastWithoutField, type RepositoryMatch } f
 import type { Query } from "./parse-query.ts";
 
 /**
- * What a query finds of one entry of a repository's history: the entry with those of its fields that it asks for; undefined if there
- * is none. `schemaOf`: of a field, as far as it is there.
+ * The part of a history entry that a query finds: the entry with only the fields that match, or undefined if nothing matches.
+ * `schemaOf` returns a field's schema, or undefined if the field no longer exists.
  */
 export function foundPart<Entry extends HistoryEntry>(
   query: Query,

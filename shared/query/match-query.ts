@@ -7,39 +7,39 @@ import type { Query, Term, ValuePattern } from "./parse-query.ts";
 import { matchesPart, matchesWhole } from "./text-pattern.ts";
 
 /*
- * Whether a query finds something, in three steps, as each costs more than the one before: by the repository, by the field and its
- * value, and by who changed it last and when.
+ * Matches a query in three steps, cheapest first: by the repository, by the field and its value, and by who last changed it and
+ * when.
  */
 
 export interface QueriedRepository {
   readonly id: string;
   readonly name: string;
   readonly path?: string;
-  /** Something is wrong with its file. */
+  /** Its file is invalid. */
   readonly isBroken: boolean;
-  /** It has stored fields. */
+  /** It stores at least one field. */
   readonly isModified: boolean;
 }
 
-/** What a repository leaves to be found in its fields. */
+/** What is left to match in a repository's fields after its own name, path and id were searched. */
 export interface RepositoryMatch {
-  /** It is found itself. */
+  /** The repository itself is a result. */
   readonly isHit: boolean;
-  /** The words that it does not bear; a field in it has to. */
+  /** Words that are not in its name, path or id, so a field must contain them. */
   readonly wordsLeft: readonly string[];
 }
 
 export interface QueriedField {
   readonly scope: string;
   readonly field: string;
-  /** Undefined: it is not there (any more). */
+  /** Undefined if the field does not exist (any more). */
   readonly schema: FieldSchema | undefined;
   readonly value: JsonValue;
-  /** The value is stored, and not the default. */
+  /** Whether the value is stored; false if it is the default. */
   readonly isStored: boolean;
 }
 
-/** Undefined: nothing in it is found. */
+/** Returns undefined if neither the repository nor any of its fields can match. */
 export function matchRepository(query: Query, repository: QueriedRepository): RepositoryMatch | undefined {
   const { id, name, path = "", isBroken, isModified } = repository;
   const text = [name, path, id].join("\n").toLowerCase();
@@ -53,35 +53,39 @@ export function matchRepository(query: Query, repository: QueriedRepository): Re
     if (term.isNot && isBorne) return undefined;
     if (!term.isNot && !isBorne) wordsLeft.push(term.text);
   }
-  // With `modified`, words name the repositories that have something stored; all else that is said of fields is said of fields alone.
+  // `modified` with a word finds the repositories that store something. Every other condition on fields finds only fields.
   const isOfFields = query.some(term => isOfField(term) || (term.kind === "modified" && term.isNot));
   const isNamed = query.some(isSoughtWord) || !query.some(({ kind }) => kind === "modified");
   return { isHit: wordsLeft.length === 0 && isNamed && !isOfFields, wordsLeft };
 }
 
-/** Whether the query can find fields, and not repositories alone. */
+/** Whether the query can find fields, and not only repositories. */
 export function seeksFields(query: Query): boolean {
   return query.some(term => isSoughtWord(term) || isOfField(term) || term.kind === "modified");
 }
 
-/** Whether a field of the repository is found, as far as that shows without its last change. */
+/** Whether a field matches, apart from `by:` and `since:`, which need its last change. */
 export function matchField(query: Query, match: RepositoryMatch, field: QueriedField): boolean {
   if (!matchConditions(query, field)) return false;
   if (!query.some(({ kind }) => kind === "word")) return true;
   const text = textOf(field);
-  // Words of its repository count too, but one has to be its own, unless something else is said of it.
+  // A word may match the repository instead, but at least one word or another condition must match the field itself. Otherwise a
+  // repository's name would find all of its fields.
   const isItsOwn =
     !query.some(isSoughtWord) ||
     query.some(term => isOfField(term) || (isSoughtWord(term) && text.includes(term.text)));
   return isItsOwn && matchWords(query, match, text);
 }
 
-/** Whether a change of a field is found in a history, which gave it the value; `note`: what was said of it. By whom and when is `matchChange`. */
+/**
+ * Whether a past change matches: `field` holds the value it set and `note` its reason. `by:` and `since:` are checked by
+ * `matchChange`.
+ */
 export function matchPast(query: Query, match: RepositoryMatch, field: QueriedField, note: string): boolean {
   return matchConditions(query, field) && matchWords(query, match, `${textOf(field)}\n${note.toLowerCase()}`);
 }
 
-/** Whether what changed no field is found in a history. */
+/** Whether a history entry that changed no field matches, such as an added repository. */
 export function matchPastWithoutField(query: Query, match: RepositoryMatch, note: string): boolean {
   return (
     !query.some(({ kind }) => kind === "field" || kind === "modified") && matchWords(query, match, note.toLowerCase())
@@ -98,7 +102,7 @@ function matchConditions(query: Query, field: QueriedField): boolean {
   });
 }
 
-/** `text` in small letters. */
+/** `text` must be in lower case. */
 function matchWords(query: Query, { wordsLeft }: RepositoryMatch, text: string): boolean {
   const isRefused = query.some(term => term.kind === "word" && term.isNot && text.includes(term.text));
   return !isRefused && wordsLeft.every(word => text.includes(word));
@@ -109,15 +113,15 @@ function textOf(field: QueriedField): string {
   return [joinConfigPath(field.scope, field.field), field.schema?.title ?? "", ...shown].join("\n").toLowerCase();
 }
 
-/** Whether the query asks who changed a field last, or when: that costs a look into its history. */
+/** Whether the query asks who last changed a field, or when. That needs the history, which is slower. */
 export function asksForChange(query: Query): boolean {
   return query.some(({ kind }) => kind === "by" || kind === "since");
 }
 
-/** Whether a change is one that the query asks for; undefined: what was not changed, as far as is known. */
+/** Whether a change matches `by:` and `since:`. Undefined stands for a field without a known change. */
 export function matchChange(
   query: Query,
-  change: { /** As the asking key is told of it. */ readonly actor: string; readonly time: string } | undefined,
+  change: { /** As the asking key may see it. */ readonly actor: string; readonly time: string } | undefined,
 ): boolean {
   return query.every(term => {
     if (term.kind === "since") return (change !== undefined && Date.parse(change.time) >= term.time) !== term.isNot;
@@ -128,12 +132,12 @@ export function matchChange(
   });
 }
 
-/** Masked in whole or in part, or perhaps: one whose schema is gone may be a masked one. */
+/** Whether any part of the value is masked. A field without a schema may have been masked, so it counts as masked. */
 export function isMasked({ schema }: Pick<QueriedField, "schema">): boolean {
   return schema === undefined || masksAnything(schema);
 }
 
-/** `owner (browser)` is the owner too. */
+/** `by:owner` also finds `owner (browser)`. */
 function actorNames(actor: string): readonly string[] {
   return [actor, actor.replace(/^owner \(.*\)$/, "owner")];
 }
@@ -159,7 +163,7 @@ function isPlain(value: JsonValue): value is boolean | number {
   return typeof value === "boolean" || typeof value === "number";
 }
 
-/** What a person reads in a value: its texts, numbers and names, without JSON's quotes around them. */
+/** The texts, numbers and names in a value, without JSON's quotes. */
 function* textsIn(value: JsonValue): Generator<string> {
   if (typeof value !== "object" || value === null) yield String(value);
   else if (Array.isArray(value)) for (const item of value) yield* textsIn(item);
@@ -170,7 +174,7 @@ function* textsIn(value: JsonValue): Generator<string> {
     }
 }
 
-/** Those, and what the screen shows for a value that is one word: `off`, `Sunday`, `900 seconds`. */
+/** The same, and what the screen shows for a single value: `off`, `Sunday`, `900 seconds`. */
 function* shownTexts(value: JsonValue, schema: FieldSchema | undefined): Generator<string> {
   if (isPlain(value) && schema !== undefined) yield showPlain(value, schema);
   yield* textsIn(value);

@@ -3,19 +3,19 @@ import { canonicalJson, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { type TextPattern, textPattern } from "./text-pattern.ts";
 
-/** One condition of a query; all of them have to hold. */
+/** One condition of a query. All of them must match. */
 export type Term = { readonly isNot: boolean } & (
-  | { readonly kind: "word" /** In small letters. */; readonly text: string }
+  | { readonly kind: "word" /** In lower case. */; readonly text: string }
   | { readonly kind: "field"; readonly name: TextPattern; readonly isWhole: boolean; readonly value?: ValuePattern }
   | { readonly kind: "modified" | "broken" }
   | { readonly kind: "by" | "repo"; readonly name: TextPattern }
   | { readonly kind: "since" /** Milliseconds since 1970. */; readonly time: number }
 );
 
-/** What a value has to be: as text or label by the pattern, or as JSON. */
+/** The value that a field must have: a text or label that matches the pattern, or the same JSON. */
 export interface ValuePattern {
   readonly text: TextPattern;
-  /** Canonical, if it is JSON. */
+  /** Canonical JSON, if the text is valid JSON. */
   readonly json?: string;
 }
 
@@ -24,7 +24,7 @@ export type Query = readonly Term[];
 /** A piece of the query as it was typed. */
 interface Token {
   readonly isNot: boolean;
-  /** `field`, `by`, `since` or `repo`; undefined: a word. */
+  /** Undefined for a plain word. */
   readonly key?: Key;
   readonly name: string;
   readonly isQuoted: boolean;
@@ -36,7 +36,7 @@ interface Token {
 const keys = ["field", "by", "since", "repo"] as const;
 type Key = (typeof keys)[number];
 
-/** A word that filters, unless it stands in quotes; the second of each is the spelling of before. */
+/** Words that filter unless they are quoted. The `@` forms are the older spelling. */
 const filters = new Map<string, "modified" | "broken">([
   ["modified", "modified"],
   ["@modified", "modified"],
@@ -46,14 +46,14 @@ const filters = new Map<string, "modified" | "broken">([
 
 /**
  * Reads a query: `field:svc.proxy_https=off modified by:ci since:7d repo:web* "two words" -not` (docs/protocol.md, "Queries").
- * `now` is what `since:7d` goes back from, in milliseconds since 1970. Throws RepoconfError 1101, whose `details` say where (`at`,
- * from 0, and `length`) and what to write `instead`; 1107 for too many terms or too long ones.
+ * `since:7d` counts back from `now`, in milliseconds since 1970. Throws RepoconfError 1101 with `details` that say where the
+ * problem is (`at`, from 0, and `length`) and what to write `instead`, or 1107 for too many or too long terms.
  */
 export function parseQuery(text: string, now: number): Query {
   const terms = new Map<string, Term>();
   let counted = 0;
   for (const token of tokensOf(text)) {
-    // Two quotes with nothing in between.
+    // An empty pair of quotes.
     if (token.key === undefined && token.name === "") continue;
     for (const { length } of [token.name, token.value?.text ?? ""])
       if (length > limits.searchWordLength)
@@ -88,7 +88,7 @@ function readToken(text: string, at: number): Token {
   return { ...token, value, end: value.end };
 }
 
-/** In quotes each character is itself, and `""` is a quote; else up to the next blank, or to `stop`. */
+/** Reads a quoted text, in which `""` stands for a quote, or the characters up to the next blank or `stop`. */
 function readText(text: string, from: number, stop?: string): { text: string; isQuoted: boolean; end: number } {
   if (text[from] !== '"') {
     let end = from;
@@ -148,7 +148,7 @@ const examples: { readonly [name in Key]: string } = {
 function valuePattern(text: string, isQuoted: boolean): ValuePattern {
   const pattern = textPattern(text, isQuoted);
   try {
-    // Made by JSON.parse.
+    // JSON.parse only returns JSON.
     return { text: pattern, json: canonicalJson(JSON.parse(text) as JsonValue) };
   } catch {
     return { text: pattern };
@@ -157,14 +157,14 @@ function valuePattern(text: string, isQuoted: boolean): ValuePattern {
 
 const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000, m: 60_000 };
 
-/** Undefined: it is none. */
+/** Returns undefined if the text is not a valid time. */
 function timeOf(text: string, now: number): number | undefined {
   const { count, unit = "" } = /^(?<count>\d{1,6})(?<unit>[dhm])$/i.exec(text)?.groups ?? {};
   if (count !== undefined) return now - Number(count) * (units[unit.toLowerCase()] ?? 0);
   const { date } =
     /^(?<date>\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/i.exec(text)?.groups ?? {};
   const time = date === undefined ? Number.NaN : Date.parse(text.toUpperCase());
-  // Of February 30 the engine makes March 2.
+  // `Date` silently turns February 30 into March 2.
   const isThere = new Date(Date.parse(date ?? "")).toJSON()?.startsWith(date ?? "");
   return Number.isNaN(time) || !isThere ? undefined : time;
 }

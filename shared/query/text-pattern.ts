@@ -1,16 +1,16 @@
-/** What a text has to be, whatever its case; where `*` may stand for any characters, also none. */
+/** A text to find, ignoring case. `*` stands for any characters, including none. */
 export interface TextPattern {
-  /** In small letters: what stands between the stars. One piece: the text as it is. */
+  /** The parts between the stars, in lower case. A single part must match as it is. */
   readonly pieces: readonly string[];
 }
 
-/** `isExact`: it was quoted, so that a star is a star. */
+/** `isExact`: the text was quoted, so a star is an ordinary character. */
 export function textPattern(text: string, isExact = false): TextPattern {
   const small = text.toLowerCase();
   return { pieces: isExact ? [small] : small.split("*") };
 }
 
-/** Whether the pattern is the whole text. Takes no longer than the text is long times the pattern's length. */
+/** Whether the pattern matches the whole text. Takes time in proportion to the text's length times the pattern's. */
 export function matchesWhole({ pieces }: TextPattern, text: string): boolean {
   const small = text.toLowerCase();
   const [first = "", ...rest] = pieces;
@@ -19,7 +19,7 @@ export function matchesWhole({ pieces }: TextPattern, text: string): boolean {
   if (!small.startsWith(first)) return false;
   let at = first.length;
   for (const piece of rest) {
-    // The earliest place leaves the most for what follows.
+    // Taking the earliest match leaves the most text for the following parts.
     const found = small.indexOf(piece, at);
     if (found === -1) return false;
     at = found + piece.length;
@@ -27,7 +27,7 @@ export function matchesWhole({ pieces }: TextPattern, text: string): boolean {
   return small.length - last.length >= at && small.endsWith(last);
 }
 
-/** Whether the pattern is a part of the text, or, with a star, all of it. */
+/** Whether the pattern matches part of the text or, if it contains a star, all of it. */
 export function matchesPart(pattern: TextPattern, text: string): boolean {
   const [first = "", ...more] = pattern.pieces;
   return more.length === 0 ? text.toLowerCase().includes(first) : matchesWhole(pattern, text);

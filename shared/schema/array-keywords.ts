@@ -3,7 +3,7 @@ import { type KeywordContext, type KeywordMaker, makeCount, numberOf } from "./k
 import type { SchemaCheck, SchemaWalk } from "./schema-walk.ts";
 import { partsOf } from "./step-budget.ts";
 
-/** The rules for arrays. */
+/** The keywords for arrays. */
 export const arrayKeywords: readonly (readonly [string, KeywordMaker])[] = [
   ["maxItems", makeCount("items", (count, limit) => count <= limit)],
   ["minItems", makeCount("items", (count, limit) => count >= limit)],
@@ -29,8 +29,9 @@ function makeUniqueItems(operand: JsonValue, { schema }: KeywordContext): Schema
 }
 
 /**
- * Means the same as in ajv-keywords: no two objects in the array have the same value there; two that both lack it have the same.
- * That package only works inside Ajv, which does not count its steps, and compares each item with each other one.
+ * The keyword of ajv-keywords: no two objects in the array may have the same value for the property, and objects without the
+ * property count as equal. We do not use that package because it only works inside Ajv, which does not count its steps, and it
+ * compares every pair of items.
  */
 function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordContext): SchemaCheck {
   if (!isArray(operand) || !operand.every(name => typeof name === "string"))
@@ -55,17 +56,19 @@ function makeUniqueProperties(operand: JsonValue, { schema, refuse }: KeywordCon
   };
 }
 
-/** In the place of a value that is not there. */
+/** Stands for the value of an object that lacks the property. */
 const absent = Symbol("absent");
 
-/** The items that equal an earlier one, found in a table of texts: comparing each pair would take quadratic time. */
+/**
+ * Yields each item that equals an earlier one. Values are looked up in maps because comparing every pair takes quadratic time.
+ */
 function* repeated(
   items: readonly JsonValue[],
   walk: SchemaWalk,
   valueIn: (item: JsonValue) => JsonValue | undefined,
   lacks: (item: JsonValue) => boolean = () => false,
 ): Generator<{ readonly i: number; readonly j: number }> {
-  /** Of plain values, and by their texts of others; an item without a value there has one of its own. */
+  /** `plain` maps primitive values (and `absent`) to their first index, `texts` maps the canonical JSON of arrays and objects. */
   const [plain, texts] = [new Map<unknown, number>(), new Map<string, number>()];
   const firstOf = <Key>(firsts: Map<Key, number>, key: Key, i: number) => {
     const j = firsts.get(key);

@@ -7,19 +7,19 @@ import type { CheckedSchema, SchemaCheck, SchemaProblem, TextPattern } from "./s
 import { SchemaWalk } from "./schema-walk.ts";
 import { partsOf, type SpareSteps, StepBudget } from "./step-budget.ts";
 
-/** A schema that cannot be used; `message` says why. */
+/** The schema is invalid; `message` says why. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
 }
 
-/** Makes a pattern of its source. Throws SchemaError if that cannot be done. */
+/** Compiles a pattern. Throws SchemaError if it is invalid or not supported. */
 export type PatternMaker = (source: string) => TextPattern;
 
-/** Checks values by one schema. */
+/** Checks values against one schema. */
 export interface CompiledSchema {
   /**
-   * What is wrong with a value, `most` problems at most; with one the check ends there. Throws OutOfStepsError if the check
-   * takes more steps than the value's size explains and `spare` has left.
+   * Returns at most `most` problems; with 1 it stops at the first. Throws OutOfStepsError if the check takes more steps than the
+   * value's size allows and `spare` has left.
    */
   check(
     value: JsonValue,
@@ -29,15 +29,19 @@ export interface CompiledSchema {
 }
 
 /**
- * Makes checks of the JSON Schemas (2020-12) in one file. It is walked, not made into code: so no schema is slow to be read, each step
- * can be counted, and a page may do it. `format` and what is not known count for nothing, and a `$ref` may not leave the file.
+ * Compiles the JSON Schemas (2020-12) in one file into checks that walk the value. It generates no code, so compiling is fast,
+ * every step can be counted, and it also runs in a page whose security policy forbids eval. `format` and unknown keywords are
+ * ignored, and a `$ref` must stay within the file.
  */
 export class SchemaCompiler {
   readonly #resources: SchemaResources;
   readonly #patterns = new Map<string, TextPattern>();
   readonly #makePattern: PatternMaker;
   readonly #made = new Map<object, CheckedSchema>();
-  /** Made, and without its checks yet: schemas that lead to each other are filled one after the other. */
+  /**
+   * Fills in the checks of schemas that are created but still empty. They wait here so that schemas can refer to each other
+   * without recursion.
+   */
   readonly #unfilled: (() => void)[] = [];
 
   constructor(resources: SchemaResources, makePattern: PatternMaker) {
@@ -45,24 +49,28 @@ export class SchemaCompiler {
     this.#makePattern = makePattern;
   }
 
-  /** Of the file whose whole is `root`. */
+  /** For the file whose root is `root`. */
   static of(root: JsonObject, makePattern: PatternMaker): SchemaCompiler {
     return new SchemaCompiler(runToEnd(SchemaResources.reading(root)), makePattern);
   }
 
-  /** Throws SchemaError if the schema, or one that it leads to, cannot be used. */
+  /** Throws SchemaError if the schema, or one that it refers to, is invalid. */
   compile(schema: JsonValue): CompiledSchema {
     return runToEnd(this.compiling(schema));
   }
 
-  /** As `compile`; yields now and then, and nothing else may be compiled until it is done. */
+  /** Like `compile`, but yields now and then. Nothing else may be compiled until it is done. */
   *compiling(schema: JsonValue): Generator<void, CompiledSchema> {
     const checked = yield* this.#filling(schema);
     return {
       check: (value, spare, most = 1) => {
         const budget = new StepBudget(partsOf(value), spare);
         const walk = new SchemaWalk(budget, most);
-        walk.visit(checked, value);
+        try {
+          walk.visit(checked, value);
+        } finally {
+          spare.taken += budget.taken;
+        }
         return { problems: walk.problems, steps: budget.taken };
       },
     };
@@ -77,7 +85,7 @@ export class SchemaCompiler {
       }
       return checked;
     } catch (error) {
-      // What is half made must not do for another field's.
+      // Otherwise another field that refers to a half-compiled schema would use it without its checks.
       this.#unfilled.length = 0;
       this.#made.clear();
       throw error;
@@ -99,7 +107,10 @@ export class SchemaCompiler {
     return made;
   }
 
-  /** One that stands in another, or that another refers to: what is said of a whole field there would count for nothing. */
+  /**
+   * Compiles a schema inside another one, or one that a `$ref` points to. Keywords about a whole field have no effect there, so
+   * they are rejected.
+   */
   #inner(schema: unknown): CheckedSchema {
     for (const keyword of fieldKeywords)
       if (typeof schema === "object" && schema !== null && Object.hasOwn(schema, keyword))

@@ -1,12 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CheckedSchema, SchemaCheck, TextPattern } from "./schema-walk.ts";
 
-/** What stands around a rule. */
+/** The schema that contains a keyword, and what its check is made with. */
 export interface KeywordContext {
   readonly schema: JsonObject;
   /** Throws SchemaError. */
   compile(inner: unknown): CheckedSchema;
-  /** The schema that a `$ref` leads to. Throws SchemaError. */
+  /** The schema that a `$ref` points to. Throws SchemaError. */
   resolve(reference: string): CheckedSchema;
   /** Throws SchemaError. */
   pattern(source: string): TextPattern;
@@ -14,15 +14,15 @@ export interface KeywordContext {
   refuse(message: string): never;
 }
 
-/** Makes the check of a rule; undefined if there is nothing to check. */
+/** Makes the check for a keyword, or undefined if there is nothing to check. */
 export type KeywordMaker = (operand: JsonValue, context: KeywordContext, keyword: string) => SchemaCheck | undefined;
 
-/** The number that a rule asks for. Throws SchemaError. */
+/** The keyword's operand, which must be a number. Throws SchemaError. */
 export function numberOf(operand: JsonValue, { refuse }: KeywordContext, keyword: string): number {
   return typeof operand === "number" ? operand : refuse(`its ${keyword} is not a number`);
 }
 
-/** A bound of how many items an array has, or members an object. */
+/** Makes a limit on the number of items in an array or members in an object. */
 export function makeCount(
   counted: "items" | "members",
   keeps: (count: number, limit: number) => boolean,

@@ -1,4 +1,4 @@
-/** The rules of a JSON Schema for values of any type, texts and numbers, and all others by name. */
+/** The JSON Schema keywords for all types, strings and numbers, and the table of all keywords. */
 import { canonicalJson, isJsonObject, type JsonValue } from "../json.ts";
 import { arrayKeywords } from "./array-keywords.ts";
 import { type KeywordContext, type KeywordMaker, numberOf } from "./keyword.ts";
@@ -6,7 +6,9 @@ import { objectKeywords } from "./object-keywords.ts";
 import { type CheckedSchema, type SchemaCheck, Seen } from "./schema-walk.ts";
 import { charactersOfPart, partsOf } from "./step-budget.ts";
 
-/** In the order in which the rules of a schema are checked; what checks all that others have checked comes last. */
+/**
+ * In the order in which they are checked. The `unevaluated` keywords come last because they need to know what the others checked.
+ */
 export const keywords: ReadonlyMap<string, KeywordMaker> = new Map<string, KeywordMaker>([
   ["type", makeType],
   ["maximum", makeBound((value, limit) => value <= limit, "<=")],
@@ -50,7 +52,7 @@ function makeType(operand: JsonValue, { schema, refuse }: KeywordContext): Schem
     tests.some(test => test(value)) || walk.fail(schema, "type", { type: operand }, `must be ${names.join(",")}`);
 }
 
-/** The schemas that a rule names. Throws SchemaError. */
+/** The keyword's operand, which must be an array of schemas. Throws SchemaError. */
 function schemasOf(operand: JsonValue, context: KeywordContext, keyword: string): readonly CheckedSchema[] {
   if (!Array.isArray(operand)) return context.refuse(`its ${keyword} is not an array of schemas`);
   return operand.map(inner => context.compile(inner));
@@ -75,16 +77,19 @@ function makeMultipleOf(operand: JsonValue, context: KeywordContext): SchemaChec
     walk.fail(context.schema, "multipleOf", { multipleOf: step }, `must be multiple of ${step}`);
 }
 
-/** 0.3 is three times 0.1 for anyone who wrote it, though no such number is exact. */
+/**
+ * Whether `value` is a multiple of `step`, allowing for rounding: 0.3 counts as three times 0.1, although neither number is
+ * exact.
+ */
 function isMultiple(value: number, step: number): boolean {
   if (Number.isInteger(step)) return value % step === 0;
   const times = value / step;
-  // As the smallest steps do for the largest numbers, of which all are multiples of them.
+  // The division overflowed: the value is huge and the step tiny, and such a value is a multiple of any such step.
   if (!Number.isFinite(times)) return true;
   return Math.abs(times - Math.round(times)) <= Number.EPSILON * Math.abs(times);
 }
 
-/** The length of a text counts characters, not the halves of those that take two. */
+/** Counts characters (code points), not UTF-16 units. */
 function makeLength(keeps: (length: number, limit: number) => boolean): KeywordMaker {
   return (operand, context, keyword) => {
     const limit = numberOf(operand, context, keyword);
@@ -199,7 +204,7 @@ function makeOneOf(operand: JsonValue, context: KeywordContext, keyword: string)
         if (matching > 1) break;
         if (own !== undefined) seen?.add(own, walk.budget);
       }
-      // Of several that match, those that do not are no problem.
+      // If at least one branch matches, the problems of the others do not count.
       return matching > 0;
     });
     return matching === 1 || walk.fail(context.schema, "oneOf", {}, "must match exactly one schema in oneOf");

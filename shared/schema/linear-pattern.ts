@@ -7,14 +7,14 @@ import type { StepBudget } from "./step-budget.ts";
 import { mostInstructions, translatePattern, UntranslatableError } from "./translate-pattern.ts";
 
 /**
- * Steps for a text and for each of its characters; and where the engine has not met one in that state before, so many, and for each
- * instruction that it checks. Measured, so that no step takes longer than another: a million of them 40 ms.
+ * The steps that matching costs: for each text, for each character, for each state the engine has not cached yet, and for each
+ * instruction it then checks. Measured so that every step takes about the same time: a million take 40 ms.
  */
 const [stepsOfText, stepsOfCharacter, stepsOfNew, stepsOfInstruction] = [4, 1, 35, 2];
 
 /**
- * A pattern (as `pattern` and `patternProperties` have it: JavaScript's, with the flag u) for an engine that never goes back in the text, so
- * that no text takes long. Throws SchemaError where that engine cannot do it.
+ * Compiles a JavaScript pattern with the flag u, as `pattern` and `patternProperties` define it, for RE2, which never backtracks:
+ * no text can make it slow. Throws SchemaError if RE2 does not support the pattern.
  */
 export function linearPattern(source: string): TextPattern {
   assertIsPattern(source);
@@ -22,24 +22,26 @@ export function linearPattern(source: string): TextPattern {
   const instructions = engine.programSize();
   if (instructions > mostInstructions) throw cannotUse(source, "it is too large");
   const counted = countSteps(engine, instructions);
+  const matcher = engine.re2();
   return {
     test: (text: string, budget: StepBudget) => {
       budget.take(stepsOfText + text.length * stepsOfCharacter);
       counted.budget = budget;
-      return engine.test(text);
+      // `engine.test` first checks the argument's type, which takes as long as matching a short text.
+      return matcher.match(text);
     },
   };
 }
 
-/** As the engine has it: the instructions that may follow, and what follows by the kinds of characters, as far as that is known. */
+/** A state of the engine's DFA: its NFA instructions, and the next state for each class of characters, as far as it is cached. */
 interface EngineState {
   readonly nfaStates: readonly number[];
   readonly next: readonly unknown[] | null;
 }
 
 /**
- * Has the engine count what it does for the first time, as it does it: it keeps what it finds out, so the same text costs a hundred times less
- * the next time. Only it knows which is which.
+ * Counts the engine's uncached steps by wrapping its methods, because only the engine knows what is cached. Repeating a text is a
+ * hundred times cheaper.
  */
 function countSteps(engine: RE2JS, instructions: number): { budget: StepBudget | undefined } {
   const counted: { budget: StepBudget | undefined } = { budget: undefined };
@@ -48,13 +50,13 @@ function countSteps(engine: RE2JS, instructions: number): { budget: StepBudget |
   dfa.step = (state: EngineState, kind: number, character: number, anchor: number) => {
     const isKnown = (state.next?.[kind] ?? null) !== null;
     const next: EngineState | null = step(state, kind, character, anchor);
-    const looked = next?.nfaStates.length ?? instructions;
-    if (!isKnown) counted.budget?.take(stepsOfNew + dfa.numClasses / 100 + looked * stepsOfInstruction);
+    const states = next?.nfaStates.length ?? instructions;
+    if (!isKnown) counted.budget?.take(stepsOfNew + dfa.numClasses / 100 + states * stepsOfInstruction);
     return next;
   };
   dfa.match = (...given: Parameters<typeof match>) => {
     const found: boolean | null = match(...given);
-    // It has no more room for what it finds out: another engine follows, which checks all instructions for each character.
+    // The cache is full, so the engine falls back to its NFA, which checks all instructions for each character.
     if (found === null)
       counted.budget?.take(given[0].endPos() * (stepsOfCharacter + instructions * stepsOfInstruction));
     return found;
@@ -81,7 +83,7 @@ function engineOf(source: string): RE2JS {
   }
 }
 
-/** Characters of a pattern that are told. */
+/** Characters of a pattern that a message quotes. */
 const mostShown = 80;
 
 export function cannotUse(source: string, reason: string): SchemaError {

@@ -1,7 +1,7 @@
 import type { TextPattern } from "./schema-walk.ts";
 import { charactersOfPart } from "./step-budget.ts";
 
-/** A pattern for the engine that is there: for those that are part of the program, and take no longer than the text is long. */
+/** Uses JavaScript's own regular expressions. Only for the program's own patterns, which are known to take linear time. */
 export function nativePattern(source: string): TextPattern {
   const expression = new RegExp(source, "u");
   return {

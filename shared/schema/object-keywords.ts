@@ -2,7 +2,10 @@ import { isJsonObject, type JsonValue } from "../json.ts";
 import { type KeywordContext, type KeywordMaker, makeCount } from "./keyword.ts";
 import type { CheckedSchema, SchemaCheck } from "./schema-walk.ts";
 
-/** The rules for objects. `properties`, `patternProperties` and `additionalProperties` are one check, made by the first that is there. */
+/**
+ * The keywords for objects. `properties`, `patternProperties` and `additionalProperties` are a single check, made for the first
+ * of them in a schema.
+ */
 export const objectKeywords: readonly (readonly [string, KeywordMaker])[] = [
   ["maxProperties", makeCount("members", (count, limit) => count <= limit)],
   ["minProperties", makeCount("members", (count, limit) => count >= limit)],
@@ -84,7 +87,7 @@ function makeDependentSchemas(operand: JsonValue, context: KeywordContext): Sche
   };
 }
 
-/** As the two above were called in one before 2019. */
+/** The form of the two keywords above before draft 2019-09. */
 function makeDependencies(operand: JsonValue, context: KeywordContext): SchemaCheck {
   const entries = entriesOf(operand, context, "dependencies");
   const [names, schemas] = [true, false].map(isNames =>

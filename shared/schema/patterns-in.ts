@@ -2,13 +2,13 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { runToEnd } from "../run-to-end.ts";
 import { SchemaResources } from "./schema-resources.ts";
 
-/** The patterns of a schema, which is made of JSON, and of all that are in it. */
+/** All patterns in a JSON schema and in the schemas inside it. */
 export function patternsIn(schema: object): readonly string[] {
   const { schemas } = runToEnd(SchemaResources.reading(schema as JsonObject));
   return [...schemas].flatMap(patternsOf);
 }
 
-/** The patterns right in a schema. */
+/** The patterns of one schema, without those of the schemas inside it. */
 export function patternsOf({ pattern, patternProperties = null }: JsonObject): readonly string[] {
   const names = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
   return typeof pattern === "string" ? [pattern, ...names] : names;

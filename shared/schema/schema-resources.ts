@@ -1,14 +1,17 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import { subschemas } from "./subschemas.ts";
 
-/** Schemas that are read, or made ready, in one go: some milliseconds of work. */
+/** Schemas to read or compile before yielding: a few milliseconds of work. */
 export const schemasAtOnce = 1_000;
 
-/** The schemas of a file, and where the references in them lead: within the file, and there within the part that an `$id` begins. */
+/**
+ * The schemas of a file, and what their references point to. A reference stays within the file, and within the part that an `$id`
+ * starts.
+ */
 export class SchemaResources {
   readonly #root: JsonObject;
   readonly #schemas = new Set<JsonObject>();
-  /** The part that an object is in, where that is not the whole file. */
+  /** The part (started by an `$id`) that an object belongs to. Objects that belong to the whole file are not listed. */
   readonly #parts = new Map<object, JsonObject>();
   readonly #anchors = new Map<object, Map<string, JsonObject>>();
 
@@ -17,7 +20,7 @@ export class SchemaResources {
     this.#anchors.set(root, new Map());
   }
 
-  /** Reads the file whose whole is `root`; yields now and then. */
+  /** Reads the file whose root is `root`. Yields now and then. */
   static *reading(root: JsonObject): Generator<void, SchemaResources> {
     const resources = new SchemaResources(root);
     const found: [schema: JsonObject, part: JsonObject][] = [[root, root]];
@@ -31,17 +34,17 @@ export class SchemaResources {
     return resources;
   }
 
-  /** Every schema, each as an object. */
+  /** Every schema that is an object; `true` and `false` are left out. */
   get schemas(): ReadonlySet<JsonObject> {
     return this.#schemas;
   }
 
-  /** The part of the file that a schema is in: where an `$id` begins one, else the whole. */
+  /** The part of the file that a schema belongs to: the one that an `$id` starts, or the whole file. */
   partOf(schema: JsonObject): JsonObject {
     return this.#parts.get(schema) ?? this.#root;
   }
 
-  /** The schema that a reference which stands in `schema` leads to; undefined if that is none, or outside. */
+  /** The schema that a reference in `schema` points to; undefined if there is none or it is outside the file. */
   resolve(schema: JsonObject, reference: string): JsonObject | boolean | undefined {
     const part = this.partOf(schema);
     if (reference === "#") return part;
@@ -57,7 +60,7 @@ export class SchemaResources {
     return this.#schemas.has(found) ? found : undefined;
   }
 
-  /** Returns the part that it is in. */
+  /** Returns the part that the schema belongs to. */
   #add(schema: JsonObject, part: JsonObject): JsonObject {
     this.#schemas.add(schema);
     const isPart = schema !== this.#root && typeof schema["$id"] === "string" && !schema["$id"].startsWith("#");

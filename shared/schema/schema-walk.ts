@@ -1,19 +1,19 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { StepBudget } from "./step-budget.ts";
 
-/** What is wrong with a part of a value, told as Ajv does. */
+/** A violation of a schema, in the same shape and words as Ajv's errors. */
 export interface SchemaProblem {
-  /** The rule of the schema that refused it. */
+  /** The keyword that failed. */
   readonly keyword: string;
-  /** The part, as the members and indexes that lead to it. */
+  /** The property names and indexes that lead to the part of the value that is wrong. */
   readonly path: readonly (string | number)[];
-  /** What the rule asks for. */
+  /** What the keyword requires. */
   readonly params: { readonly [name: string]: JsonValue };
-  /** The end of a sentence about the part. */
+  /** Completes a sentence that starts with the name of the part. */
   readonly message: string;
-  /** The schema in which the rule stands. */
+  /** The schema that contains the keyword. */
   readonly parentSchema: JsonObject;
-  /** The name of a member, if that is what was refused. */
+  /** The property name, if the name itself is invalid. */
   readonly propertyName?: string;
 }
 
@@ -22,16 +22,19 @@ export interface TextPattern {
   test(text: string, budget: StepBudget): boolean;
 }
 
-/** Whether a value keeps a rule. `seen`: what the rules around it have checked, if somebody asks for that. */
+/**
+ * Whether a value satisfies a keyword. `seen` collects which members and items were checked, if an `unevaluated` keyword needs
+ * that.
+ */
 export type SchemaCheck = (value: JsonValue, walk: SchemaWalk, seen: Seen | undefined) => boolean;
 
 export interface CheckedSchema {
   readonly checks: readonly SchemaCheck[];
-  /** It has rules for what no other rule has checked. */
+  /** It has `unevaluatedProperties` or `unevaluatedItems`. */
   readonly isCollecting: boolean;
 }
 
-/** The members and items of a value that rules have checked. */
+/** The members and items of a value that keywords have checked. */
 export class Seen {
   readonly members = new Set<string>();
   readonly items = new Set<number>();
@@ -43,14 +46,14 @@ export class Seen {
   }
 }
 
-/** One check of one value. */
+/** One check of one value, with its path and problems. */
 export class SchemaWalk {
   readonly budget: StepBudget;
   readonly #most: number;
   readonly #path: (string | number)[] = [];
   readonly #problems: SchemaProblem[] = [];
   #propertyName: string | undefined;
-  /** Inside of what may be refused. */
+  /** Above 0 inside a schema that may fail without a problem, such as `not` or `if`. */
   #muted = 0;
 
   constructor(budget: StepBudget, most: number) {
@@ -62,12 +65,12 @@ export class SchemaWalk {
     return this.#problems;
   }
 
-  /** Whether nothing more is asked for once something is wrong. */
+  /** Whether the check can stop at the next failure, because no further problems are wanted. */
   get endsAtFirst(): boolean {
     return this.#most === 1 || this.#muted > 0 || this.#problems.length >= this.#most;
   }
 
-  /** Whether a value keeps all rules of a schema. */
+  /** Whether a value satisfies all keywords of a schema. */
   visit(checked: CheckedSchema, value: JsonValue, seen?: Seen): boolean {
     this.budget.enter();
     this.budget.take(1 + checked.checks.length);
@@ -83,7 +86,7 @@ export class SchemaWalk {
     return good;
   }
 
-  /** As `visit`, of a member or an item. */
+  /** Like `visit`, for a member or an item. */
   visitPart(part: string | number, checked: CheckedSchema, value: JsonValue): boolean {
     this.#path.push(part);
     const good = this.visit(checked, value);
@@ -99,7 +102,7 @@ export class SchemaWalk {
     return good;
   }
 
-  /** Whether it is so; nothing is told of it. */
+  /** Returns the result of `visit` without reporting its problems. */
   isSo(visit: () => boolean): boolean {
     this.#muted += 1;
     const good = visit();
@@ -107,7 +110,7 @@ export class SchemaWalk {
     return good;
   }
 
-  /** Runs what may tell of several problems, of which none counts if it says so in the end. */
+  /** Runs `run`, which may report problems, and discards them if it returns true. */
   choose(run: () => boolean): boolean {
     const before = this.#problems.length;
     const good = run();
@@ -115,7 +118,7 @@ export class SchemaWalk {
     return good;
   }
 
-  /** Tells of a problem. */
+  /** Reports a problem. */
   fail(parentSchema: JsonObject, keyword: string, params: SchemaProblem["params"], message: string): false {
     if (this.#muted > 0 || this.#problems.length >= this.#most) return false;
     const name = this.#propertyName;

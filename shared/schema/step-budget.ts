@@ -1,51 +1,55 @@
 import { isJsonObject, type JsonValue } from "../json.ts";
 
-/** The work of checking a value is too much: it was ended. */
+/** Checking the value took too many steps and was stopped. */
 export class OutOfStepsError extends Error {
   override readonly name = "OutOfStepsError";
 }
 
-/** Steps that each part of a value brings with it. A million take 40 ms, so all that one check can take stays below a tenth of a second. */
+/** Steps allowed for each part of a value. A million take 40 ms, so that one check takes less than a tenth of a second. */
 const stepsOfPart = 10;
-/** Steps that all parts of a value bring at most: as many as the largest that can be set has. Files may hold larger ones. */
+/**
+ * Steps allowed for the parts of a value together: as many as the largest value that can be set needs. Files may hold larger
+ * ones.
+ */
 const stepsOfParts = 1_500_000;
-/** Steps that each value brings with it, however small. */
+/** Steps allowed for every value, however small. */
 const stepsOfValue = 200;
-/** Characters of a text that are one part. */
+/** Characters of a text that count as one part. */
 export const charactersOfPart = 64;
-/** Steps that all values of a file or a request have together, where those of their own do not suffice. */
+/** Steps that all values of a file or a request share once their own are used up. */
 const spareSteps = 1_000_000;
-/** Schemas in schemas, by `$ref` alone or with a value's own levels. A stack takes many more. */
+/** How deep a check may nest, through `$ref` or the value's own levels. The call stack allows many more. */
 const deepestWalk = 1_000;
 
-/** What the checks of one file, or of one request, may cost beyond what the size of their values explains. */
+/** The steps that the checks of one file or one request may take beyond what the size of their values allows. */
 export class SpareSteps {
   left: number;
+  /** Steps taken in total, including those that the values' own sizes allowed. */
+  taken = 0;
 
   constructor(left = spareSteps) {
     this.left = left;
   }
 }
 
-/** The steps of one check. */
+/** Counts the steps of one check. */
 export class StepBudget {
   readonly #spare: SpareSteps;
   #left: number;
   #depth = 0;
   #taken = 0;
 
-  /** `parts`: the size of the value, as `partsOf` has it. */
+  /** `parts`: the size of the value, from `partsOf`. */
   constructor(parts: number, spare: SpareSteps) {
     this.#left = stepsOfValue + Math.min(stepsOfPart * parts, stepsOfParts);
     this.#spare = spare;
   }
 
-  /** Steps taken so far. */
   get taken(): number {
     return this.#taken;
   }
 
-  /** Before the work is done. Throws OutOfStepsError. */
+  /** Call it before doing the work. Throws OutOfStepsError. */
   take(steps: number): void {
     this.#taken += steps;
     this.#left -= steps;
@@ -58,7 +62,7 @@ export class StepBudget {
     }
   }
 
-  /** One level deeper; `leave` when it is done. Throws OutOfStepsError. */
+  /** Goes one level deeper; call `leave` on the way back. Throws OutOfStepsError. */
   enter(): void {
     this.#depth += 1;
     if (this.#depth > deepestWalk) throw new OutOfStepsError("checking it would nest too deeply");
@@ -69,7 +73,7 @@ export class StepBudget {
   }
 }
 
-/** How many values and pieces of text a value is made of. */
+/** The number of values and pieces of text in a value. */
 export function partsOf(value: JsonValue): number {
   if (typeof value === "string") return 1 + Math.floor(value.length / charactersOfPart);
   if (typeof value !== "object" || value === null) return 1;

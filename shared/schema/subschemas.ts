@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 
-/** Rules whose operand is a schema. */
+/** Keywords whose operand is a schema. */
 const oneSchema = new Set([
   "additionalProperties",
   "contains",
@@ -24,12 +24,12 @@ const namedSchemas = new Set([
   "properties",
 ]);
 
-/** Whether a rule's operand is a schema, or holds some. */
+/** Whether a keyword's operand is a schema or contains schemas. */
 export function holdsSchemas(keyword: string): boolean {
   return oneSchema.has(keyword) || manySchemas.has(keyword) || namedSchemas.has(keyword);
 }
 
-/** The schemas right in a schema, each as an object. What stands in `default`, `enum` and the like is none. */
+/** The schemas directly inside a schema that are objects. Values in `default`, `enum` and the like are not schemas. */
 export function* subschemas(schema: JsonObject): Generator<JsonObject> {
   for (const [keyword, operand] of Object.entries(schema)) {
     let inner: readonly JsonValue[] = [];

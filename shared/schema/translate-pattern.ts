@@ -1,9 +1,9 @@
 /**
- * Turns a JavaScript pattern (with the flag u) into the syntax of RE2, and makes texts that are like those it matches. The pattern is one:
- * the engine that is there has read it.
+ * Translates a JavaScript pattern with the flag u into RE2's syntax, and makes sample texts that it matches. The pattern must be
+ * valid: JavaScript's own engine has parsed it before.
  */
 
-/** A pattern that cannot be told in RE2's syntax; `message` says why. */
+/** The pattern cannot be expressed in RE2's syntax; `message` says why. */
 export class UntranslatableError extends Error {
   override readonly name = "UntranslatableError";
 }
@@ -13,23 +13,25 @@ export type Random = () => number;
 
 interface Part {
   readonly translated: string;
-  /** Instructions that the engine makes of it, about. */
+  /** The approximate number of instructions that the engine compiles it to. */
   readonly size: number;
-  /** A text that it matches, as far as that is easily told, and as far as `left` goes: characters and parts that are still made. */
+  /** Makes a text that probably matches; `left` limits how many characters and parts it may make. */
   sample(random: Random, left: SampleBudget): string;
 }
 
-/** Repeats in repeats multiply: without an end, thirty of them would never come to one. */
+/** Limits a sample: nested repeats multiply, and thirty of them would never finish. */
 interface SampleBudget {
   steps: number;
 }
 
 type CodeRange = readonly [from: number, to: number];
 
-/** Groups in groups. */
+/** How deep groups may nest. */
 const deepest = 100;
 const mostRepeats = 1_000;
-/** Instructions that a pattern is made into at most: repeats in repeats multiply, and to make a million takes seconds. */
+/**
+ * The largest program that a pattern may compile to. Nested repeats multiply, and compiling a million instructions takes seconds.
+ */
 export const mostInstructions = 10_000;
 
 const digits: readonly CodeRange[] = [[0x30, 0x39]];
@@ -52,7 +54,7 @@ const lineEnds: readonly CodeRange[] = [
   [0x2028, 0x2029],
 ];
 const controls: Readonly<Record<string, number>> = { t: 0x09, n: 0x0a, v: 0x0b, f: 0x0c, r: 0x0d, "0": 0 };
-/** Of what is not in a class these are tried first. */
+/** The characters tried first as samples for a negated class. */
 const likely = ["a", "Z", "5", "_", "-", " ", ".", "\n", "\u00e9", "\u2028", "\u{1f600}"];
 
 /** Throws UntranslatableError. */
@@ -103,7 +105,7 @@ class PatternReader {
     if (size > mostInstructions) throw new UntranslatableError("it is too large");
     const times = least === 0 && most === undefined ? "*" : `{${least},${most ?? ""}}`;
     return {
-      // A group of its own: what is repeated may be several characters in the other syntax.
+      // In a group, because one JavaScript character may become several in RE2's syntax.
       translated: `(?:${part.translated})${times}${isLazy ? "?" : ""}`,
       size,
       sample: (random, left) => {
@@ -115,7 +117,7 @@ class PatternReader {
     };
   }
 
-  /** How often something is repeated; `most` undefined: without end. */
+  /** How often the previous term repeats; `most` undefined means without limit. */
   #bounds(): readonly [least: number, most: number | undefined] | undefined {
     if (this.#take("*")) return [0, undefined];
     if (this.#take("+")) return [1, undefined];
@@ -191,7 +193,7 @@ class PatternReader {
     const plain = classOf(ranges, isNegated);
     if (others.length === 0) return plain;
     const inner = rangesText(ranges) + others.map(({ translated }) => translated.slice(1, -1)).join("");
-    // What is in another class is a class of its own; of a negated one anything may be tried.
+    // A nested class stays a class of its own. For a negated class, sample any character.
     const samples = isNegated ? [classOf([], true)] : ranges.length > 0 ? [plain, ...others] : others;
     return {
       translated: `[${isNegated ? "^" : ""}${inner}]`,
@@ -200,7 +202,7 @@ class PatternReader {
     };
   }
 
-  /** A character of a class or an escape, by its number; or a class, whose translation is in brackets. */
+  /** A character of a class or an escape, as its code point; or a class, whose translation is in brackets. */
   #classItem(first: string): number | Part {
     if (first !== "\\") return codeOf(first);
     const kind = this.#read();
@@ -243,7 +245,7 @@ class PatternReader {
       translated: `[\\${kind}{${value}}]`,
       size: 1,
       sample: random => {
-        // Tried once: a text may have it a thousand times.
+        // Cached, because a text may need the class a thousand times.
         matching ??= [
           ...likely,
           ...Array.from({ length: 50 }, () => characterAt(Math.floor(random() * 0x3000))),
@@ -311,7 +313,7 @@ function literal(code: number): Part {
 
 function classOf(ranges: readonly CodeRange[], isNegated: boolean): Part {
   const wanted = isNegated ? complementOf(ranges) : ranges;
-  // No class may be empty in RE2's syntax.
+  // RE2's syntax has no empty class.
   const translated = wanted.length === 0 ? "[^\\x{0}-\\x{10FFFF}]" : `[${rangesText(wanted)}]`;
   return {
     translated,
@@ -327,7 +329,7 @@ function classOf(ranges: readonly CodeRange[], isNegated: boolean): Part {
   };
 }
 
-/** All characters that are in none of the ranges. */
+/** All characters outside the ranges. */
 function complementOf(ranges: readonly CodeRange[]): CodeRange[] {
   const result: CodeRange[] = [];
   let next = 0;

@@ -5,12 +5,14 @@ import { subschemas } from "../schema/subschemas.ts";
 import type { FieldSchema, ScopeSchema, ValueSchema } from "./scope-schema.ts";
 import { maskValue } from "./value-text.ts";
 
-/** The schemas of fields, each with `x-masked` wherever what is masked cannot be found by members and items alone. */
+/**
+ * The schemas of fields, with `x-masked` wherever following `properties`, `additionalProperties` and `items` would not find it.
+ */
 type FieldSchemas = { readonly [field: string]: FieldSchema };
 
 const known = new WeakMap<object, boolean>();
 
-/** Whether the value, or a part of it, is masked. `schema`: as `withMasks` gives it. */
+/** Whether the value, or a part of it, is masked. `schema` comes from `withMasks`. */
 export function masksAnything(schema: ValueSchema): boolean {
   const before = known.get(schema);
   if (before !== undefined) return before;
@@ -19,7 +21,7 @@ export function masksAnything(schema: ValueSchema): boolean {
   return found;
 }
 
-/** The value with `mask` in the place of what is masked in it. `schema`: as `withMasks` gives it. */
+/** The value with `mask` in place of its masked parts. `schema` comes from `withMasks`. */
 export function maskParts(value: JsonValue, schema: ValueSchema, mask: string): JsonValue {
   if (schema["x-masked"] === true) return maskValue(value, mask);
   if (typeof value !== "object" || value === null || !masksAnything(schema)) return value;
@@ -30,32 +32,35 @@ export function maskParts(value: JsonValue, schema: ValueSchema, mask: string): 
   );
 }
 
-/** What a schema says of a member, by `properties` or `additionalProperties` alone. */
+/** The schema of a member, from `properties` or `additionalProperties` only. */
 export function schemaOfMember({ properties, additionalProperties }: ValueSchema, name: string): ValueSchema {
   const isOwn = isJsonObject(properties) && Object.hasOwn(properties, name);
   return schemaOf(isOwn ? properties[name] : additionalProperties);
 }
 
-/** A schema as an object; one that is none says nothing. */
+/** A schema as an object; anything else becomes the empty schema. */
 export function schemaOf(schema: unknown): ValueSchema {
   return isJsonObject(schema) ? (schema as ValueSchema) : {};
 }
 
-/** A scope whose schema says in each place by itself that it is masked, also where a `$ref`, an `anyOf` or the like leads to that. */
+/**
+ * Marks every place in a scope's schema that is masked only through a `$ref`, an `anyOf` or the like, so that readers need not
+ * follow them.
+ */
 export function withMasks(scope: ScopeSchema): ScopeSchema {
-  // Of JSON, as all schemas are.
+  // Schemas are always JSON.
   const resources = runToEnd(SchemaResources.reading(scope as unknown as JsonObject));
   return { ...scope, properties: runToEnd(markingMasks(scope, resources)) };
 }
 
-/** As `withMasks`, of the fields alone; yields now and then. */
+/** Like `withMasks`, for the fields only. Yields now and then. */
 export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): Generator<void, FieldSchemas> {
   const leadingTo = new Map<JsonObject, JsonObject[]>();
   const found: JsonObject[] = [];
-  let looked = 0;
+  let steps = 0;
   for (const schema of resources.schemas) {
-    looked += 1;
-    if (looked % schemasAtOnce === 0) yield;
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
     if (schema["x-masked"] === true) found.push(schema);
     for (const target of targetsOf(schema, resources)) {
       const from = leadingTo.get(target) ?? [];
@@ -65,8 +70,8 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   }
   const masking = new Set(found);
   for (let next = found.pop(); next !== undefined; next = found.pop()) {
-    looked += 1;
-    if (looked % schemasAtOnce === 0) yield;
+    steps += 1;
+    if (steps % schemasAtOnce === 0) yield;
     for (const from of leadingTo.get(next) ?? []) {
       if (masking.has(from)) continue;
       masking.add(from);
@@ -88,16 +93,16 @@ export function* markingMasks(scope: ScopeSchema, resources: SchemaResources): G
   };
   const markAll = (schemas: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, mark(schema)]));
-  // Fields stay what they are, with one member more.
+  // They stay field schemas; at most `x-masked` was added.
   return markAll(scope.properties as unknown as JsonObject) as unknown as FieldSchemas;
 }
 
-/** The schemas right in a schema, but for those that say nothing until something refers to them. */
+/** The schemas directly inside a schema, except for definitions, which have no effect until something refers to them. */
 function rulesIn({ $defs: _, definitions: __, ...rules }: JsonObject): Generator<JsonObject> {
   return subschemas(rules);
 }
 
-/** What a schema leads to: those right in it, and those it refers to. */
+/** The schemas that a schema leads to: those directly inside it and those it refers to. */
 function* targetsOf(schema: JsonObject, resources: SchemaResources): Generator<JsonObject> {
   yield* rulesIn(schema);
   for (const reference of [schema["$ref"], schema["$dynamicRef"]]) {
@@ -106,7 +111,7 @@ function* targetsOf(schema: JsonObject, resources: SchemaResources): Generator<J
   }
 }
 
-/** Those of them that `maskParts` and the screen's diff go into by themselves. */
+/** The inner schemas that `maskParts` and the screen's diff follow by themselves. */
 function steppedInto({ properties, additionalProperties, items }: JsonObject): JsonObject[] {
   const members = isJsonObject(properties) ? Object.values(properties) : [];
   return [...members, additionalProperties, items].filter(isJsonObject);

@@ -1,6 +1,6 @@
 import type { JsonValue } from "../json.ts";
 
-/** The schema of a value: JSON Schema (2020-12), with what a person needs to know about it. */
+/** The schema of a value: JSON Schema (2020-12) with keywords of our own for people and tools. */
 export interface ValueSchema {
   readonly title?: string;
   readonly description?: string;
@@ -9,19 +9,25 @@ export interface ValueSchema {
   readonly "x-keyOf"?: string;
   /** Ours: screens and tables hide the value until asked for it. */
   readonly "x-masked"?: boolean;
-  /** Ours, of a field as a whole: the value runs as a command, so one that a work tree's file brings waits until a person trusts it. */
+  /**
+   * Ours, for a whole field: the value runs as a command, so one that comes with a work tree's file waits until a person trusts
+   * it.
+   */
   readonly "x-command"?: boolean;
-  /** Ours, of a field as a whole: names that it had before. What is stored by them serves. */
+  /** Ours, for a whole field: its former names. Values stored under them still work. */
   readonly "x-renamedFrom"?: string | readonly string[];
-  /** Ours, of a field as a whole: the environment variable that has the value in `repoconf run`. It waits for trust as a command does. */
+  /**
+   * Ours, for a whole field: the environment variable that receives the value in `repoconf run`. It waits for trust like a
+   * command.
+   */
   readonly "x-env"?: string;
-  /** Ours, of a field as a whole: the value is a secret, so it should be a reference to one. */
+  /** Ours, for a whole field: the value is a secret, so it should be a reference to one. */
   readonly "x-secret"?: boolean;
   /** Ours: what a number counts, such as "seconds". */
   readonly "x-unit"?: string;
   /** Ours: the text is a path on this machine. */
   readonly "x-path"?: boolean;
-  /** Ours: names for the whole numbers from `minimum` on. */
+  /** Ours: names for the integers from `minimum` on. */
   readonly "x-labels"?: readonly string[];
   readonly [keyword: string]: unknown;
 }
@@ -40,12 +46,12 @@ export interface ScopeSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** What is said of a field as a whole: anywhere else in a schema it would count for nothing. */
+/** Keywords about a whole field. Elsewhere in a schema they have no effect. */
 export const fieldKeywords = ["x-command", "x-env", "x-secret", "x-renamedFrom", "x-keyOf"] as const;
 
 /**
- * Whether a field's value runs as a command. A variable of the environment does too: LD_PRELOAD, NODE_OPTIONS, PATH and others,
- * which no list of forbidden names could hold.
+ * Whether a field's value can run as a command. Environment variables can too (LD_PRELOAD, NODE_OPTIONS, PATH and others), and no
+ * list of forbidden names would be complete.
  */
 export function runsAsCommand(schema: ValueSchema): boolean {
   return schema["x-command"] === true || schema["x-env"] !== undefined;

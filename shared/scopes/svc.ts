@@ -1,8 +1,9 @@
 import type { FromSchema } from "json-schema-to-ts";
 
 /**
- * The built-in `svc` scope (spec 2.1): the specification's eighteen fields, and `domain` and `provider`, which it names in a set.
- * The one place that knows their names. Limits and defaults where the specification is silent: docs/protocol.md, "The svc scope".
+ * The built-in `svc` scope (spec 2.1): the specification's eighteen fields, plus `domain` and `provider`, which its example of a
+ * set uses. Only this file knows their names. docs/protocol.md, "The svc scope", lists the limits and defaults that the
+ * specification leaves open.
  */
 export const svcSchema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -212,5 +213,5 @@ export const svcSchema = {
   },
 } as const;
 
-/** The effective values of the `svc` scope: every field has a default, so all of them are there. */
+/** The effective values of the `svc` scope. Every field has a default, so all are present. */
 export type SvcConfig = FromSchema<typeof svcSchema>;

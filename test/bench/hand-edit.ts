@@ -60,11 +60,11 @@ export const handEdit: Section = {
       for (let edit = 0; edit < edits; edit += 1) {
         machine.progress(`${repositories.toLocaleString("en")} repositories: edit ${edit + 1} of ${edits}`);
         for (const name of names) {
-          const told = new Promise<number>(resolve => socket.once("svc", () => resolve(performance.now())));
+          const notified = new Promise<number>(resolve => socket.once("svc", () => resolve(performance.now())));
           count += 1;
           heard = 0;
           const begin = await savers[name]?.(path, text.replace(/"timeout": \d+/, `"timeout": ${100 + count}`));
-          const seen = await told;
+          const seen = await notified;
           const lists = times.get(name);
           if (begin === undefined || lists === undefined) continue;
           lists.ours.push(seen - begin);

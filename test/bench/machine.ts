@@ -17,7 +17,7 @@ export interface Started extends AsyncDisposable {
   /** Milliseconds from the start of the process to what told that it is ready. */
   readonly startTime: number;
   /** The text that told so. */
-  readonly told: string;
+  readonly output: string;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
       await ended;
     };
-    return { process: child, startTime, told: output, stop, [Symbol.asyncDispose]: () => stop("SIGKILL") };
+    return { process: child, startTime, output, stop, [Symbol.asyncDispose]: () => stop("SIGKILL") };
   };
 
   const asServer = (started: Started, url: string, apiKey: string): Server => ({
@@ -132,12 +132,12 @@ export async function prepareMachine({ short, progress }: MachineOptions): Promi
     daemon: async home => {
       const args = [repoconfCommand, "daemon", "--home", home, "--port", "0"];
       const started = await start(process.execPath, args, { ready: /URL\s+http\S+[\s\S]*\n\n/ });
-      const url = /URL\s+(http\S+)/.exec(started.told)?.[1] ?? "";
+      const url = /URL\s+(http\S+)/.exec(started.output)?.[1] ?? "";
       return asServer(started, url, (await readFile(join(home, "owner.key"), "utf8")).trim());
     },
     floor: async () => {
       const started = await start(process.execPath, [floorProgram], { ready: /http\S+\n/ });
-      return asServer(started, started.told.trim(), "");
+      return asServer(started, started.output.trim(), "");
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };

@@ -79,8 +79,8 @@ if (options.json) {
 }
 if (wanted.length === 0 && !machine.short) {
   const text = await readFile(document, "utf8");
-  const told = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${about}.\n\n${asTable()}\n\n${end}`;
-  await writeFile(document, text.slice(0, text.indexOf(begin)) + told + text.slice(text.indexOf(end) + end.length));
+  const section = `${begin}\n\n${new Date().toISOString().slice(0, 10)}, ${minutes} minutes, ${about}.\n\n${asTable()}\n\n${end}`;
+  await writeFile(document, text.slice(0, text.indexOf(begin)) + section + text.slice(text.indexOf(end) + end.length));
   await drawPicture();
   process.stderr.write(`Written to ${document}, and its picture beside it\n`);
 }

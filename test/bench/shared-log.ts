@@ -101,19 +101,19 @@ async function watchRows(
   const repo = repositoryId(1);
   await ask(there, "config/watch", { repo });
   let value = 0;
-  let told: () => void = () => {};
+  let notify: () => void = () => {};
   there.on("svc", (resource: string) => {
-    if (resource === "config") told();
+    if (resource === "config") notify();
   });
   const manager = await jetstreamManager(connection);
   await manager.streams.add({ name: "watched", subjects: ["watched"] });
   const consumer = await client.consumers.get("watched");
-  const messages = await consumer.consume({ callback: () => told() });
+  const messages = await consumer.consume({ callback: () => notify() });
   const timesOf = async (send: () => Promise<unknown>) => {
     const times: number[] = [];
     for (let left = machine.short ? 20 : 300; left > 0; left -= 1) {
       const { promise, resolve } = Promise.withResolvers<void>();
-      told = resolve;
+      notify = resolve;
       const begin = performance.now();
       await Promise.all([promise, send()]);
       times.push(performance.now() - begin);

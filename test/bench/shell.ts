@@ -148,7 +148,7 @@ echo "took $((sum * 10 / ${times})) tenths"`;
     run: async () => {
       const started = await machine.start("bash", ["-c", script], { side: "asking", ready: /tenths/, environment });
       await started.stop();
-      return Number(/took (\d+) tenths/.exec(started.told)?.[1]) / 10;
+      return Number(/took (\d+) tenths/.exec(started.output)?.[1]) / 10;
     },
   };
 }

@@ -32,9 +32,9 @@ export const watch: Section = {
         const times: number[] = [];
         for (let left = sets; left > 0; left -= 1) {
           value = (value + 1) % 86_400;
-          const told = crowd.next();
+          const arrival = crowd.next();
           const begin = performance.now();
-          const [received] = await Promise.all([told, ask(socket, "config/set", { repo, "svc.timeout": value })]);
+          const [received] = await Promise.all([arrival, ask(socket, "config/set", { repo, "svc.timeout": value })]);
           for (const time of received) times.push(time - begin);
         }
         return quantile(times, 0.99);
@@ -68,9 +68,9 @@ export const watch: Section = {
 /** The event and the reply of a set, for the bare server to send the same. */
 async function exampleOf(socket: Socket, repo: string): Promise<{ event: readonly unknown[]; reply: unknown }> {
   await ask(socket, "config/watch", { repo });
-  const told = new Promise<readonly unknown[]>(resolve => socket.once("svc", (...message) => resolve(message)));
+  const message = new Promise<readonly unknown[]>(resolve => socket.once("svc", (...message) => resolve(message)));
   const reply = await ask(socket, "config/set", { repo, "svc.timeout": 77 });
-  const event = await told;
+  const event = await message;
   await ask(socket, "config/unwatch", { repo });
   return { event, reply };
 }

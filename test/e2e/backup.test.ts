@@ -201,10 +201,10 @@ describe.concurrent("repoconf backup", () => {
       const timeouts = new Set<unknown>();
       for (const id of ids) {
         timeouts.add(await restored.get(id, "svc.timeout"));
-        const told: string[] = [];
-        for await (const { revision, source } of restored.history(id)) told.unshift(`${revision} ${source}`);
-        expect(told).toEqual(told.map((_, index) => `${index + 1} set`));
-        expect(told.length).toBeGreaterThan(3);
+        const revisions: string[] = [];
+        for await (const { revision, source } of restored.history(id)) revisions.unshift(`${revision} ${source}`);
+        expect(revisions).toEqual(revisions.map((_, index) => `${index + 1} set`));
+        expect(revisions.length).toBeGreaterThan(3);
       }
       expect([...timeouts]).toHaveLength(1);
     }

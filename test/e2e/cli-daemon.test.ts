@@ -164,17 +164,17 @@ describe.concurrent("the daemon behind the command line", () => {
       cwd: home.workFolder,
       env: { ...process.env, REPOCONF_HOME: home.homeFolder },
     });
-    let told = "";
+    let errorOutput = "";
     shown.stderr.setEncoding("utf8").on("data", (text: string) => {
-      told += text;
+      errorOutput += text;
     });
     const ended = once(shown, "exit");
-    await until(() => told.includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
+    await until(() => errorOutput.includes("Waiting for the daemon…"), "the word that it waits").finally(() =>
       process.kill(pid, "SIGCONT"),
     );
     expect(await ended).toEqual([0, null]);
     // It is taken away again.
-    expect(told.endsWith("\r\u001b[K")).toBe(true);
+    expect(errorOutput.endsWith("\r\u001b[K")).toBe(true);
     expect(await piped).toMatchObject({ code: 0, output: "900\n", errorOutput: "" });
   });
 
@@ -196,12 +196,12 @@ describe.concurrent("the daemon behind the command line", () => {
     await until(() => output.split("\n").length > 2, "the change of now");
     watch.kill("SIGINT");
     expect(await once(watch, "exit")).toEqual([0, null]);
-    const told = output
+    const payloads = output
       .trimEnd()
       .split("\n")
       .map(line => JSON.parse(line).payload);
     expect(
-      told.map(({ revision, changes }) => [revision, Object.keys(changes.svc), changes.svc.timeout.value]),
+      payloads.map(({ revision, changes }) => [revision, Object.keys(changes.svc), changes.svc.timeout.value]),
     ).toEqual([
       [3, ["timeout"], 6],
       [6, ["timeout"], 7],
@@ -224,7 +224,7 @@ describe.concurrent("the daemon behind the command line", () => {
       });
     }
     const ended = once(watch, "exit");
-    const told = (part: string) =>
+    const untilPrinted = (part: string) =>
       until(() => output.includes(part), part).catch(error => {
         throw new Error(`${String(error)}; the watch told:\n${output}`);
       });
@@ -243,12 +243,12 @@ describe.concurrent("the daemon behind the command line", () => {
       return output.includes("shop (shop): has problems");
     }, "the watch to tell of the broken file");
     await writeFile(file, text);
-    await told("shop (shop): no more problems");
+    await untilPrinted("shop (shop): no more problems");
     process.kill((await home.endpoint()).pid, "SIGKILL");
-    await told("connection lost");
+    await untilPrinted("connection lost");
     await home.succeed(["set", "svc.timeout=7", "--repo", "other"]);
     await home.succeed(["set", "svc.timeout=8", "--repo", "shop"]);
-    await told("svc.timeout: 900 -> 8");
+    await untilPrinted("svc.timeout: 900 -> 8");
     expect(output).toContain("reconnected");
     expect(output).not.toContain("other");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
@@ -316,16 +316,16 @@ describe.concurrent("the daemon behind the command line", () => {
       env: { ...process.env, REPOCONF_HOME: home.homeFolder },
       stdio: ["ignore", "pipe", "ignore"],
     });
-    let told = "";
+    let output = "";
     watch.stdout.on("data", (text: Buffer) => {
-      told += text;
+      output += text;
     });
     const ended = once(watch, "exit");
     // Connected it may still be asking for what it shows, and a request that is lost ends it.
     let value = 0;
     await until(async () => {
       await home.run(["set", "--repo", "shop", `svc.timeout=${++value}`]);
-      return told !== "";
+      return output !== "";
     }, "the watch to tell of a change");
     watch.kill("SIGSTOP");
     await home.succeed(["restart"]);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { makeCommandHome } from "../helpers/command-home.ts";
+import { loadedBy, reportLoaded } from "../helpers/report-loaded.ts";
 import { runRepoconf } from "../helpers/spawned-daemon.ts";
-import { loadedBy, tellLoaded } from "../helpers/tell-loaded.ts";
 
 test("--version loads no command, and nothing that speaks to a daemon", async () => {
-  const { code, errorOutput } = await runRepoconf(["--version"], { nodeArguments: tellLoaded });
+  const { code, errorOutput } = await runRepoconf(["--version"], { nodeArguments: reportLoaded });
   expect(code).toBe(0);
   const { parts, files } = loadedBy(errorOutput);
   expect(parts).toEqual([]);
@@ -16,7 +16,7 @@ test("get loads its own command alone, nothing of the daemon and nothing of Node
   await using home = await makeCommandHome();
   await home.succeed(["repo", "add", ".", "--id", "shop"]);
   const { code, output, errorOutput } = await home.run(["get", "svc.timeout", "--repo", "shop"], {
-    nodeArguments: tellLoaded,
+    nodeArguments: reportLoaded,
   });
   expect([code, output]).toEqual([0, "900\n"]);
   const { parts, files } = loadedBy(errorOutput);

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connectClient } from "../helpers/daemon.ts";
 import { openKeptMemory } from "../helpers/kept-memory.ts";
+import { loadedBy, reportLoaded, sourcesIn } from "../helpers/report-loaded.ts";
 import { spawnDaemon } from "../helpers/spawned-daemon.ts";
-import { loadedBy, sourcesIn, tellLoaded } from "../helpers/tell-loaded.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const mebibyte = 1024 ** 2;
 
 test("a daemon with a log of its own loads nothing of a shared log, of backups, of metrics and of the commands that ask one", async () => {
-  await using daemon = await spawnDaemon(["--port", "0"], undefined, tellLoaded);
+  await using daemon = await spawnDaemon(["--port", "0"], undefined, reportLoaded);
   const client = await connectClient(daemon.url, daemon.ownerKey);
   await client.call("repo/add", { name: "shop", id: "shop" });
   await client.call("config/set", { repo: "shop", flush: true, "svc.timeout": 30 });

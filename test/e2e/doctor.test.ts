@@ -287,10 +287,10 @@ describe.concurrent("repoconf doctor", () => {
     await writeFile(repositoryFile(home, "third"), `{ "name": "twin", "config": {} }`);
     await writeFile(repositoryFile(home, "not.an.id"), `{}`);
     const { findings } = await examine(home);
-    const told = findings
+    const lines = findings
       .filter(({ check }) => check === "repositories")
       .map(({ result, repo, line, message }) => `${result} ${repo ?? ""}:${line ?? ""} ${message}`);
-    expect(told).toEqual([
+    expect(lines).toEqual([
       expect.stringContaining("note : this is not a valid repository file name"),
       `problem other:1 "config" must be an object`,
       expect.stringContaining(`note shop:3 "nme"`),
@@ -337,23 +337,23 @@ describe.concurrent("repoconf doctor", () => {
     const tree = join(one.workFolder, "tree");
     await mkdir(tree);
     await promisify(execFile)("git", ["init", "--quiet", tree]);
-    const told = async (home: CommandHome) =>
+    const findingsOf = async (home: CommandHome) =>
       (await examine(home)).findings.filter(finding => finding.check === "repositories");
     await one.succeed(["repo", "add", tree, "--id", "tree", "--in-tree"]);
-    expect(await told(one)).toEqual([]);
+    expect(await findingsOf(one)).toEqual([]);
     await other.succeed(["repo", "add", tree, "--id", "shared", "--in-tree"]);
     for (const [home, id, another] of [
       [one, "tree", other],
       [other, "shared", one],
     ] as const) {
-      await until(async () => (await told(home)).length > 0, "the other home to be named");
+      await until(async () => (await findingsOf(home)).length > 0, "the other home to be named");
       const message = expect.stringContaining(another.homeFolder);
       const action = expect.stringContaining(`repoconf repo remove ${id}`);
-      expect(await told(home)).toMatchObject([{ result: "problem", repo: id, message, action }]);
+      expect(await findingsOf(home)).toMatchObject([{ result: "problem", repo: id, message, action }]);
     }
     await other.succeed(["repo", "remove", "shared", "--yes"]);
-    expect(await told(one)).toEqual([]);
-    expect(await told(other)).toEqual([]);
+    expect(await findingsOf(one)).toEqual([]);
+    expect(await findingsOf(other)).toEqual([]);
   });
 
   test("a damaged index is a note, as it is made anew", async () => {
@@ -368,10 +368,10 @@ describe.concurrent("repoconf doctor", () => {
     await using home = await makeStoppedHome();
     await rm(repositoryFile(home));
     const { findings } = await examine(home);
-    const [gone] = findings.filter(({ result }) => result === "problem");
-    expect(gone).toMatchObject({ repo: "shop", message: "the file is missing" });
+    const [finding] = findings.filter(({ result }) => result === "problem");
+    expect(finding).toMatchObject({ repo: "shop", message: "the file is missing" });
     // Without a daemon nobody knows its values.
-    expect(gone?.action).not.toContain("--rewrite");
+    expect(finding?.action).not.toContain("--rewrite");
     await home.succeed(["repo", "remove", "shop", "--yes"]);
     expect((await examine(home)).code).toBe(0);
   });
@@ -382,8 +382,8 @@ describe.concurrent("repoconf doctor --rewrite", () => {
     await using home = await makeStoppedHome();
     await home.succeed(["set", "--repo", "shop", "svc.timeout=30"]);
     await rm(repositoryFile(home));
-    const [gone] = (await examine(home)).findings.filter(({ result }) => result === "problem");
-    expect(gone?.action).toContain("repoconf doctor --rewrite shop");
+    const [finding] = (await examine(home)).findings.filter(({ result }) => result === "problem");
+    expect(finding?.action).toContain("repoconf doctor --rewrite shop");
     // A key that may read less than all must not be the one that is used.
     const environment = { REPOCONF_API_KEY: "repoconf_of_somebody_else" };
     await home.succeed(["doctor", "--rewrite", "shop"], { environment });

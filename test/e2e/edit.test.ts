@@ -119,14 +119,14 @@ describe("repoconf edit", () => {
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         output += text;
       });
-      const told = (part: string) => until(() => output.includes(part), part);
-      await told("Edit again? [y/N]");
+      const untilPrinted = (part: string) => until(() => output.includes(part), part);
+      await untilPrinted("Edit again? [y/N]");
       expect(output).toContain("must be at most 86400");
       child.stdin.write("y\n");
-      await told("which value?");
+      await untilPrinted("which value?");
       for (const digit of "4711") child.stdin.write(digit);
       child.stdin.write("\n");
-      await told("Set svc.timeout.");
+      await untilPrinted("Set svc.timeout.");
       expect(await ended).toEqual([0, null]);
       expect(await get("svc.timeout")).toBe("4711\n");
     },

@@ -143,14 +143,14 @@ describe("nothing that comes from outside is obeyed by a terminal", () => {
 
   test("what a watch tells, and the daemon's log", async () => {
     await using daemon = await spawnDaemon(["--port", "0", "--log-level", "debug"], undefined, onTerminal);
-    const told = (args: readonly string[]) => home.run([...args, "--home", daemon.homeFolder], options);
-    await told(["repo", "add", home.workFolder, "--name", evil, "--id", "shop"]);
+    const run = (args: readonly string[]) => home.run([...args, "--home", daemon.homeFolder], options);
+    await run(["repo", "add", home.workFolder, "--name", evil, "--id", "shop"]);
     const { watch, output } = startWatch(daemon.homeFolder);
     await until(async () => {
-      await told(["set", `svc.domain=${evil}${Math.random()}`, "--reason", evil, "--repo", "shop"]);
+      await run(["set", `svc.domain=${evil}${Math.random()}`, "--reason", evil, "--repo", "shop"]);
       return output().includes("owned");
     }, "a change");
-    await told(["explain", `svc.${evil}`, "--repo", "shop"]);
+    await run(["explain", `svc.${evil}`, "--repo", "shop"]);
     await writeFile(join(daemon.homeFolder, "repos/shop.json"), `{ "config": { "${evil}": 1, "${evil}": 2 } }`);
     await until(() => output().includes("has problems"), "the problem");
     watch.kill();

@@ -37,15 +37,15 @@ function startRun(home: CommandHome, args: readonly string[]) {
     cwd: home.workFolder,
     env: { ...process.env, REPOCONF_HOME: home.homeFolder },
   });
-  const told = { output: "", errorOutput: "" };
+  const printed = { output: "", errorOutput: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    told.output += text;
+    printed.output += text;
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    told.errorOutput += text;
+    printed.errorOutput += text;
   });
   const ended = new Promise<number | null>(resolve => child.once("exit", code => resolve(code)));
-  return { child, told, ended };
+  return { child, printed, ended };
 }
 
 function endAtOnce(child: ChildProcess): Disposable {
@@ -92,12 +92,12 @@ describe.concurrent("repoconf run", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("hands %s on, and the command says how it ends", async signal => {
     await using home = await makeHome();
     const code = `process.on("${signal}", () => { console.log("caught"); process.exit(9); }); setInterval(() => {}, 1e6); console.log("ready");`;
-    const { child, told, ended } = startRun(home, ["--", ...script(code)]);
+    const { child, printed, ended } = startRun(home, ["--", ...script(code)]);
     using _child = endAtOnce(child);
-    await until(() => told.output.includes("ready"), "the command");
+    await until(() => printed.output.includes("ready"), "the command");
     child.kill(signal);
     expect(await ended).toBe(9);
-    expect(told.output).toBe("ready\ncaught\n");
+    expect(printed.output).toBe("ready\ncaught\n");
   });
 
   const terminalProgram = "/usr/bin/script";
@@ -196,29 +196,29 @@ describe.concurrent("repoconf run --watch", () => {
 
   test("restarts the command once for each change of its environment, and for no other", async () => {
     await using home = await makeHome();
-    const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
+    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);
-    await until(() => told.output.includes("start one"), "the command");
+    await until(() => printed.output.includes("start one"), "the command");
     // A field that is no variable, and the same value again under another revision.
     await home.succeed(["set", "svc.timeout=31"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => told.output.includes("start two"), "the second start");
+    await until(() => printed.output.includes("start two"), "the second start");
     await home.succeed(["set", "svc.timeout=32"]);
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"three"}]`, "svc.timeout=33"]);
-    await until(() => told.output.includes("start three"), "the third start");
+    await until(() => printed.output.includes("start three"), "the third start");
     child.kill("SIGTERM");
     expect(await ended).toBe(5);
-    expect(told.output).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
+    expect(printed.output).toBe("start one\nend\nstart two\nend\nstart three\nend\n");
   });
 
   test("waits for a change when the command ends by itself, and ends with a signal then", async () => {
     await using home = await makeHome();
-    const { child, told, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
+    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script("console.log(process.env.A)")]);
     using _child = endAtOnce(child);
-    await until(() => told.errorOutput.includes("exited with 0"), "the end");
+    await until(() => printed.errorOutput.includes("exited with 0"), "the end");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => told.output === "one\ntwo\n", "the second start");
-    await until(() => (told.errorOutput.match(/exited with 0/g) ?? []).length === 2, "the second end");
+    await until(() => printed.output === "one\ntwo\n", "the second start");
+    await until(() => (printed.errorOutput.match(/exited with 0/g) ?? []).length === 2, "the second end");
     child.kill("SIGTERM");
     expect(await ended).toBe(143);
   });
@@ -230,15 +230,15 @@ describe.concurrent("repoconf run --watch", () => {
 
   test("what runs goes on with what it has when a change of its environment cannot be used", async () => {
     await using home = await makeHome();
-    const { child, told, ended } = startRun(home, ["--watch", "--", ...script(code)]);
+    const { child, printed, ended } = startRun(home, ["--watch", "--", ...script(code)]);
     using _child = endAtOnce(child);
-    await until(() => told.output.includes("start one"), "the command");
+    await until(() => printed.output.includes("start one"), "the command");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"cmd://nobody/knows"}]`]);
-    await until(() => told.errorOutput.includes("cmd://nobody/knows"), "the failure");
+    await until(() => printed.errorOutput.includes("cmd://nobody/knows"), "the failure");
     await home.succeed(["set", `svc.envvars=[{"name":"A","value":"two"}]`]);
-    await until(() => told.output.includes("start two"), "the second start");
+    await until(() => printed.output.includes("start two"), "the second start");
     child.kill("SIGTERM");
     await ended;
-    expect(told.output).toBe("start one\nend\nstart two\nend\n");
+    expect(printed.output).toBe("start one\nend\nstart two\nend\n");
   });
 });

@@ -24,13 +24,13 @@ test("status and doctor report rejected requests and broken files", async () => 
   await writeFile(join(home.homeFolder, "scopes/escape\u001b[2J.schema.json"), "{ broken");
   await until(async () => /the configuration of bakery/.test(await home.succeed(["status"])), "the file to be noticed");
   await until(async () => /scopes.*escape/.test(await home.succeed(["status"])), "the scope to be noticed");
-  const told = await home.succeed(["status"]);
-  expect(told).toMatch(
+  const status = await home.succeed(["status"]);
+  expect(status).toMatch(
     /^rejected {6}1 from web pages of other sites, 1 without a valid key; the daemon's log lists each one$/m,
   );
-  expect(told).toMatch(/^problem {7}in the configuration of bakery; for details and fixes: repoconf doctor$/m);
+  expect(status).toMatch(/^problem {7}in the configuration of bakery; for details and fixes: repoconf doctor$/m);
   // A file's name must not be able to clear the terminal.
-  expect(told).not.toContain("\u001b");
+  expect(status).not.toContain("\u001b");
 
   const { code, output } = await home.run(["doctor"]);
   expect(code).toBe(1);

@@ -103,10 +103,10 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
   test("goes on where telling one caller fails", async () => {
     await using place = await makePlace();
     const { log, append, committed } = await place.open();
-    const told = () => {
-      throw new Error("a bug of anyone who is told");
+    const failing = () => {
+      throw new Error("a bug of a caller");
     };
-    await Promise.all([log.append({ entries: [commitOf(1)], after: 0, committed: told }), append(2)]);
+    await Promise.all([log.append({ entries: [commitOf(1)], after: 0, committed: failing }), append(2)]);
     expect(committed).toEqual([[2, 2]]);
     await log.close();
   });

@@ -89,8 +89,10 @@ export function watchFileSystem(): WatchedFileSystem {
       ),
     rename: (from, to) => run({ operation: "rename", path: String(from) }, () => realFileSystem.rename(from, to)),
     // Its last look is another call, which `before` hears of after this one.
-    replace: (temporary, path, lastLook, aside) =>
-      run({ operation: "rename", path: temporary }, () => realFileSystem.replace(temporary, path, lastLook, aside)),
+    replace: (temporary, path, assertUnchanged, aside) =>
+      run({ operation: "rename", path: temporary }, () =>
+        realFileSystem.replace(temporary, path, assertUnchanged, aside),
+      ),
     unlink: path => run({ operation: "unlink", path: String(path) }, () => realFileSystem.unlink(path)),
     readNow: (path, length) => {
       const call = { operation: "readNow", path } as const;

@@ -197,7 +197,7 @@ function checkOrder(history: RecordedHistory): Violation[] {
 /** Each revision once, in order, whole, also across lost connections, and up to the last. */
 function checkWatchers({ start, revisions, watchers }: RecordedHistory): Violation[] {
   const violations: Violation[] = [];
-  const told = new Map(revisions.map(({ revision, changes }) => [revision, changes]));
+  const changesOf = new Map(revisions.map(({ revision, changes }) => [revision, changes]));
   const last = revisions.at(-1)?.revision ?? start.revision;
   for (const { name, sessions } of watchers) {
     const note = (problem: string) => void violations.push({ promise: "watch", problem: `${name}: ${problem}` });
@@ -208,7 +208,7 @@ function checkWatchers({ start, revisions, watchers }: RecordedHistory): Violati
         if (revision === current) note(`was told of ${revision} twice`);
         else if (revision < current) note(`was told of ${revision} after ${current}`);
         else if (revision > current + 1) note(`was not told of ${current + 1} to ${revision - 1}`);
-        const whole = told.get(revision);
+        const whole = changesOf.get(revision);
         if (whole === undefined) note(`was told of ${revision}, which never was`);
         else if (!isDeepStrictEqual(changes, whole)) note(`was told ${text(changes)} of ${revision}, ${text(whole)}`);
         current = Math.max(current, revision);

@@ -82,12 +82,12 @@ export class PowerLoss {
         this.#names.delete(before);
         if (inode !== undefined) this.#names.set(after, inode);
       },
-      replace: async (from, to, lastLook, aside) => {
+      replace: async (from, to, assertUnchanged, aside) => {
         const [before, after] = [this.#nameOf(from), this.#nameOf(to)];
         const inode = this.#names.get(before);
         this.#keep(inode, from);
         const effect: Effect = { kind: "name", path: after, inode, from: before };
-        await this.#run(`rename ${before}`, { effect }, () => under.replace(from, to, lastLook, aside));
+        await this.#run(`rename ${before}`, { effect }, () => under.replace(from, to, assertUnchanged, aside));
         this.#names.delete(before);
         if (inode !== undefined) this.#names.set(after, inode);
       },

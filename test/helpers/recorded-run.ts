@@ -188,10 +188,10 @@ export class Run {
       if (reply !== undefined && reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
       sessions.push({ since: current, events });
       const most = 20 + random(400);
-      await until(
-        () => !client.socket.connected || events.length > most || events.at(-1)?.revision === this.#last,
-        "a watcher's events, or the end of its connection",
-      );
+      const isOver = () => !client.socket.connected || events.length > most || events.at(-1)?.revision === this.#last;
+      // While servers are killed there may be nothing to see for a while; once the last revision is known, it has to come.
+      while (this.#last === undefined && !isOver()) await delay(5);
+      await until(isOver, "a watcher's last event, or the end of its connection");
       // Thrown away in the middle of whatever comes; what it has seen by then is what it goes on from.
       client.socket.close();
       current = events.at(-1)?.revision ?? current;

@@ -135,7 +135,7 @@ export interface ScreenPage extends AsyncDisposable {
 }
 
 /** Tells of each breach of the page's policy; runs before the page's own script. */
-const tellViolations = `addEventListener("securitypolicyviolation", event => {
+const logViolations = `addEventListener("securitypolicyviolation", event => {
   console.error("violates the policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
 });`;
 
@@ -145,7 +145,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const { width = 1280, height = 800, colorScheme = "light", forcedColors = "none" } = options;
   const context = await launched.newContext({ viewport: { width, height }, colorScheme, forcedColors });
   context.setDefaultTimeout(20_000);
-  await context.addInitScript(`${tellViolations}${options.initialScript ?? ""}`);
+  await context.addInitScript(`${logViolations}${options.initialScript ?? ""}`);
   const page = await context.newPage();
   const complaints: string[] = [];
   const complain = (text: string) => {

@@ -6,15 +6,15 @@ export const mutants: readonly Mutant[] = [
     promise: "home",
     takenOut: "that no write is made in a home that was replaced",
     file: "main/daemon/held-home.ts",
-    find: `      replace: async (temporary, path, lastLook, aside) => {
+    find: `      replace: async (temporary, path, assertUnchanged, aside) => {
         assertHeld();`,
-    replace: "      replace: async (temporary, path, lastLook, aside) => {",
+    replace: "      replace: async (temporary, path, assertUnchanged, aside) => {",
     test: "test/regression/replaced-home.test.ts",
     name: "writes nothing more from the moment on",
   },
   {
     promise: "home",
-    takenOut: "the check the lock that a rescan takes",
+    takenOut: "the check of the lock by a rescan",
     file: "main/daemon/home-upkeep.ts",
     find: "this.#cancel = clock.schedule(interval, () => void this.#checkAndSchedule());",
     replace: "this.#cancel = clock.schedule(interval, () => {});",
@@ -50,7 +50,7 @@ export const mutants: readonly Mutant[] = [
     file: "main/daemon/server.ts",
     find: "for (const handle of kept) handle();",
     replace: "",
-    test: "test/main/daemon/door.test.ts",
+    test: "test/main/daemon/early-requests.test.ts",
     name: "anyone who comes before it is open waits",
   },
   {

@@ -7,7 +7,7 @@ export interface Edit {
   readonly replace: string;
 }
 
-interface Told {
+interface MutantDescription {
   /** What breaks without it: a row of docs/promises.md such as "R3", else one word for the area. */
   readonly promise: string;
   /** In plain words, for the table in docs/promises.md: "the sync of the file". */
@@ -19,7 +19,7 @@ interface Told {
 }
 
 /** The product with something taken out, and the test that has to notice. `npm run mutants` tries them. */
-export type Mutant = Told & (Edit | { readonly edits: readonly Edit[] });
+export type Mutant = MutantDescription & (Edit | { readonly edits: readonly Edit[] });
 
 export function editsOf(mutant: Mutant): readonly Edit[] {
   return "edits" in mutant ? mutant.edits : [mutant];

@@ -17,8 +17,8 @@ export const mutants: readonly Mutant[] = [
     promise: "R3",
     takenOut: "the wait for the journal before the file is replaced",
     file: "main/files/json-document.ts",
-    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced }",
-    replace: "{ lastLook: () => this.#assertUntouched() }",
+    find: "        ready: recorded,\n        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
+    replace: "        assertUnchanged: () => this.#assertUntouched(),\n",
     test: "test/promises/r3-power-loss.test.ts",
   },
   {

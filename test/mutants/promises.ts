@@ -26,10 +26,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the check the file right before the rename",
+    takenOut: "the check of the file right before the rename",
     file: "main/files/json-document.ts",
-    find: "{ ready: recorded, lastLook: () => this.#assertUntouched(), replaced: onReplaced }",
-    replace: "{ ready: recorded, replaced: onReplaced }",
+    find: "        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
+    replace: "        replaced: onReplaced,\n",
     test: "test/promises/r6-edits-beside-a-write.test.ts",
   },
   {

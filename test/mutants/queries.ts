@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
     promise: "queries",
     takenOut: "the bound of the revisions that one page checks",
     file: "main/daemon/operations/history.ts",
-    find: "looked === lookedAtOfPage || ",
+    find: "checked === mostCheckedPerPage || ",
     replace: "",
     test: "test/main/daemon/history-search.test.ts",
     name: "pages that end after 2,000 revisions",

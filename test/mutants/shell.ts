@@ -387,8 +387,8 @@ export const mutants: readonly Mutant[] = [
     test: "test/e2e/progress.test.ts",
     takenOut: "how far a scan for work trees is",
     file: "main/git.ts",
-    find: "if (looked % 100 === 0) onProgress(looked);",
-    replace: "if (looked < 0) onProgress(looked);",
+    find: "if (checked % 100 === 0) onProgress(checked);",
+    replace: "if (checked < 0) onProgress(checked);",
     name: "what else takes its time",
   },
 ];

@@ -4,6 +4,15 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "store",
+    takenOut: "that writes do not become older while an edit waits to be recorded",
+    file: "main/daemon/store/mirror.ts",
+    find: "if (!isWaiting) this.#dropOldWrites();",
+    replace: "this.#dropOldWrites();",
+    test: "test/main/daemon/store/stale-edits.test.ts",
+    name: "only after a while",
+  },
+  {
+    promise: "store",
     takenOut: "that a journal which could not be opened is opened when it can be",
     file: "main/daemon/store/file-intake.ts",
     find: "return this.isRead && this.#journalRead;",

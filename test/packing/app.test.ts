@@ -37,12 +37,12 @@ beforeAll(async () => {
   await chmod(join(runtime, "electron"), 0o755);
   // In the place of fpm, which electron-builder fetches: it keeps what it is told, and makes an empty package.
   const fpm = join(folder.path, "fpm");
-  const told = join(folder.path, "told.json");
+  const argumentsFile = join(folder.path, "told.json");
   const program = `#!${process.execPath}
     const { readFileSync, writeFileSync } = require("node:fs");
     const args = process.argv.slice(2);
     const entry = args.find(arg => arg.includes(".desktop=")).split("=")[0];
-    writeFileSync(${JSON.stringify(told)}, JSON.stringify({ args, desktopEntry: readFileSync(entry, "utf8") }));
+    writeFileSync(${JSON.stringify(argumentsFile)}, JSON.stringify({ args, desktopEntry: readFileSync(entry, "utf8") }));
     writeFileSync(args[args.indexOf("--package") + 1], "");
   `;
   await writeFile(fpm, program, { mode: 0o755 });
@@ -57,7 +57,7 @@ beforeAll(async () => {
     throw new Error(`electron-builder failed:\n${error.stdout}${error.stderr}`);
   });
   packed = join(output, "linux-unpacked");
-  if (makesDeb) deb = JSON.parse(await readFile(told, "utf8"));
+  if (makesDeb) deb = JSON.parse(await readFile(argumentsFile, "utf8"));
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
@@ -83,9 +83,9 @@ test("the app holds what runs and nothing else: the bundles, the screen, and pac
 test.runIf(makesDeb)(
   "a .deb can be made: it names its maintainer and its home page, and its desktop entry is the app's window and its links'",
   () => {
-    const told = (option: string) => deb.args[deb.args.indexOf(option) + 1];
-    expect(told("--maintainer")).toMatch(/^Repoconf contributors <\S+@\S+>$/);
-    expect(told("--url")).toMatch(/^https:/);
+    const optionOf = (option: string) => deb.args[deb.args.indexOf(option) + 1];
+    expect(optionOf("--maintainer")).toMatch(/^Repoconf contributors <\S+@\S+>$/);
+    expect(optionOf("--url")).toMatch(/^https:/);
     expect(deb.args).toContainEqual(expect.stringMatching(/=\/usr\/share\/applications\/repoconf-desktop\.desktop$/));
     expect(deb.desktopEntry).toContain("MimeType=x-scheme-handler/repoconf;");
     expect(deb.desktopEntry).toContain("Exec=/opt/Repoconf/repoconf-desktop %U");

@@ -105,11 +105,11 @@ class MortalHome implements AsyncDisposable {
     if (timeout !== expected) wrong.push(`${timeout} in the place of ${expected}`);
     if (expected !== 30 && proxy_url !== `${expected}`) wrong.push(`torn: ${timeout} and ${proxy_url}`);
     if (revision !== this.#numbers.length + 1) wrong.push(`revision ${revision} after ${this.#numbers.length} sets`);
-    const told = (await this.#history(client)).reverse().slice(1);
+    const recorded = (await this.#history(client)).reverse().slice(1);
     // A file that was there before its revision was would be made up for by one of another source.
-    const foreign = told.filter(({ source }) => source !== "set");
+    const foreign = recorded.filter(({ source }) => source !== "set");
     for (const { revision, source } of foreign) wrong.push(`revision ${revision} is told as one of source ${source}`);
-    const past = told.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
+    const past = recorded.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
     if (JSON.stringify(past) !== JSON.stringify(this.#numbers)) wrong.push(`the history tells ${past}`);
     // The file follows; who asks for its text waits for that.
     await client.call("file/read", { repo: "shop" });

@@ -65,8 +65,8 @@ async function lossIn(t: TestDaemon, { files }: StoredHome): Promise<string[]> {
   );
   compare("the owner's key", `${t.ownerKey}\n`, files["owner.key"]);
   compare("settings", await readFile(join(t.homeFolder, "settings.json"), "utf8"), files["settings.json"]);
-  const told = t.log.filter(line => /damaged|cannot|could not/.test(line));
-  compare("what the log tells", told, []);
+  const problems = t.log.filter(line => /damaged|cannot|could not/.test(line));
+  compare("what the log tells", problems, []);
   return lost;
 }
 
@@ -166,16 +166,16 @@ test.each(crashes)(
     expect(await t.readRepository("shop")).toBe(
       home.files["repos/shop.json"]?.replace(`"timeout": 60`, `"timeout": ${timeout}`),
     );
-    const told = async () =>
+    const recordedRevisions = async () =>
       (await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(
         ({ revision }) => revision,
       );
-    const [newest = 0] = await told();
+    const [newest = 0] = await recordedRevisions();
     expect(newest).toBe(timeout === 61 ? 6 : 5);
     expect((await t.owner.call("config/set", { repo: "shop", "svc.timeout": 62, flush: true })).errors).toEqual([]);
     await t.restart();
     expect(await timeoutNow()).toBe(62);
-    expect((await told()).length).toBeGreaterThan(1);
+    expect((await recordedRevisions()).length).toBeGreaterThan(1);
     expect(await readdir(join(opened.path, "tmp"))).toEqual([]);
   },
 );

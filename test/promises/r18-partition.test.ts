@@ -88,13 +88,13 @@ describeWithNats("a server that is cut off from the others of its cluster, and g
       const [met = 0] = await setUntil(outside, 300, 1);
       acknowledged.push(met);
       await sees(first, "shop", met);
-      const told = async () => (await inside.owner.call("daemon/status")).result.problems?.join() ?? "";
+      const problems = async () => (await inside.owner.call("daemon/status")).result.problems?.join() ?? "";
       const outsides = await Promise.all(all.map(id => historyOf(outside, id)));
       // nats-server 2.9 may keep what its leader had when it was cut off, in the place of what the others agreed on.
       let differs = false;
       await until(async () => {
-        differs = (await told()).includes("does not follow");
-        return differs || ((await timeoutOf(inside, "shop")) === met && (await told()) === "");
+        differs = (await problems()).includes("does not follow");
+        return differs || ((await timeoutOf(inside, "shop")) === met && (await problems()) === "");
       }, "the others");
       if (differs) {
         expect(row.cutsLeader).toBe(true);

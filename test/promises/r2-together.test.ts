@@ -43,7 +43,7 @@ test("R2 the fields of one set appear together, to clients and in the file, whil
       await delay(5);
     }
   };
-  const look = (values: { readonly [field: string]: unknown }, where: string) => {
+  const compare = (values: { readonly [field: string]: unknown }, where: string) => {
     const different = new Set(fields.map(field => values[field]));
     if (different.size !== 1) partial.push(`${where}: ${[...different]}`);
     seen.add([...different][0]);
@@ -56,14 +56,14 @@ test("R2 the fields of one set appear together, to clients and in the file, whil
     client(async call => {
       const { result } = await call("config/list", { repo: "shop" });
       reads++;
-      look(result["load"] ?? {}, "a client");
+      compare(result["load"] ?? {}, "a client");
     }),
   );
   const file = (async () => {
     while (!ended) {
       const text = await readFile(join(home.path, "repos/shop.json"), "utf8");
       fileReads++;
-      look(JSON.parse(text).config.load ?? {}, "the file");
+      compare(JSON.parse(text).config.load ?? {}, "the file");
       await delay(1);
     }
   })();

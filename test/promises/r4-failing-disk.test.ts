@@ -64,9 +64,9 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
     const present = await shop.value("timeout");
     for (const when of ["then", "after a restart"]) {
       const { result, errors } = await shop.t.owner.call("history/list", { repo: "shop", limit: 1_000 });
-      const told = result.map(entry => `${entry.revision} ${entry.source}`).reverse();
+      const recorded = result.map(entry => `${entry.revision} ${entry.source}`).reverse();
       const expected = Array.from({ length: revision }, (_, index) => `${index + 1} ${index === 0 ? "file" : "set"}`);
-      if (errors.length > 0 || told.join() !== expected.join()) wrong.push(`${when} the history tells ${told}`);
+      if (errors.length > 0 || recorded.join() !== expected.join()) wrong.push(`${when} the history tells ${recorded}`);
       if ((await shop.value("timeout")) !== present) wrong.push(`${when} the timeout is not ${present}`);
       if (when === "then") await shop.t.restart();
     }

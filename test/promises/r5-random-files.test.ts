@@ -52,8 +52,8 @@ function anyBytes(random: Random): Buffer {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes = new Scopes();
 
-/** What a check the file makes of it; "other": JSON, and no repository with values. Throws what would be a crash. */
-function look(bytes: Buffer): "broken" | "other" | "read" {
+/** How a read of the file ends; "other": JSON, but no repository with values. Throws whatever would crash the daemon. */
+function classify(bytes: Buffer): "broken" | "other" | "read" {
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -93,7 +93,7 @@ test("R5 random files are read or told as broken, and crash nothing", () => {
   for (let count = 0; count < files; count++) {
     const bytes = anyBytes(random);
     try {
-      counts[look(bytes)]++;
+      counts[classify(bytes)]++;
     } catch (error) {
       crashes.push(`${JSON.stringify(bytes.toString("latin1"))}: ${error}`);
     }
@@ -112,27 +112,27 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
   await using shop = await startShop();
   const neighbour = await shop.t.addRepository("neighbour");
   const wrong: string[] = [];
-  const counts = { told: 0, served: 0 };
+  const counts = { reported: 0, served: 0 };
   for (let count = 1; count <= files; count++) {
     const bytes = anyBytes(random);
     await writeFile(shop.file, bytes);
     const note = (what: string) => wrong.push(`${JSON.stringify(bytes.toString("latin1"))}: ${what}`);
     // This checks the file first.
     await shop.t.owner.call("file/read", { repo: "shop" });
-    const seen = look(bytes);
+    const seen = classify(bytes);
     const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
     if (errors.length > 0 || Object.keys(result["svc"] ?? {}).length !== fieldCount)
       note(`list: ${JSON.stringify(errors)}`);
-    const told = (await shop.health()).some(({ code }) => code === 1106);
+    const reported = (await shop.health()).some(({ code }) => code === 1106);
     const text = bytes.toString();
-    counts[told ? "told" : "served"]++;
-    if (seen === "broken" && !told) note("not told as broken, though it cannot be read");
+    counts[reported ? "reported" : "served"]++;
+    if (seen === "broken" && !reported) note("not reported as broken, though it cannot be read");
     // A pointer may lead anywhere.
-    if (seen === "read" && told && !text.includes("inTree")) note("told as broken, though it can be read");
+    if (seen === "read" && reported && !text.includes("inTree")) note("reported as broken, though it can be read");
     const set = await shop.t.owner.call("config/set", { repo: neighbour, "svc.timeout": count });
     if (set.errors.length > 0) note(`the neighbour: ${JSON.stringify(set.errors)}`);
-    if (told && (await shop.set({ "svc.timeout": count })).errors[0]?.code !== 1106) note("a set of a broken file");
-    if (told && !bytes.equals(await readFile(shop.file))) note("the broken file was changed");
+    if (reported && (await shop.set({ "svc.timeout": count })).errors[0]?.code !== 1106) note("a set of a broken file");
+    if (reported && !bytes.equals(await readFile(shop.file))) note("the broken file was changed");
   }
   await writeFile(shop.file, shopText);
   await shop.t.owner.call("file/read", { repo: "shop" });
@@ -140,10 +140,10 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
     row: "R5",
     tried: files,
     failed: wrong.length,
-    note: `random files under a daemon, ${counts.told} told as broken`,
+    note: `random files under a daemon, ${counts.reported} reported as broken`,
   });
   expect(wrong).toEqual([]);
-  expect(counts.told).toBeGreaterThan(files / 4);
+  expect(counts.reported).toBeGreaterThan(files / 4);
   expect(await shop.health()).toEqual([]);
   expect(await shop.value("timeout")).toBe(30);
 });

@@ -25,10 +25,10 @@ test.each(waysOfSaving)(
     const { file } = shop;
     const first = fileSystem.calls.length;
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);
-    // What a write does; a step that is a word alone is the watch's check the file.
+    // The steps of a write. A step of a single word is a check of the file by the watcher.
     const steps = stepsOf(fileSystem.calls.slice(first), file, shop.t.homeFolder).filter(step => step.includes(" "));
-    const behindLook = "behind the last look";
-    const missing = new Set([...steps, behindLook]);
+    const behindLastCheck = "behind the last look";
+    const missing = new Set([...steps, behindLastCheck]);
     expect(steps).toEqual(
       expect.arrayContaining([
         "open /tmp/shop.json",
@@ -56,7 +56,7 @@ test.each(waysOfSaving)(
         save(file, edited);
       };
       fileSystem.before = call => saveAt(stepsOf([call], file, shop.t.homeFolder)[0]);
-      fileSystem.after = ({ operation }) => saveAt(operation === "readNow" ? behindLook : undefined);
+      fileSystem.after = ({ operation }) => saveAt(operation === "readNow" ? behindLastCheck : undefined);
       expect((await shop.set({ "svc.timeout": 100 + round })).errors).toEqual([]);
       fileSystem.before = () => {};
       fileSystem.after = () => {};
@@ -65,7 +65,7 @@ test.each(waysOfSaving)(
       // What is merged out of the file that was replaced is its values; the comments went with it.
       const isBoth = (now: string) =>
         now === withSet(edited) ||
-        (reached === behindLook && now.includes(`hand${round}.test`) && now === withSet(now));
+        (reached === behindLastCheck && now.includes(`hand${round}.test`) && now === withSet(now));
       try {
         await until(() => isBoth(readFileSync(file, "utf8")), `edit and set in the file (${reached})`);
         await until(async () => (await shop.value("domain")) === `hand${round}.test`, `the active edit (${reached})`);

@@ -115,19 +115,19 @@ test(`R6 no lost update: ${processes} processes x ${setsEach} sets of different 
 
   const history = await wholeHistory(t, repo);
   expect(history.map(({ revision }) => revision)).toEqual(history.map((_, index) => index + 1));
-  const told = (sources: readonly string[]) =>
+  const recorded = (sources: readonly string[]) =>
     history
       .filter(({ source }) => sources.includes(source))
       .flatMap(({ changes }) => Object.entries(changes["load"] ?? {}))
       .map(([field, { value }]) => `${field}: ${value}`);
-  expect(told(["set"]).sort()).toEqual(
+  expect(recorded(["set"]).sort()).toEqual(
     names
       .flat()
       .map(name => `${name}: load.${name}`)
       .sort(),
   );
-  const toldByHand = new Set(told(["file", "merge"]));
-  expect(edits.filter(([field, value]) => !toldByHand.has(`${field}: ${value}`))).toEqual([]);
+  const recordedByHand = new Set(recorded(["file", "merge"]));
+  expect(edits.filter(([field, value]) => !recordedByHand.has(`${field}: ${value}`))).toEqual([]);
   const events = t.owner.events.flatMap(([resource, , payload]) => (resource === "config" ? [payload.revision] : []));
   expect(events).toEqual(history.slice(1).map(({ revision }) => revision));
   expect(edits.length).toBeGreaterThanOrEqual(parts - 1);

@@ -61,15 +61,15 @@ function damage(text: string, random: Random): readonly [how: string, damaged: s
 }
 
 /** What a daemon tells of a repository whose journal was damaged, against what was; a line for each untruth. */
-async function findUntruths(t: TestDaemon, repo: string, toldByDoctor: boolean): Promise<string[]> {
+async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boolean): Promise<string[]> {
   const wrong: string[] = [];
   const call = t.owner.call;
   const { result: present, revision = 0 } = await call("config/list", { repo, field: "svc.timeout" });
   if (present["svc"]?.["timeout"] !== revisions) wrong.push(`the present is ${JSON.stringify(present)}`);
   const history = await call("history/list", { repo, limit: 1_000 });
-  const told = history.result ?? [];
-  const numbers = told.map(entry => entry.revision);
-  for (const { revision: number, source, changes } of told) {
+  const entries = history.result ?? [];
+  const numbers = entries.map(entry => entry.revision);
+  for (const { revision: number, source, changes } of entries) {
     const value = changes["svc"]?.["timeout"]?.value;
     if (number > revisions) {
       if (source !== "file") wrong.push(`revision ${number} is one of ${source}`);
@@ -82,7 +82,7 @@ async function findUntruths(t: TestDaemon, repo: string, toldByDoctor: boolean):
   const complete = own.length === revisions;
   const wins = (numbers[0] ?? revision) > revisions || revision > revisions;
   if (!complete && !refused && !wins) wrong.push(`${numbers} is told as if it were all`);
-  if (refused && !toldByDoctor) wrong.push("doctor told nothing");
+  if (refused && !isReportedByDoctor) wrong.push("doctor told nothing");
   for (let at = 1; at <= revisions; at++) {
     const then = await call("config/list", { repo, revision: at, field: "svc.timeout", stored: true });
     const value = then.result["svc"]?.["timeout"];
@@ -150,8 +150,8 @@ test("S13 damage to the journal is never taken for history: random damage, then 
     await using t = await startTestDaemon({ home });
     for (const repo of repositories) {
       tried++;
-      const told = findings.some(({ result, repo: id }) => result !== "good" && id === repo);
-      const untruths = await findUntruths(t, repo, told);
+      const isReported = findings.some(({ result, repo: id }) => result !== "good" && id === repo);
+      const untruths = await findUntruths(t, repo, isReported);
       for (const untruth of untruths) wrong.push(`round ${round}, ${repo}, ${how.get(repo)}: ${untruth}`);
     }
   }

@@ -19,7 +19,7 @@ const bytes = amount(100_000, 1_000_000);
 const otherText = `{ "name": "other", "config": { "svc": {} } }`;
 /** Milliseconds for which the loop may stand still. */
 const bar = 100;
-const told = 100;
+const mostProblems = 100;
 
 function allScopes(): Scopes {
   const scopes = new Scopes();
@@ -33,23 +33,23 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
   test.each(hostileFiles(bytes))(
     "$title: told with 100 problems at most, whose places are looked for once",
     ({ text }) => {
-      let looks = 0;
+      let searches = 0;
       let health: readonly unknown[] = [];
       try {
         const { value, locate } = parseJsonText(text);
         const { config } = value;
         if (!isConfig(config)) throw new Error("the test's file has no values");
-        const lookOnce: Locate = paths => {
-          looks += 1;
-          expect(paths.length).toBeLessThanOrEqual(told);
+        const locateOnce: Locate = paths => {
+          searches += 1;
+          expect(paths.length).toBeLessThanOrEqual(mostProblems);
           return locate(paths.map(path => ["config", ...path]));
         };
-        ({ health } = interpretConfig(config, undefined, { scopes, isTrusted: () => true }, { locate: lookOnce }));
+        ({ health } = interpretConfig(config, undefined, { scopes, isTrusted: () => true }, { locate: locateOnce }));
       } catch (error) {
         if (!(error instanceof JsonTextError)) throw error;
       }
-      expect(health.length).toBeLessThanOrEqual(told + 1);
-      expect(looks).toBe(health.length === 0 ? 0 : 1);
+      expect(health.length).toBeLessThanOrEqual(mostProblems + 1);
+      expect(searches).toBe(health.length === 0 ? 0 : 1);
     },
   );
 
@@ -141,7 +141,11 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     const { health } = interpretConfig(config, undefined, { scopes: known, isTrusted: () => false });
     const count = (code: number, scopeName: string) =>
       health.filter(problem => problem.code === code && problem.field?.startsWith(`${scopeName}.`)).length;
-    expect([count(1114, "third"), count(1103, "first"), count(1103, "second")]).toEqual([150, told, told]);
+    expect([count(1114, "third"), count(1103, "first"), count(1103, "second")]).toEqual([
+      150,
+      mostProblems,
+      mostProblems,
+    ]);
     expect(health.at(-1)?.message).toContain("101 more values");
   });
 

@@ -66,7 +66,7 @@ class World {
   readonly #texts: string[] = [];
   #daemon: DaemonProcess;
   #client: TestClient;
-  #told = 0;
+  #eventsSeen = 0;
   /** As it was listed last. */
   #served = new Map<string, JsonValue>();
 
@@ -201,7 +201,7 @@ class World {
     if (this.#random(2) === 0) await this.#write(this.#anyText());
     this.#daemon = await DaemonProcess.start(this.#home, this.#program);
     this.#client = await this.#daemon.connect();
-    this.#told = 0;
+    this.#eventsSeen = 0;
     await this.#client.call("config/watch", { repo: "site" });
   }
 
@@ -231,8 +231,8 @@ class World {
       this.#served = new Map(fields.map(field => [field, valueAt(result, field) ?? null]));
       const { config = {} } = JSON.parse(before) as { config?: Config };
       for (const field of fields) {
-        const told = waiting.find(one => one.field === field);
-        const problem = this.#judge(field, valueAt(config, field), told?.value);
+        const entry = waiting.find(one => one.field === field);
+        const problem = this.#judge(field, valueAt(config, field), entry?.value);
         if (problem !== undefined) this.wrong.push(`${step}: ${field} ${problem}`);
       }
       return;
@@ -252,8 +252,8 @@ class World {
   /** What watchers were told. */
   #hear(step: string): void {
     const { events } = this.#client;
-    for (; this.#told < events.length; this.#told++) {
-      const event = events[this.#told];
+    for (; this.#eventsSeen < events.length; this.#eventsSeen++) {
+      const event = events[this.#eventsSeen];
       if (event?.[0] !== "config" || event[1] !== "changed") continue;
       for (const field of fields) {
         const [scope = "", name = ""] = field.split(".");

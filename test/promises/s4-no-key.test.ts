@@ -128,20 +128,20 @@ const ways: { readonly [way: string]: Way } = {
     const opened = await (await fetch(url + pollingHandshake, { headers })).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${url}${pollingHandshake}&sid=${sid}`;
-    const told: string[] = [];
+    const packets: string[] = [];
     // One whose connection has ended is answered with 400 and a sentence.
     const read = async () => {
       const answer = await fetch(address);
       const text = await answer.text();
-      if (answer.ok) told.push(...text.split("\x1e"));
+      if (answer.ok) packets.push(...text.split("\x1e"));
       return answer.ok;
     };
     const auth = typeof key === "object" ? JSON.stringify(authOf(url, sid, key)) : "";
     await (await fetch(address, { method: "POST", body: `40${auth}` })).text();
-    while (!told.some(packet => /^4[04]/.test(packet)) && (await read()));
+    while (!packets.some(packet => /^4[04]/.test(packet)) && (await read()));
     await (await fetch(address, { method: "POST", body: messageOf(name) })).text();
-    while (!told.some(packet => packet.startsWith("43")) && (await read()));
-    return told.filter(isMessage);
+    while (!packets.some(packet => packet.startsWith("43")) && (await read()));
+    return packets.filter(isMessage);
   },
 };
 
@@ -191,10 +191,10 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   let tried = 0;
   const tryOne = async (way: string, send: Way, what: string, key: TestKey, name: OperationName) => {
     tried++;
-    const told = await send(t.url, key, name);
+    const packets = await send(t.url, key, name);
     // The refusal, and nothing but the refusal.
-    if (told.length !== 1 || !told[0]?.startsWith("44") || !told[0].includes("1100"))
-      wrong.push(`${name} by ${way} with ${what}: ${told.join(" ")}`);
+    if (packets.length !== 1 || !packets[0]?.startsWith("44") || !packets[0].includes("1100"))
+      wrong.push(`${name} by ${way} with ${what}: ${packets.join(" ")}`);
   };
   for (const [way, send] of Object.entries(ways))
     for (const [what, key] of Object.entries(keys))

@@ -13,7 +13,7 @@ import type {
 } from "../../shared/protocol.ts";
 import { until } from "../helpers/daemon.ts";
 import { amount, reportPromise, seed } from "../helpers/promise.ts";
-import { Look, masked, placesOf, refusals } from "../helpers/rights-look.ts";
+import { masked, placesOf, RightsCheck, refusals } from "../helpers/rights-check.ts";
 import {
   configSeen,
   entrySeen,
@@ -38,83 +38,89 @@ import {
 } from "../helpers/rights-world.ts";
 
 /** The values of a repository, now and at a revision, and its history from that revision on. */
-async function compareRepository(look: Look, repo: string, revision: number): Promise<void> {
-  if (!look.mayAny("read", repo)) return;
+async function compareRepository(check: RightsCheck, repo: string, revision: number): Promise<void> {
+  if (!check.mayAny("read", repo)) return;
   for (const more of [{}, { stored: true }, { revision }, { revision, stored: true }])
-    await look.compare("config/list", { repo, ...more }, config => configSeen(look.grants, repo, config));
-  await compareHistory(look, { repo }, revision);
+    await check.compare("config/list", { repo, ...more }, config => configSeen(check.grants, repo, config));
+  await compareHistory(check, { repo }, revision);
 }
 
 async function compareHistory(
-  look: Look,
+  check: RightsCheck,
   args: { readonly repo: string; readonly field?: string },
   revision: number,
 ): Promise<void> {
   // What was forgotten just before stands at the revision before.
   const recent = (entries: readonly HistoryEntry[]) => entries.filter(entry => entry.revision >= revision - 1);
-  await look.compare("history/list", { ...args, limit: 30 }, list => look.entriesSeen(args.repo, list), recent);
+  await check.compare("history/list", { ...args, limit: 30 }, list => check.entriesSeen(args.repo, list), recent);
 }
 
-async function compareField(look: Look, repo: string, field: string, revision: number): Promise<void> {
-  if (look.may("read", repo, field)) {
-    await look.compare("config/list", { repo, field }, config => config);
-    await look.compare("config/explain", { repo, field }, one => explanationSeen(look.name, one));
-    await compareHistory(look, { repo, field }, revision);
+async function compareField(check: RightsCheck, repo: string, field: string, revision: number): Promise<void> {
+  if (check.may("read", repo, field)) {
+    await check.compare("config/list", { repo, field }, config => config);
+    await check.compare("config/explain", { repo, field }, one => explanationSeen(check.name, one));
+    await compareHistory(check, { repo, field }, revision);
   } else {
     // A field that it may not read is answered as one that is not there.
     const ghost = `${field.split(".")[0]}.ghost`;
     for (const name of ["config/list", "config/explain", "history/list"] as const) {
-      const [hidden, absent] = [await look.ask(name, { repo, field }), await look.ask(name, { repo, field: ghost })];
-      if (hidden.errors.length === 0) look.wrong.push(`${name} of ${repo} ${field}`);
-      look.same(`${name} of ${repo} ${field}`, masked(hidden, field), masked(absent, ghost));
+      const [hidden, absent] = [await check.ask(name, { repo, field }), await check.ask(name, { repo, field: ghost })];
+      if (hidden.errors.length === 0) check.wrong.push(`${name} of ${repo} ${field}`);
+      check.same(`${name} of ${repo} ${field}`, masked(hidden, field), masked(absent, ghost));
     }
   }
   const writes: readonly (readonly ["config/set" | "config/unset" | "history/restore", object])[] = [
-    ["config/set", { [field]: markedValue(repo, field, look.round) }],
+    ["config/set", { [field]: markedValue(repo, field, check.round) }],
     ["config/unset", { fields: [field] }],
     ["history/restore", { fields: [field], to: revision }],
   ];
   for (const [name, args] of writes) {
-    const places = placesOf((await look.ask(name, { repo, ...args, dryRun: true })).errors);
+    const places = placesOf((await check.ask(name, { repo, ...args, dryRun: true })).errors);
     const isRefused = places.some(place => place.startsWith("1007"));
-    if (!look.may("write", repo, field))
-      look.same(`${name} of ${repo} ${field}`, places, refusals(look, [repo], field));
-    else if (isRefused) look.wrong.push(`${name} of ${repo} ${field} is refused`);
+    if (!check.may("write", repo, field))
+      check.same(`${name} of ${repo} ${field}`, places, refusals(check, [repo], field));
+    else if (isRefused) check.wrong.push(`${name} of ${repo} ${field} is refused`);
   }
 }
 
 /** A set of a field in all repositories at once, of one that the key may write in some of them and not in all, if there is any. */
-async function compareSet(look: Look): Promise<void> {
-  const known = changing.filter(repo => look.mayAny("write", repo));
-  const isMixed = (field: string) => new Set(known.map(repo => look.may("write", repo, field))).size > 1;
+async function compareSet(check: RightsCheck): Promise<void> {
+  const known = changing.filter(repo => check.mayAny("write", repo));
+  const isMixed = (field: string) => new Set(known.map(repo => check.may("write", repo, field))).size > 1;
   const field = texts.find(isMixed) ?? "svc.domain";
-  const { result, errors } = await look.ask("config/set", { repo: changing, [field]: "by the tool" });
-  const mine = changing.filter(repo => look.may("write", repo, field));
-  look.same("what it may not set", placesOf(errors), refusals(look, changing, field));
-  look.same("what it set", Object.keys(Object.groupBy(result, ({ repo }) => repo)), mine);
+  const { result, errors } = await check.ask("config/set", { repo: changing, [field]: "by the tool" });
+  const mine = changing.filter(repo => check.may("write", repo, field));
+  check.same("what it may not set", placesOf(errors), refusals(check, changing, field));
+  check.same("what it set", Object.keys(Object.groupBy(result, ({ repo }) => repo)), mine);
   for (const repo of changing) {
-    const list = JSON.stringify(await look.owner.call("config/list", { repo, field }));
-    look.same(`${field} of ${repo} is the tool's`, list.includes("by the tool"), mine.includes(repo));
+    const list = JSON.stringify(await check.owner.call("config/list", { repo, field }));
+    check.same(`${field} of ${repo} is the tool's`, list.includes("by the tool"), mine.includes(repo));
   }
 }
 
 /** What breaks a rule is told by name only to a key that may read both sides of it. */
-async function compareRule(look: Look, repo: string, field: string, other: string, value: unknown): Promise<void> {
-  if (!look.may("write", repo, field)) return;
-  const [error] = (await look.ask("config/set", { repo, [field]: value, dryRun: true })).errors;
+async function compareRule(
+  check: RightsCheck,
+  repo: string,
+  field: string,
+  other: string,
+  value: unknown,
+): Promise<void> {
+  if (!check.may("write", repo, field)) return;
+  const [error] = (await check.ask("config/set", { repo, [field]: value, dryRun: true })).errors;
   const names = new RegExp(`${other}\\b`).test(error?.message ?? "");
-  look.same(`${field} of ${repo}: ${error?.message}`, [error?.code, names], [1103, look.may("read", repo, other)]);
+  check.same(`${field} of ${repo}: ${error?.message}`, [error?.code, names], [1103, check.may("read", repo, other)]);
 }
 
 /** The words of a broken file are for those who may read all that might stand in it. */
-async function compareBroken(look: Look): Promise<void> {
+async function compareBroken(check: RightsCheck): Promise<void> {
   for (const right of ["read", "write"] as const) {
-    const field = look.world.paths.find(path => look.may(right, "broken", path));
+    const field = check.world.paths.find(path => check.may(right, "broken", path));
     if (field === undefined) continue;
     const args = { repo: "broken", ...(right === "write" && { [field]: null }) };
-    const [error] = (await look.ask(right === "write" ? "config/set" : "config/list", args)).errors;
-    const told = error?.message.includes(brokenWords);
-    look.same(`broken: ${error?.message}`, [error?.code, told], [1106, mayReadAll(look.grants, "broken")]);
+    const [error] = (await check.ask(right === "write" ? "config/set" : "config/list", args)).errors;
+    const hasBrokenWords = error?.message.includes(brokenWords);
+    check.same(`broken: ${error?.message}`, [error?.code, hasBrokenWords], [1106, mayReadAll(check.grants, "broken")]);
   }
 }
 
@@ -122,70 +128,74 @@ async function compareBroken(look: Look): Promise<void> {
 const mostOfRound = 300;
 
 /** The histories of all at once, of what happened since these revisions. */
-async function compareHistories(look: Look, since: ReadonlyMap<string, number>): Promise<void> {
+async function compareHistories(check: RightsCheck, since: ReadonlyMap<string, number>): Promise<void> {
   const recent = (entries: readonly FoundHistoryEntry[]) =>
     entries
       .filter(({ repo, revision }) => revision >= (since.get(repo) ?? 0))
       .map(entry => ({ ...entry, position: String(typeof entry.position) }));
   for (const query of ["", "mark", "field:team.lead", "field:svc.*=mark*", "-lead", "by:owner", "repo:alpha since:1h"])
-    await look.compare(
+    await check.compare(
       "history/search",
       { query, limit: mostOfRound },
-      list => list.flatMap(entry => entrySeen(look.grants, look.name, entry.repo, entry) ?? []),
+      // A key without any right to a repository does not see its beginning either.
+      list =>
+        list
+          .filter(({ repo }) => check.visible.includes(repo))
+          .flatMap(entry => entrySeen(check.grants, check.name, entry.repo, entry) ?? []),
       recent,
     );
-  await look.compare("history/search", { query: `by:"${rivalName}"`, limit: mostOfRound }, () => []);
+  await check.compare("history/search", { query: `by:"${rivalName}"`, limit: mostOfRound }, () => []);
   // The beginnings of repositories too, which change nothing.
-  const { result } = await look.ask("history/search", { query: "", limit: mostOfRound });
-  const all = await look.owner.call("history/search", { query: "", limit: mostOfRound });
+  const { result } = await check.ask("history/search", { query: "", limit: mostOfRound });
+  const all = await check.owner.call("history/search", { query: "", limit: mostOfRound });
   expect(recent(all.result).length).toBeLessThan(mostOfRound);
-  for (const { repo } of result) if (!look.visible.includes(repo)) look.wrong.push(`the history of ${repo}`);
+  for (const { repo } of result) if (!check.visible.includes(repo)) check.wrong.push(`the history of ${repo}`);
 }
 
 /** What a query spans, and the cells of it: counted from the lists that the key may see. */
-async function compareMatrix(look: Look): Promise<void> {
+async function compareMatrix(check: RightsCheck): Promise<void> {
   const values = new Map<string, unknown[]>();
-  for (const repo of look.visible) {
-    const { result } = await look.owner.call("config/list", { repo });
-    for (const { scope, field, value } of configEntries(configSeen(look.grants, repo, result)))
+  for (const repo of check.visible) {
+    const { result } = await check.owner.call("config/list", { repo });
+    for (const { scope, field, value } of configEntries(configSeen(check.grants, repo, result)))
       values.set(`${scope}.${field}`, [...(values.get(`${scope}.${field}`) ?? []), value]);
   }
-  const { result } = await look.ask("config/matrix", { query: "" });
-  look.same(
+  const { result } = await check.ask("config/matrix", { query: "" });
+  check.same(
     "the matrix",
     [result.repositories, result.total],
-    [[...look.visible].sort(), { repositories: look.visible.length, fields: values.size }],
+    [[...check.visible].sort(), { repositories: check.visible.length, fields: values.size }],
   );
   for (const { field, of, count, value } of result.fields ?? []) {
     const all = values.get(field) ?? [];
     const counts = all.map(one => all.filter(other => isDeepStrictEqual(one, other)).length);
     const isMasked = field === "svc.envvars";
-    look.same(`the matrix of ${field}`, [of, count], [all.length, isMasked ? undefined : Math.max(...counts)]);
+    check.same(`the matrix of ${field}`, [of, count], [all.length, isMasked ? undefined : Math.max(...counts)]);
     if (value !== undefined)
-      look.same(`most of ${field}`, all.filter(one => isDeepStrictEqual(one, value)).length, count);
+      check.same(`most of ${field}`, all.filter(one => isDeepStrictEqual(one, value)).length, count);
   }
-  look.same(
+  check.same(
     "the fields of the matrix",
     result.fields?.map(({ field }) => field),
-    look.world.paths.filter(path => values.has(path)),
+    check.world.paths.filter(path => values.has(path)),
   );
-  const args = { repo: changing.filter(repo => look.mayAny("read", repo)), fields: look.world.paths };
-  const isSeen = (repo: string) => (path: string) => look.may("read", repo, path);
+  const args = { repo: changing.filter(repo => check.mayAny("read", repo)), fields: check.world.paths };
+  const isSeen = (repo: string) => (path: string) => check.may("read", repo, path);
   if (args.repo.length > 0)
-    await look.compare("config/cells", args, rows =>
+    await check.compare("config/cells", args, rows =>
       rows.map(({ repo, config, stored, ...row }) => ({
         ...row,
         repo,
-        config: configSeen(look.grants, repo, config),
+        config: configSeen(check.grants, repo, config),
         stored: stored.filter(isSeen(repo)),
       })),
     );
-  const hidden = repositories.filter(repo => !look.mayAny("read", repo));
+  const hidden = repositories.filter(repo => !check.mayAny("read", repo));
   if (hidden.length > 0) {
-    const told = await look.ask("config/cells", { ...args, repo: hidden });
-    look.same(
+    const reply = await check.ask("config/cells", { ...args, repo: hidden });
+    check.same(
       "hidden cells",
-      [told.result, placesOf(told.errors)],
+      [reply.result, placesOf(reply.errors)],
       [[], hidden.map(repo => `1102 ${repo} undefined`).sort()],
     );
   }
@@ -225,40 +235,43 @@ const queries = [
 ];
 
 /** What is answered of all repositories at once, or of none. */
-async function compareLists(look: Look, seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[]): Promise<void> {
+async function compareLists(
+  check: RightsCheck,
+  seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[],
+): Promise<void> {
   for (const args of [{}, ...repositories.map(repo => ({ repo }))])
-    await look.compare("repo/list", args, list => list.flatMap(seenOf));
+    await check.compare("repo/list", args, list => list.flatMap(seenOf));
   const hitsSeen = (hits: readonly SearchHit[]) =>
     hits.filter(({ repo, scope, field }) =>
-      field === undefined ? look.visible.includes(repo) : look.may("read", repo, `${scope}.${field}`),
+      field === undefined ? check.visible.includes(repo) : check.may("read", repo, `${scope}.${field}`),
     );
-  for (const query of queries) await look.compare("config/search", { query, limit: 1_000 }, hitsSeen);
+  for (const query of queries) await check.compare("config/search", { query, limit: 1_000 }, hitsSeen);
   // Names of others are not told, so none is found by them, and not what they are not either.
-  await look.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
-  await compareMatrix(look);
-  const entries = (await look.owner.call("repo/list")).result.flatMap(seenOf);
+  await check.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
+  await compareMatrix(check);
+  const entries = (await check.owner.call("repo/list")).result.flatMap(seenOf);
   const withProblems = entries.flatMap(({ id, health }) => (health.length > 0 ? { repo: id } : []));
-  await look.compare("config/search", { query: "@broken" }, () => withProblems);
-  const shown = (await look.ask("scope/list")).result.flatMap(({ scope, schema }) =>
+  await check.compare("config/search", { query: "@broken" }, () => withProblems);
+  const shown = (await check.ask("scope/list")).result.flatMap(({ scope, schema }) =>
     Object.keys(schema.properties).map(field => `${scope}.${field}`),
   );
-  look.same(
+  check.same(
     "fields",
     shown,
-    look.world.paths.filter(field => maySomewhere(look.grants, field)),
+    check.world.paths.filter(field => maySomewhere(check.grants, field)),
   );
   for (const [name, args] of ownersAlone)
-    look.same(
+    check.same(
       name,
-      (await look.ask(name, args)).errors.map(({ code }) => code),
+      (await check.ask(name, args)).errors.map(({ code }) => code),
       [1105],
     );
-  const status = (await look.ask("daemon/status")).result;
-  look.same("status", Object.keys(status).sort(), ["protocol", "startedAt", "version"]);
+  const status = (await check.ask("daemon/status")).result;
+  check.same("status", Object.keys(status).sort(), ["protocol", "startedAt", "version"]);
 }
 
 /** A repository of which it may see nothing is answered as one that is not there, and of the owner's operations all are. */
-async function compareHidden(look: Look, repo: string): Promise<void> {
+async function compareHidden(check: RightsCheck, repo: string): Promise<void> {
   const asked: readonly (readonly [name: OperationName, right: Right | "owner", args: object])[] = [
     ["config/list", "read", {}],
     ["config/explain", "read", { field: "svc.domain" }],
@@ -275,13 +288,13 @@ async function compareHidden(look: Look, repo: string): Promise<void> {
     ["history/forget", "owner", { field: "svc.domain" }],
   ];
   for (const [name, right, args] of asked) {
-    if (right !== "owner" && look.mayAny(right, repo)) continue;
+    if (right !== "owner" && check.mayAny(right, repo)) continue;
     const [hidden, absent] = [
-      await look.ask(name, { ...args, repo }),
-      await look.ask(name, { ...args, repo: "nowhere2" }),
+      await check.ask(name, { ...args, repo }),
+      await check.ask(name, { ...args, repo: "nowhere2" }),
     ];
-    if (hidden.errors.length === 0) look.wrong.push(`${name} of ${repo}`);
-    look.same(`${name} of ${repo}`, masked(hidden, repo), masked(absent, "nowhere2"));
+    if (hidden.errors.length === 0) check.wrong.push(`${name} of ${repo}`);
+    check.same(`${name} of ${repo}`, masked(hidden, repo), masked(absent, "nowhere2"));
   }
 }
 
@@ -291,13 +304,13 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const name = `tool ${round}`;
   const { key, id: keyId } = (await t.owner.call("key/create", { name, grants })).result;
   const [tool, late, ownerLate] = [await t.connect(key), await t.connect(key), await t.connect()];
-  const look = new Look(world, tool, grants, name, round);
+  const check = new RightsCheck(world, tool, grants, name, round);
   const before = new Map((await t.owner.call("repo/list")).result.map(entry => [entry.id, entry]));
   const began = t.owner.events.length;
-  const { result: watched } = await look.ask("config/watch", {});
-  look.same("watched", Object.keys(watched.revisions).sort(), [...look.visible].sort());
+  const { result: watched } = await check.ask("config/watch", {});
+  check.same("watched", Object.keys(watched.revisions).sort(), [...check.visible].sort());
   await world.happen(round);
-  await compareSet(look);
+  await compareSet(check);
   // The same once more, out of the journal.
   const since = Object.fromEntries(changing.map(repo => [repo, before.get(repo)?.revision ?? 0]));
   for (const client of [late, ownerLate]) await client.call("config/watch", { since });
@@ -305,25 +318,25 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const stored = new Map<string, Config>();
   for (const repo of repositories) stored.set(repo, (await t.owner.call("config/list", { repo, stored: true })).result);
   const entrySeenOf = (entry: RepositoryEntry) =>
-    look.visible.includes(entry.id) ? [repositorySeen(grants, entry, stored.get(entry.id) ?? {})] : [];
-  for (const repo of changing) await compareRepository(look, repo, (since[repo] ?? 0) + 1);
+    check.visible.includes(entry.id) ? [repositorySeen(grants, entry, stored.get(entry.id) ?? {})] : [];
+  for (const repo of changing) await compareRepository(check, repo, (since[repo] ?? 0) + 1);
   // Each field by itself in one of them; the others have their turn in other rounds.
   const turn = changing[round % changing.length] ?? "alpha";
-  for (const field of fields) await compareField(look, turn, field, (since[turn] ?? 0) + 1);
+  for (const field of fields) await compareField(check, turn, field, (since[turn] ?? 0) + 1);
   for (const repo of changing) {
-    await compareRule(look, repo, "team.desk", "team.desks", "nowhere");
-    await compareRule(look, repo, "team.desks", "team.desk", {});
+    await compareRule(check, repo, "team.desk", "team.desks", "nowhere");
+    await compareRule(check, repo, "team.desks", "team.desk", {});
   }
-  if (look.mayAny("read", "sick"))
-    await look.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
-  await compareBroken(look);
-  await compareLists(look, entrySeenOf);
-  await compareHistories(look, new Map([...before.values()].map(({ id, revision }) => [id, revision])));
-  await compareHidden(look, repositories[round % repositories.length] ?? "alpha");
+  if (check.mayAny("read", "sick"))
+    await check.compare("config/list", { repo: "sick" }, config => configSeen(grants, "sick", config));
+  await compareBroken(check);
+  await compareLists(check, entrySeenOf);
+  await compareHistories(check, new Map([...before.values()].map(({ id, revision }) => [id, revision])));
+  await compareHidden(check, repositories[round % repositories.length] ?? "alpha");
   const metrics = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
-  look.same("metrics", metrics.status, 401);
+  check.same("metrics", metrics.status, 401);
   // Events come in order: this reply is behind all of them.
-  look.same("itself", (await look.ask("key/self")).result, { id: keyId, name, grants });
+  check.same("itself", (await check.ask("key/self")).result, { id: keyId, name, grants });
 
   const eventSeen = (event: EventMessage): readonly EventMessage[] => {
     const [resource, kind, payload] = event;
@@ -339,29 +352,29 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const unplaced = (events: readonly EventMessage[]) =>
     events.map(([resource, kind, payload]) => [resource, kind, { ...payload, position: undefined }]);
   const seenByAll = t.owner.events.slice(began).flatMap(eventSeen);
-  look.same("events", unplaced(tool.events), unplaced(seenByAll));
+  check.same("events", unplaced(tool.events), unplaced(seenByAll));
   const present = (await t.owner.call("config/watch")).result.revisions;
   const missed = changing.reduce((sum, repo) => sum + (present[repo] ?? 0) - (since[repo] ?? 0), 0);
   await until(() => ownerLate.events.length >= missed, "what the owner missed");
   const missedSeen = ownerLate.events.flatMap(eventSeen);
   await until(() => late.events.length >= missedSeen.length, "what the tool missed");
-  look.same("what it missed", unplaced(late.events), unplaced(missedSeen));
+  check.same("what it missed", unplaced(late.events), unplaced(missedSeen));
 
   // Whatever came by whatever way: no text of a place that the key may not read.
-  const all = JSON.stringify([look.replies, tool.events, late.events]);
+  const all = JSON.stringify([check.replies, tool.events, late.events]);
   for (const [repo, field] of marksIn(all))
-    if (!look.may("read", repo, field)) look.wrong.push(`a value of ${repo} ${field} somewhere`);
+    if (!check.may("read", repo, field)) check.wrong.push(`a value of ${repo} ${field} somewhere`);
   for (const text of [t.homeFolder, t.ownerKey, rivalName])
-    if (all.includes(text)) look.wrong.push(`${text} somewhere`);
-  if (all.includes(brokenWords) && !mayReadAll(grants, "broken")) look.wrong.push(`${brokenWords} somewhere`);
+    if (all.includes(text)) check.wrong.push(`${text} somewhere`);
+  if (all.includes(brokenWords) && !mayReadAll(grants, "broken")) check.wrong.push(`${brokenWords} somewhere`);
   // Nothing that it may read is kept from it either, or the test would be content with silence.
   for (const repo of changing)
     for (const field of texts)
-      if (look.may("read", repo, field) && !all.includes(mark(repo, field, round)))
-        look.wrong.push(`${repo} ${field} does not show`);
+      if (check.may("read", repo, field) && !all.includes(mark(repo, field, round)))
+        check.wrong.push(`${repo} ${field} does not show`);
   for (const client of [tool, late, ownerLate]) client.socket.close();
   await t.owner.call("key/revoke", { id: keyId });
-  return look.wrong;
+  return check.wrong;
 }
 
 test("S6 rights deny by default and leak nothing: random grants against a model, by every way to read and to write", async () => {

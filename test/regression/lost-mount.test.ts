@@ -27,9 +27,9 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
   const file = join(folder, ".repoconf.json");
   await mkdir(folder);
   let device = 1;
-  let looks = 0;
+  let checks = 0;
   const deviceOf = async (path: string) => {
-    looks += 1;
+    checks += 1;
     return (await realFileSystem.deviceOf(path)) === undefined ? undefined : device;
   };
   const t = await startTestDaemon({ fileSystem: { ...realFileSystem, deviceOf }, rescanInterval });
@@ -53,8 +53,8 @@ async function startMountedTree(timeout: number | undefined, rescanInterval = 50
     },
     newest: async () => (await t.owner.call("history/list", { repo: "site" })).result[0]?.revision,
     quiet: async () => {
-      for (let before = -1; before !== looks; ) {
-        before = looks;
+      for (let before = -1; before !== checks; ) {
+        before = checks;
         await delay(200);
       }
     },

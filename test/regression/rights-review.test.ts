@@ -62,14 +62,14 @@ test("a reason is told to anyone who may read all that the change touched, and t
   const reason = "the domain is payroll.test";
   await t.owner.call("config/set", { repo: "shop", reason, "svc.timeout": 5, "svc.domain": "payroll.test" });
   await t.owner.call("config/set", { repo: "shop", reason: "slow machine", "svc.timeout": 6 });
-  const told = async (client: typeof some) => [
+  const reasonsSeenBy = async (client: typeof some) => [
     (await client.nextChange()).reason,
     (await client.nextChange()).reason,
     ...(await client.call("history/list", { repo: "shop", field: "svc.timeout" })).result.map(entry => entry.reason),
     (await client.call("config/explain", { repo: "shop", field: "svc.timeout" })).result?.reason,
   ];
-  expect(await told(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
-  expect(await told(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
+  expect(await reasonsSeenBy(some)).toEqual([undefined, "slow machine", "slow machine", undefined, "slow machine"]);
+  expect(await reasonsSeenBy(both)).toEqual([reason, "slow machine", "slow machine", reason, "slow machine"]);
   // One field of it is no reason to keep it from the owner.
   const { result } = await t.owner.call("history/list", { repo: "shop", field: "svc.timeout" });
   expect(result[1]?.reason).toBe(reason);

@@ -53,7 +53,7 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
     await using t = await startTestDaemon({ clock });
     const file = join(t.homeFolder, "scopes/deploy.schema.json");
     const scopeEvents = () => t.owner.events.filter(([resource]) => resource === "scope");
-    const lookAgain = async (pause: number) => {
+    const untilNextCheck = async (pause: number) => {
       await until(() => clock.waiting(pause) > 0, "the daemon to wait before it looks again");
       clock.advance(pause);
     };
@@ -70,12 +70,12 @@ describe("a scope file saved by delete and create, a moment apart, never drops t
       await until(() => clock.waiting(20) > 0, "half a file to be read");
     }
     await rm(file);
-    await lookAgain(20);
+    await untilNextCheck(20);
     await until(() => clock.waiting(80) > 0, "the daemon to find the file gone once more");
     await set("during the save");
     // The next thing told of the scope is what is really new.
     await saveByRename(file, schema("us"));
-    await lookAgain(80);
+    await untilNextCheck(80);
     await until(() => scopeEvents().length > 1, "the change to be told");
     expect((await t.owner.call("config/list", { repo: "shop" })).result["deploy"]?.["keys"]).toBe("during the save");
     expect(scopeEvents()).toHaveLength(2);

@@ -27,7 +27,7 @@ async function setTimeouts(t: TestDaemon, repo: string, count: number): Promise<
 }
 
 /** Everything that this client was told of, when all that was sent has come. */
-async function told(client: TestClient): Promise<readonly (readonly unknown[])[]> {
+async function received(client: TestClient): Promise<readonly (readonly unknown[])[]> {
   // Events come in order: this reply is behind all of them.
   await client.call("key/self");
   return client.events;
@@ -59,8 +59,8 @@ describe("a key that sees none of the changes of a whole window", () => {
     const messages: WatchMessage[] = [];
     const ended = Promise.all([
       (async () => {
-        for await (const { changes: told } of client.watch({ repo: "shop" }))
-          changes.push(String(told["svc"]?.["domain"]?.value));
+        for await (const { changes: received } of client.watch({ repo: "shop" }))
+          changes.push(String(received["svc"]?.["domain"]?.value));
       })(),
       (async () => {
         for await (const message of client.watchEverything()) messages.push(message);
@@ -109,7 +109,7 @@ describe("progress", () => {
     const tool = await t.connectWith(grants);
     await tool.call("config/watch", { repo: "shop", progress: true });
     await setTimeouts(t, "shop", 100);
-    const events = await told(tool);
+    const events = await received(tool);
     expect(events.length).toBeGreaterThanOrEqual(5);
     expect(events.length).toBeLessThanOrEqual(11);
     const revisions = events.map(([, event, payload]) => {
@@ -133,13 +133,13 @@ describe("progress", () => {
     await silent.call("config/watch", { repo: "shop" });
     await asking.call("config/watch", { repo: "shop", progress: true });
     await setTimeouts(t, "shop", 20);
-    expect(await told(silent)).toEqual([]);
-    const count = (await told(asking)).length;
+    expect(await received(silent)).toEqual([]);
+    const count = (await received(asking)).length;
     expect(count).toBeGreaterThan(0);
     await asking.call("config/unwatch");
     await asking.call("config/watch", { repo: "shop" });
     await setTimeouts(t, "shop", 20);
-    expect(await told(asking)).toHaveLength(count);
+    expect(await received(asking)).toHaveLength(count);
   });
 
   test("of a repository in which a key sees nothing is not told, under no watch", async () => {
@@ -147,11 +147,11 @@ describe("progress", () => {
     const tool = await t.connectWith(grants);
     await tool.call("config/watch", { progress: true });
     await setTimeouts(t, "other", 20);
-    expect(await told(tool)).toEqual([]);
+    expect(await received(tool)).toEqual([]);
     const { errors } = await tool.call("config/watch", { repo: "other", since: 1, progress: true });
     expect(errors).toMatchObject([{ code: 1102 }]);
     await setTimeouts(t, "shop", 5);
-    const seen = await told(tool);
+    const seen = await received(tool);
     expect(seen.length).toBeGreaterThan(0);
     // It tells the number of a revision, which repo/list tells too, a position in which nothing can be read, and nothing else.
     const progress = { repo: "shop", revision: expect.any(Number), position: expect.stringMatching(/^[\w-]{22}$/) };

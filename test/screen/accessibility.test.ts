@@ -16,16 +16,16 @@ interface AxeResults {
   }[];
 }
 
-const looks = [
-  { look: "light", media: { colorScheme: "light", forcedColors: "none" }, rules: undefined },
+const appearances = [
+  { appearance: "light", media: { colorScheme: "light", forcedColors: "none" }, rules: undefined },
   // All but the colours is the same.
   {
-    look: "dark",
+    appearance: "dark",
     media: { colorScheme: "dark", forcedColors: "none" },
     rules: ["color-contrast", "link-in-text-block"],
   },
   {
-    look: "forced colours",
+    appearance: "forced colours",
     media: { colorScheme: "light", forcedColors: "active" },
     rules: ["color-contrast", "link-in-text-block"],
   },
@@ -38,7 +38,7 @@ const looks = [
 async function findings({ page }: ScreenPage): Promise<readonly string[]> {
   await page.evaluate(axe);
   const found: string[] = [];
-  for (const { look, media, rules } of looks) {
+  for (const { appearance, media, rules } of appearances) {
     await page.emulateMedia(media);
     const options = {
       resultTypes: ["violations"],
@@ -47,9 +47,9 @@ async function findings({ page }: ScreenPage): Promise<readonly string[]> {
     const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
     for (const { id, help, nodes } of violations)
       for (const { target, failureSummary } of nodes)
-        found.push(`${look}: ${id}: ${help}: ${target.join(" ")}: ${failureSummary}`);
+        found.push(`${appearance}: ${id}: ${help}: ${target.join(" ")}: ${failureSummary}`);
   }
-  await page.emulateMedia(looks[0].media);
+  await page.emulateMedia(appearances[0].media);
   return found;
 }
 
@@ -201,19 +201,19 @@ describeScreen("axe", () => {
     await screen.set("shop", { "svc.timeout": 31 });
     await using window = await screen.open();
     const { page } = window;
-    const look = async (title: string) => {
+    const checkDialog = async (title: string) => {
       await page.getByRole("dialog", { name: title }).waitFor();
       expect(await findings(window)).toEqual([]);
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
     await page.getByRole("banner").getByRole("button", { name: "Add a repository" }).click();
-    await look("Add a repository");
+    await checkDialog("Add a repository");
     await page.keyboard.press("Control+k");
     await page.getByRole("option").first().waitFor();
-    await look("Go to a place, or run a command");
+    await checkDialog("Go to a place, or run a command");
     await page.keyboard.press("?");
-    await look("Keys");
+    await checkDialog("Keys");
     await page.setViewportSize({ width: 900, height: 700 });
     await page.getByRole("button", { name: "More" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).waitFor();
@@ -230,7 +230,7 @@ describeScreen("axe", () => {
     await page.getByRole("option", { name: "Friday" }).click();
     await page.getByRole("button", { name: "Review" }).click();
     await page.getByRole("row", { name: /refresh_day/ }).waitFor();
-    await look("Review edits");
+    await checkDialog("Review edits");
     await page.getByRole("button", { name: "Discard all" }).click();
     await window.view("History");
     await page.getByRole("button", { name: "Restore… revision 2" }).click();
@@ -238,7 +238,7 @@ describeScreen("axe", () => {
       .getByRole("row", { name: /svc\.timeout/ })
       .last()
       .waitFor();
-    await look("Restore revision 2");
+    await checkDialog("Restore revision 2");
   });
 
   test("finds nothing on the page that compares", async () => {

@@ -182,7 +182,7 @@ describeScreen("the keys", () => {
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("who?");
     expect(await page.getByRole("dialog").count()).toBe(0);
     await palette.open();
-    const told = await palette.options.evaluateAll(options =>
+    const shortcuts = await palette.options.evaluateAll(options =>
       options.flatMap(option => {
         const keys = option.querySelector("kbd")?.textContent;
         return keys ? [[option.querySelector(".palette-title")?.textContent ?? "", keys]] : [];
@@ -200,7 +200,7 @@ describeScreen("the keys", () => {
         lines.map(line => [line.querySelector("dt")?.textContent, line.querySelector("kbd")?.textContent]),
       );
     expect(listed).toHaveLength(11);
-    expect(listed.toSorted()).toEqual([...told, ["Find a place or a command", "Ctrl K"]].toSorted());
+    expect(listed.toSorted()).toEqual([...shortcuts, ["Find a place or a command", "Ctrl K"]].toSorted());
     await press(page, "Escape");
     await dialog.waitFor({ state: "detached" });
     await poll(focused).toBe("a History");

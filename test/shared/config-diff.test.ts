@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Config } from "../../shared/config.ts";
 import { diffConfigs, diffingConfigs, type StoredDifference } from "../../shared/config-diff.ts";
+import { inParts } from "../helpers/parts.ts";
 
 const parse = (text: string): Config => JSON.parse(text);
 
@@ -85,14 +86,15 @@ test("a configuration does not differ from itself", () => {
 test("thousands of fields of one scope are compared in parts", () => {
   const fields = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field${index}`, index]));
   const steps = diffingConfigs({ svc: fields }, { svc: { ...fields, field7: 70, added: 1 } });
-  let parts = 1;
-  let result = steps.next();
-  for (; result.done !== true; result = steps.next()) parts += 1;
+  const { parts, result } = inParts(steps);
   expect(parts).toBeGreaterThanOrEqual(5);
-  expect(result.value).toEqual([
+  expect(result).toEqual([
     { scope: "svc", field: "field7", before: 7, after: 70 },
     { scope: "svc", field: "added", after: 1 },
   ]);
+  const removal = inParts(diffingConfigs({ svc: fields }, { svc: { field7: 7 } }));
+  expect(removal.parts).toBeGreaterThanOrEqual(5);
+  expect(removal.result).toHaveLength(9_999);
 });
 
 test("what one scope loses while another gains is told behind it", () => {

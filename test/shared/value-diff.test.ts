@@ -6,7 +6,7 @@ import { diffValues, type ValueChange, type ValueStep } from "../../shared/value
 const changes = (before: JsonValue | undefined, after: JsonValue | undefined) => [...diffValues(before, after)];
 
 /** Path, kind and what it is about, in one line. */
-const told = (change: ValueChange) => {
+const summaryOf = (change: ValueChange) => {
   const path = change.path.map(step => (typeof step === "string" ? step : (step.name ?? step.at))).join(".");
   const { path: _, kind, ...rest } = change;
   return `${path} ${kind} ${JSON.stringify(rest)}`;
@@ -60,7 +60,7 @@ test.each<[title: string, before: JsonValue, after: JsonValue, expected: readonl
     ['toString added {"after":1}', 'constructor removed {"before":1}'],
   ],
 ])("a diff tells %s", (_title, before, after, expected) => {
-  expect(changes(before, after).map(told)).toEqual(expected);
+  expect(changes(before, after).map(summaryOf)).toEqual(expected);
 });
 
 // Few names and values, so that two are often the same.
@@ -98,18 +98,18 @@ test("in a list of different entries as few as can be have moved", () => {
 });
 
 test("entries of long lists are checked a few times each, not once for each other one", () => {
-  let looks = 0;
+  let reads = 0;
   const watched = (value: number): JsonValue => ({
     get a() {
-      looks += 1;
+      reads += 1;
       return value;
     },
   });
   const list = (length: number, from: number) => Array.from({ length }, (_, at) => watched(from + at));
   for (const size of [500, 20_000]) {
-    looks = 0;
+    reads = 0;
     expect(changes(list(size, 0), list(size, size))).toHaveLength(size);
-    expect(looks / size).toBeLessThan(10);
+    expect(reads / size).toBeLessThan(10);
   }
 });
 
@@ -118,7 +118,7 @@ test("lists of any length are compared: reversed, replaced, and one entry put in
   const numbers: readonly JsonValue[] = Array.from({ length: size }, (_, at) => at);
   expect(changes(numbers, numbers.toReversed())).toHaveLength(size);
   expect(changes(Array(size).fill("a"), Array(size).fill("b"))).toHaveLength(size);
-  expect(changes(numbers, numbers.toSpliced(7, 0, "new")).map(told)).toEqual(['7 added {"after":"new"}']);
+  expect(changes(numbers, numbers.toSpliced(7, 0, "new")).map(summaryOf)).toEqual(['7 added {"after":"new"}']);
   expect(changes(numbers.slice(0, 9_000), numbers.slice(0, 9_000).toReversed())).toHaveLength(8_999);
 });
 
@@ -159,10 +159,10 @@ function appliedToMembers(value: JsonObject, made: readonly ValueChange[]): Json
 
 function appliedToList(value: readonly JsonValue[], made: readonly ValueChange[]): JsonValue {
   const ofEntries = made.filter(({ path }) => path.length === 1);
-  const gone = new Set(
+  const removed = new Set(
     ofEntries.flatMap(one => (one.kind === "removed" ? [place(one)] : one.kind === "moved" ? [one.from] : [])),
   );
-  const list = value.filter((_, at) => !gone.has(at));
+  const list = value.filter((_, at) => !removed.has(at));
   const coming = ofEntries.flatMap(one =>
     one.kind === "added"
       ? [{ at: place(one), entry: one.after }]

@@ -1,12 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** A new key, of the form that shared/api-key.ts knows. */
+/** Creates a key in the form that shared/api-key.ts defines. */
 export function newKeyText(): { readonly id: string; readonly key: string } {
   const id = randomBytes(6).toString("hex");
   return { id, key: `repoconf_${id}_${randomBytes(32).toString("base64url")}` };
 }
 
-/** Only this is stored. The key is random, so one fast hash is enough. */
+/** Only this hash is stored. The key is random, so one fast hash is enough. */
 export function hashKey(key: string): string {
   return createHash("sha256").update(key).digest("hex");
 }

@@ -16,7 +16,7 @@ import type { Caller } from "../caller.ts";
 import { HomeError, privateFile } from "../home.ts";
 import { ajvForOwnSchemas } from "../own-schemas.ts";
 import { hashKey, newKeyText, sameHash } from "./key-text.ts";
-import { lookForOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
+import { findOwnerKey, type Owner, openOwnerKey } from "./owner-key.ts";
 
 export interface StoredKey {
   readonly id: string;
@@ -27,7 +27,7 @@ export interface StoredKey {
   /** RFC 3339, UTC. */
   readonly createdAt: string;
   readonly expires?: string;
-  /** When it last connected or disconnected; RFC 3339, UTC. */
+  /** When a client last connected or disconnected with it; RFC 3339, UTC. */
   readonly usedAt?: string;
 }
 
@@ -35,20 +35,20 @@ type KeysClock = Pick<Clock, "now" | "delay">;
 
 interface KeysData {
   readonly keys: readonly StoredKey[];
-  /** The id of the owner's key, once somebody has connected with it. */
+  /** The id of the owner's key, once a client has connected with it. */
   readonly usedOwner?: string;
 }
 
 type OnKeyEvent = (event: KeyEvent, id: string) => void;
 
-/** Milliseconds that `usedAt` in the file may lag behind: a crash loses no more than that. */
+/** How far `usedAt` in the file may lag behind, in milliseconds: a crash loses no more than that. */
 const usesKeptEvery = 60 * 60_000;
 
-/** Names that events give to others than named keys. */
+/** Names that events use for other actors, so a key cannot have them. */
 const reservedNames = /^(owner|file$|this key$|another key$)/i;
-/** One answer for every way a key can be wrong, so that trying teaches nothing. */
+/** The same error for every invalid key, so that an attacker learns nothing from it. */
 export class UnauthorizedError extends RepoconfError {
-  /** Whose id was shown, if it is one that is known: for the daemon's own files. */
+  /** The id of the known key that was claimed, if any; only for the daemon's own files. */
   readonly keyId: string | undefined;
 
   constructor(keyId?: string) {
@@ -60,10 +60,10 @@ export class UnauthorizedError extends RepoconfError {
   }
 }
 
-/** Who has proven a key, and what the daemon proves in return. */
+/** A caller who proved a key, and how the daemon proves the same in return. */
 export interface Proven {
   readonly caller: Caller;
-  /** HMAC-SHA256 of a text, hexadecimal. */
+  /** HMAC-SHA256 of a text, in hexadecimal. */
   sign(text: string): string;
 }
 
@@ -73,12 +73,12 @@ export class Keys {
   readonly #home: Home;
   readonly #fileSystem: FileSystem;
   #owner: Owner;
-  /** Its file has it, as far as is known. */
+  /** Whether the file still contains this key, as far as the daemon knows. */
   #isOwnerKept = true;
   readonly #callers = new Map<string, { readonly hash: string; readonly caller: Caller }>();
-  /** Keys that somebody has connected with. */
+  /** Keys with which a client has connected. */
   readonly #usedOnce = new WeakSet<Caller>();
-  /** When named keys were used last, by id, in this run of the daemon. */
+  /** When each named key was last used in this run of the daemon, by id. */
   readonly #usedAt = new Map<string, string>();
   readonly #writing = pLimit(1);
   readonly #clock: KeysClock;
@@ -127,18 +127,18 @@ export class Keys {
   }
 
   /**
-   * Applies the owner's key that is in its file now; creates a new one if the file is missing. If the key changed, the old one has
-   * ended: `onEnded` gets the id of its caller at once, even if the new one fails. Throws HomeError, and changes nothing, for a file
-   * without a key, and the system's error if a new one cannot be written.
+   * Applies the owner's key that is now in its file, or creates one if the file is missing. If the key changed, `onEnded`
+   * receives the id of the old key's caller at once, even if a new key cannot be written. Throws HomeError, and changes nothing,
+   * if the file contains no key, and the system's error if a new one cannot be written.
    */
   followOwnerKey(onEnded: (id: string) => void): Promise<void> {
     return this.#writing(async () => {
-      const key = await lookForOwnerKey(this.#home, this.#clock);
+      const key = await findOwnerKey(this.#home, this.#clock);
       if (key !== undefined && sameHash(hashKey(key), this.#owner.hash)) return;
       const { keyId } = this.#owner.caller;
       const take = (owner: Owner) => {
         this.#owner = owner;
-        // One that could not be kept has not been anybody's.
+        // A key that was never written to the file has had no users.
         if (this.#isOwnerKept) {
           this.#onEvent("keyRevoked", keyId);
           onEnded(keyId);
@@ -152,7 +152,7 @@ export class Keys {
     });
   }
 
-  /** Whose key this is. Throws RepoconfError 1100. */
+  /** The caller with this key. Throws RepoconfError 1100. */
   authenticate(key: string): Caller {
     const id = keyIdOf(key);
     if (id === undefined) throw new UnauthorizedError();
@@ -164,7 +164,7 @@ export class Keys {
     return known.caller;
   }
 
-  /** Whose signature of a text this is, and how the daemon signs with the same key. Throws RepoconfError 1100. */
+  /** The caller who signed this text, and how the daemon signs with the same key. Throws RepoconfError 1100. */
   authenticateProof({ keyId, proof }: ClientProof, text: string): Proven {
     const { hash, caller } = keyId === this.#owner.id ? this.#owner : (this.#callers.get(keyId) ?? {});
     if (hash === undefined || caller === undefined) throw new UnauthorizedError();
@@ -174,7 +174,7 @@ export class Keys {
     return { caller, sign: answer => sign(secret, answer) };
   }
 
-  /** The id by which the audit file knows the key; undefined if there is none with the id in its text. */
+  /** The key's id for the audit file; undefined if no key has the id that was claimed. */
   #knownId(id: string): string | undefined {
     return (id === this.#owner.id ? this.#owner : this.#callers.get(id))?.caller.keyId;
   }
@@ -185,8 +185,8 @@ export class Keys {
   }
 
   /**
-   * Somebody comes with the key, or leaves. The first time ever is told and kept; a crash in that moment makes it be told twice.
-   * When it was last is kept now and then, and at the end.
+   * Records that a client connected or disconnected with the key. The first use ever is reported and saved; a crash in that
+   * moment makes it be reported twice. The time of the last use is saved now and then, and on close.
    */
   noteUse(caller: Caller): void {
     if (!this.isValid(caller)) return;
@@ -202,7 +202,7 @@ export class Keys {
       return;
     }
     void this.#writing(() => this.#save(this.list(), isOwnerKey ? this.#owner.id : undefined)).catch(
-      // At the next start it is the first time again.
+      // If this fails, the use after the next start counts as the first.
       () => {},
     );
   }
@@ -220,7 +220,7 @@ export class Keys {
     });
   }
 
-  /** Makes a key; its text is in this answer and nowhere else. Throws RepoconfError 1101, 1108 or 1111. */
+  /** Creates a key. Its text is returned here and stored nowhere. Throws RepoconfError 1101, 1108 or 1111. */
   create(
     name: string,
     grants: Grants,
@@ -257,7 +257,7 @@ export class Keys {
     });
   }
 
-  /** Ends a key. Throws RepoconfError 1108 or 1112. */
+  /** Revokes a key. Throws RepoconfError 1108 or 1112. */
   revoke(id: string): Promise<void> {
     return this.#writing(async () => {
       const rest = this.list().filter(key => key.id !== id);
@@ -270,13 +270,13 @@ export class Keys {
     });
   }
 
-  /** Resolves when what is being written is, and when the keys were used. */
+  /** Waits for the write in progress and saves when the keys were last used. */
   async close(): Promise<void> {
     await this.#writing(async () => {
       const isKept = this.#low.data.keys.every(({ id, usedAt }) => (this.#usedAt.get(id) ?? usedAt) === usedAt);
       if (!isKept) await this.#save(this.list());
     }).catch(
-      // The next start knows the earlier uses; everything else was written when it was published.
+      // Only times of use are lost; every other change was saved before it was published.
       () => {},
     );
   }
@@ -313,7 +313,7 @@ export class Keys {
   }
 }
 
-/** What is wrong with one of the arguments of key/create. */
+/** An invalid argument of key/create. */
 function refused(code: 1101 | 1111, message: string, argument: string): RepoconfError {
   return new RepoconfError(code, message, { details: { argument } });
 }
@@ -329,7 +329,7 @@ function parseKeys(value: unknown): KeysData {
       ["expires", "usedAt"].every(member => key[member] === undefined || typeof key[member] === "string");
     if (!wellFormed) throw new SyntaxError("one of its keys is invalid");
   }
-  // Every member that is used has been checked. Earlier versions stored sessions here; they have ended.
+  // Every member that is used was checked above. Earlier versions stored sessions here; those have ended.
   const keys = value["keys"].filter(key => !isJsonObject(key) || key["kind"] !== "session");
   return { ...value, keys } as unknown as KeysData;
 }

@@ -7,13 +7,13 @@ import type { Caller } from "../caller.ts";
 import { HomeError, privateFile, readStable } from "../home.ts";
 import { hashKey, newKeyText } from "./key-text.ts";
 
-/** Who has the owner's key. */
+/** The owner's key. */
 export interface Owner {
   /** The id in the key's text. */
   readonly id: string;
   /** SHA-256 of the key's text, hexadecimal. */
   readonly hash: string;
-  /** Only for this key: it ends when the key is replaced. */
+  /** Belongs to this key only: it becomes invalid when the key is replaced. */
   readonly caller: Caller;
 }
 
@@ -45,8 +45,8 @@ export async function openOwnerKey(
   return { owner: ownerOf(key), isNew: false };
 }
 
-/** The key in the file while the daemon runs; undefined if the file is missing and stays missing. Throws as `openOwnerKey`. */
-export async function lookForOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
+/** Reads the key while the daemon runs; undefined if the file is missing and stays missing. Throws as `openOwnerKey`. */
+export async function findOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
   const file = privateFile(home, home.ownerKeyFile);
   const text = await readStable(file, clock, found => keyIdOf(found.trim()) !== undefined);
   return text === null ? undefined : assertKey(home, text);

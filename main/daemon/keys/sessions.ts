@@ -8,7 +8,7 @@ import type { Caller } from "../caller.ts";
 import { sameHash } from "./key-text.ts";
 import { type Proven, UnauthorizedError } from "./keys.ts";
 
-/** A window of the owner's. */
+/** A session of the owner's, such as a browser window. */
 export interface SessionEntry {
   readonly id: string;
   readonly name: string;
@@ -23,23 +23,23 @@ interface Session {
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   usedAt: number;
-  /** Somebody has connected with it. */
+  /** A client has connected with it. */
   isUsed: boolean;
 }
 
-/** A session that no person has used for so long, in milliseconds, has ended. */
+/** A session that nobody has used for this long, in milliseconds, ends. */
 const idleTime = 12 * 60 * 60_000;
 
 /**
- * The owner's windows, each with the owner's rights. They are only in memory and end with the daemon, so nothing gives access to the
- * next one. A link's code becomes a session at the first connection that proves its secret, which is never sent.
+ * The owner's sessions, each with the owner's rights. They are only in memory, so none outlives the daemon. A link's code becomes
+ * a session at the first connection that proves its secret, which is never sent.
  */
 export class Sessions {
   readonly #clock: Pick<Clock, "now">;
   readonly #onChanged: () => void;
   readonly #onEvent: (event: KeyEvent, id: string) => void;
   readonly #sessions = new Map<string, Session>();
-  /** The secrets of links that were not followed yet, and until when they are good (milliseconds since 1970). */
+  /** The secrets of links that were not followed yet, and when they expire (milliseconds since 1970). */
   readonly #codes = new Map<string, { readonly secret: Buffer; readonly end: number }>();
 
   constructor(
@@ -52,14 +52,14 @@ export class Sessions {
     this.#onEvent = onEvent;
   }
 
-  /** A session that can connect at once; `secret` is hexadecimal. */
+  /** Creates a session that can connect at once; `secret` is hexadecimal. */
   create(label: string): { readonly id: string; readonly secret: string } {
     const [id, secret] = [newId(), randomBytes(32)];
     this.#open(id, label, secret);
     return { id, secret: secret.toString("hex") };
   }
 
-  /** The code of a link, `ID.SECRET`, good once and for so many milliseconds. */
+  /** Creates a link's code, `ID.SECRET`, which works once, within this many milliseconds. */
   createCode(lifetime: number): string {
     const now = this.#clock.now();
     for (const [id, { end }] of this.#codes) if (end <= now) this.#codes.delete(id);
@@ -68,7 +68,10 @@ export class Sessions {
     return `${id}.${secret.toString("hex")}`;
   }
 
-  /** Whose proof this is; undefined if of no session. Throws RepoconfError 1100 for a wrong one. */
+  /**
+   * The session or link whose secret signed this proof; undefined if none has the id. Throws RepoconfError 1100 if the proof is
+   * wrong.
+   */
   prove({ keyId, proof }: ClientProof, handshake: Handshake): Proven | undefined {
     const session = this.#live(keyId);
     const secret = session?.secret ?? this.#codeSecret(keyId);
@@ -77,7 +80,7 @@ export class Sessions {
     const proven = { sign: (text: string) => sign(secret, text) };
     if (session !== undefined) return { ...proven, caller: session.caller };
     this.#codes.delete(keyId);
-    // From random values of both sides, which somebody who sees the link later does not know.
+    // Derived from random values of both sides, so that somebody who sees the link later cannot compute it.
     const derived = Buffer.from(sign(secret, sessionText(handshake)), "hex");
     return { ...proven, caller: this.#open(keyId, "browser", derived).caller };
   }
@@ -86,7 +89,7 @@ export class Sessions {
     return this.#live(caller.keyId)?.caller === caller;
   }
 
-  /** Somebody has connected with it. */
+  /** A client has connected with it. */
   noteUse({ keyId }: Caller): void {
     const session = this.#live(keyId);
     if (session === undefined || session.isUsed) return;
@@ -94,7 +97,7 @@ export class Sessions {
     this.#onEvent("keyFirstUsed", keyId);
   }
 
-  /** A person does something in this window. */
+  /** A person used this window. */
   touch(id: string): void {
     const session = this.#live(id);
     if (session !== undefined) session.usedAt = this.#clock.now();
@@ -109,7 +112,7 @@ export class Sessions {
     });
   }
 
-  /** False if there is none of this id. */
+  /** Returns false if there is no session with this id. */
   end(id: string): boolean {
     const isEnded = this.#sessions.delete(id);
     if (isEnded) {
@@ -119,7 +122,7 @@ export class Sessions {
     return isEnded;
   }
 
-  /** Ends those that no person has used for too long; returns their ids. */
+  /** Ends the sessions that nobody has used for too long, and returns their ids. */
   endLapsed(): readonly string[] {
     const lapsed = [...this.#sessions].filter(([, session]) => this.#hasLapsed(session)).map(([id]) => id);
     for (const id of lapsed) this.#sessions.delete(id);
@@ -127,7 +130,7 @@ export class Sessions {
     return lapsed;
   }
 
-  /** Returns the ids of those that have ended by this. */
+  /** Ends all sessions and returns their ids. */
   endAll(): readonly string[] {
     const ids = [...this.#sessions.keys()];
     for (const id of ids) this.end(id);
@@ -162,7 +165,7 @@ export class Sessions {
   }
 }
 
-/** As the ids of keys are. */
+/** In the same form as the ids of keys. */
 function newId(): string {
   return randomBytes(6).toString("hex");
 }

@@ -18,7 +18,7 @@ import { requireOwner } from "./repo.ts";
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
 
 /** Revisions that are checked for one page of what was found among all. */
-const lookedAtOfPage = 2_000;
+const mostCheckedPerPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */
 export function historyOperations(
@@ -58,7 +58,7 @@ export function historyOperations(
       const errors: RepoconfError[] = [];
       const turn = yielding.begin(caller.keyId);
       let last = from;
-      let looked = 0;
+      let checked = 0;
       for await (const one of searchHistory(caller, query, from, { store, service, scopes, turn })) {
         if ("error" in one) {
           errors.push(one.error);
@@ -66,11 +66,11 @@ export function historyOperations(
         }
         // A page ends between two revisions, also where it found little.
         const found = batch ? one.entries.filter(entry => entry.batch === batch) : one.entries;
-        if (last !== undefined && (looked === lookedAtOfPage || (page.isFull && found.length > 0)))
+        if (last !== undefined && (checked === mostCheckedPerPage || (page.isFull && found.length > 0)))
           return { result: page.entries, errors, next: sealPlace(last, store.position) };
         for (const entry of found) page.add(entry);
         last = one.place;
-        looked += 1;
+        checked += 1;
       }
       return { result: page.entries, errors };
     },

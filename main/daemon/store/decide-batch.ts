@@ -32,6 +32,9 @@ export interface Decided {
   readonly error?: unknown;
 }
 
+/** Milliseconds. To copy the fields of the largest files takes fifty. */
+const longCopy = 5;
+
 /**
  * Decides changes in their order, each on the outcome of the one before. Pure. The state is judged by the rules of now. The given config itself comes back if none
  * of them makes a difference to the file. Yields if it takes long; the rules have to stay as they are meanwhile, or it counts for nothing.
@@ -54,7 +57,9 @@ export function* decidingBatch(
       const needed = written.filter(edit => isNeeded(config, edit) || isAwaited(before, edit));
       if (needed.length > 0) {
         const wasWhole = before.stored === config;
+        const began = performance.now();
         config = applyConfigEdits(config, needed);
+        if (performance.now() - began > longCopy) yield;
         ({ state, changes } = yield* judgingOutcome(before, config, needed, wasWhole, rules));
       }
       decided.push({

@@ -168,6 +168,7 @@ export class FileIntake {
         isNew: this.#served.options.addedBy !== undefined,
         scopes: this.#served.options.scopes,
       });
+      await this.#served.turn();
       this.#served.recorded = point.recorded;
       const begins = this.#served.options.addedBy !== undefined || point.newest === 0;
       this.#served.lineage = begins ? randomBytes(4).toString("hex") : point.lineage;
@@ -228,7 +229,7 @@ export class FileIntake {
     const { config, merged } =
       content.metadata.inTree && !isOurs
         ? { config: content.config, merged: false }
-        : this.#served.mirror.rebase(content.config, this.#served.options.scopes);
+        : this.#served.mirror.rebase(content.config, this.#served.options.scopes, this.unrecorded !== undefined);
     await this.reconcile(config, merged ? "merge" : "file");
   }
 
@@ -258,6 +259,7 @@ export class FileIntake {
       before.stored !== undefined &&
       (await runInParts(diffingConfigs(before.stored, stored))).length === 0;
     const edited = await runInParts(diffingConfigs(this.#served.mirror.wanted, wanted));
+    await this.#served.turn();
     const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
     await this.#served.turn();
     const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {

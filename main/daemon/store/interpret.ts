@@ -30,6 +30,8 @@ export interface Interpretation {
 
 /** Values that are judged in one go. What they may cost beyond their size, they share. */
 const judgedAtOnce = 2_000;
+/** Steps of their checks that are taken in one go: a few milliseconds. */
+const stepsAtOnce = 100_000;
 
 /** How often a value that is active, or acknowledged, may run out of steps until it is refused. */
 const mostTries = 10;
@@ -197,6 +199,7 @@ export function* interpretingConfig(
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const findings = new Findings(renamed);
   let refreshed = 0;
+  let steps = 0;
   for (const scopeName of Object.keys(config)) {
     refreshed += 1;
     if (refreshed % judgedAtOnce === 0) yield;
@@ -231,7 +234,7 @@ export function* interpretingConfig(
       const previous = lastGood && configValue(lastGood, scopeName, name);
       const isInService = previous !== undefined && sameJson(previous, value);
       const ownSpare = new SpareSteps();
-      const before = ownSpare.left + spare.left;
+      const before = spare.taken;
       const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));
       let problem = field.validate(value, isOwn ? ownSpare : spare);
       // Engines for patterns keep what they found out: what was good for one that had met its like before costs less each time.
@@ -251,7 +254,11 @@ export function* interpretingConfig(
       const serves = !isGood && previous !== undefined && !isInService && isPreviousGood(previous);
       if (isGood) good[name] = value;
       else if (serves) good[name] = previous;
-      if (ownSpare.left + spare.left < before) yield;
+      steps += ownSpare.taken + spare.taken - before;
+      if (steps >= stepsAtOnce) {
+        yield;
+        steps = 0;
+      }
       if (isGood) continue;
       const used = serves ? "its last valid value" : "its default";
       const message = () =>

@@ -37,7 +37,7 @@ export interface LogShortenerOptions {
 /** A snapshot of another machine that has not gone on for so many milliseconds will not. */
 const staleTime = 20_000;
 /** Milliseconds between two looks whether it has ended. */
-const lookTime = 250;
+const pollInterval = 250;
 
 /**
  * Keeps a log that several machines share from growing for ever, and what is to be forgotten from staying in it: the kept histories
@@ -48,7 +48,7 @@ export class LogShortener {
   readonly #options: LogShortenerOptions;
   readonly #inTurn = pLimit(1);
   /** What the log had when it was last asked whether it is long. */
-  #lookedAtBytes = 0;
+  #checkedBytes = 0;
   #callOff: (() => void) | undefined;
   #isClosed = false;
 
@@ -87,10 +87,10 @@ export class LogShortener {
     const { log, leastBytes, historyFolder } = this.#options;
     const { bytes } = this.#snapshots;
     const behind = log.newest;
-    if (bytes < this.#lookedAtBytes) this.#lookedAtBytes = 0;
+    if (bytes < this.#checkedBytes) this.#checkedBytes = 0;
     // Each look counts the bytes of all histories.
-    if (bytes < leastBytes || bytes < 1.1 * this.#lookedAtBytes || this.#isGoingOn(0)) return;
-    this.#lookedAtBytes = bytes;
+    if (bytes < leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
+    this.#checkedBytes = bytes;
     try {
       if (bytes < leastBytes + 2 * (await bytesIn(historyFolder))) return;
       await this.shorten(behind);
@@ -105,7 +105,7 @@ export class LogShortener {
     return this.#inTurn(async () => {
       while (this.#snapshots.ended <= behind) {
         if (this.#isGoingOn(behind)) {
-          await clock.delay(lookTime);
+          await clock.delay(pollInterval);
           continue;
         }
         await this.#writeSnapshot().catch(error => {

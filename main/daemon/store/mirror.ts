@@ -152,10 +152,10 @@ export class Mirror {
   }
 
   /** Whether the file stays within its limit if it is to say this; asked of the text only where the edits' bytes leave it open. */
-  fits(edits: readonly ConfigEdit[], config: Config): boolean {
+  async fits(edits: readonly ConfigEdit[], config: Config): Promise<boolean> {
     const { values } = this.files;
     if ((values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits) <= limits.repositoryFileBytes) return true;
-    return values.bytesOf({ ...values.value, config }) <= limits.repositoryFileBytes;
+    return (await values.bytesOf({ ...values.value, config })) <= limits.repositoryFileBytes;
   }
 
   /** Committed: goes into the history and, where it is not what the file says, into the file. */
@@ -182,10 +182,11 @@ export class Mirror {
 
   /**
    * What the file is to say after an edit by hand: what the edit says, with what it did not know of. `merged`: that includes
-   * sets that the file had already. A field is one field, whatever names the texts have for it.
+   * sets that the file had already. A field is one field, whatever names the texts have for it. `isWaiting`: an edit could not be
+   * recorded yet, so time that has passed since then does not make writes older than it.
    */
-  rebase(edited: Config, scopes: Scopes): { readonly config: Config; readonly merged: boolean } {
-    this.#dropOldWrites();
+  rebase(edited: Config, scopes: Scopes, isWaiting: boolean): { readonly config: Config; readonly merged: boolean } {
+    if (!isWaiting) this.#dropOldWrites();
     const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
     const base = merged ?? edited;
     const untouched = diffConfigs(this.#said, this.#wanted).filter(path =>

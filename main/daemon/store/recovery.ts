@@ -20,16 +20,16 @@ import { type Mirror, type MirroredCommit, sameConfig } from "./mirror.ts";
 import { valueByAnyName, withNewNames, writingNewNames } from "./renamed-fields.ts";
 import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
-/** Where a repository begins after a start. */
+/** The state of a repository after a start. */
 export interface StartingPoint {
-  /** The journal's values; those of the newest revision, and which that is. */
+  /** The values and number of the newest revision; `written` are the journal's values. */
   readonly written: Config;
   readonly recorded: Config;
   readonly newest: number;
-  /** What the log has and the journal lacks. */
+  /** Commits that the log has and the journal lacks. */
   readonly tail: readonly MirroredCommit[];
   readonly lineage: string;
-  /** Of the newest revision; undefined if that is not known. */
+  /** The position of the newest revision; undefined if it is not known. */
   readonly position: Position | undefined;
   /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
@@ -38,7 +38,7 @@ export interface StartingPoint {
   readonly saidRevision: number;
   /** What the file is to say: what a person made of it, and what it does not have yet. */
   readonly wanted: Config;
-  /** The file was edited by hand, and what it did not know of is kept beside that. */
+  /** The file was edited by hand, and changes that the edit did not know of are kept beside it. */
   readonly merged: boolean;
   /** What the file said and was to say before any edit by hand. */
   readonly before: { readonly said: Config; readonly wanted: Config };
@@ -46,17 +46,17 @@ export interface StartingPoint {
 
 export interface RecoveryOptions {
   readonly repo: string;
-  /** What the log has and the journal may lack. */
+  /** Commits that the log has and the journal may lack. */
   readonly unmirrored: readonly Committed<Commit>[];
-  /** Which log that is. */
+  /** The id of that log. */
   readonly logId: string;
-  /** What the index knew of it. */
+  /** What the index knew of the repository. */
   readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
-  /** So many entries of the log were acknowledged and cannot be read; whose they were is not known. */
+  /** How many acknowledged entries of the log cannot be read; it is not known to which repositories they belong. */
   readonly lost: number;
-  /** Others append to the log too. */
+  /** Other machines append to the log too. */
   readonly isShared: boolean;
-  /** It was added just now: what an earlier repository of this id left in the journal is no concern of its file. */
+  /** The repository was just added, so what an earlier one with this id left in the journal does not concern its file. */
   readonly isNew: boolean;
   readonly scopes: Scopes;
 }
@@ -173,8 +173,8 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
 }
 
 /**
- * What the history tells of a text that is older than its newest, but not than what the log keeps: a backup has a file as it was
- * when its turn came, and the history of a moment later. An older one was put back by hand.
+ * The record of a text that is older than the newest one but still within what the log keeps. A backup may have the file as it
+ * was when the file was copied, and the history of a moment later. An even older text was put back by hand.
  */
 async function earlierText(
   journal: Journal,
@@ -196,10 +196,10 @@ async function earlierText(
   return undefined;
 }
 
-/** A field that was changed, once: what it was, and what it is to be. */
+/** A field that changed: its value before, and the one it should have. */
 interface Lacking extends ConfigEdit {
   readonly before: JsonValue | undefined;
-  /** What an edit by hand made of it last. */
+  /** The last value that an edit by hand gave it. */
   readonly byHand?: { readonly value: JsonValue | undefined };
 }
 
@@ -207,10 +207,10 @@ function valueBefore({ scope, field, before }: Lacking) {
   return { scope, field, value: before };
 }
 
-/** What the log has behind the journal's end. */
+/** What the log has after the journal's end. */
 interface Replayed {
   tail: readonly MirroredCommit[];
-  /** The journal's values, where they had to be read. */
+  /** The journal's values, if they had to be read. */
   written: Config | undefined;
   readonly newest: number;
   readonly lineage: string;
@@ -219,13 +219,13 @@ interface Replayed {
   readonly unrecordedSince: readonly ConfigEdit[];
   /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
   readonly byRules: ReadonlySet<string>;
-  /** After a gap nothing is known, except that this many revisions were assigned. */
+  /** After a gap nothing is known, except that revisions up to this one were assigned. */
   readonly gapTo: number | undefined;
-  /** So many revisions are before the first one of a journal that has none yet. */
+  /** How many revisions precede the first one of a journal that is still empty. */
   readonly beginsBehind: number;
 }
 
-/** Contiguous, by lineage: an entry counts if it follows what is there, and is passed over if it is there. */
+/** Replays a lineage without gaps: an entry counts if it directly follows the last one, and is skipped if it is already there. */
 async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.untold);
@@ -304,7 +304,7 @@ export function recordOf(
   return { kind: "change", revision, ...who, ...(lineage !== "" && { lineage }), changes };
 }
 
-/** What the fields that changed after a revision were then, and are now; as far as that can be told. */
+/** The fields that changed after a revision, with their values then and now, as far as they are known. */
 async function changesSince(
   journal: Journal,
   tail: readonly ChangeRecord[],

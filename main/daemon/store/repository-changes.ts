@@ -56,9 +56,10 @@ export class RepositoryChanges {
       const [decided] = prepared.decided;
       if (decided === undefined) throw new Error("the change was not processed");
       if (decided.error !== undefined) throw decided.error;
+      const fits = await this.#fits(prepared);
       if (await this.#isStale(prepared, end)) continue;
       if (await this.#isForeign(prepared, end)) continue;
-      if (!this.#fits(prepared)) throw storageFailure(this.#served.id, new DocumentTooLargeError());
+      if (!fits) throw storageFailure(this.#served.id, new DocumentTooLargeError());
       const applied = { state: decided.after, answer: decided.answer as Answer };
       return { prepared, applied, refused: decided.refused };
     }
@@ -68,6 +69,7 @@ export class RepositoryChanges {
   async change(batch: readonly WaitingChange[]): Promise<void> {
     const end = this.#served.options.clock.monotonic() + foreignEditTime;
     let prepared: PreparedChanges;
+    let fits: boolean;
     do {
       await this.#intake.bringUpToDate();
       const refusal = this.#intake.refusal;
@@ -77,13 +79,14 @@ export class RepositoryChanges {
       }
       prepared = await this.#decide(batch);
       await this.#served.turn();
+      fits = await this.#fits(prepared);
       // By the rules that the state was judged by, or once more.
     } while (
       this.#served.isJudgedByOldRules ||
       (await this.#isStale(prepared, end)) ||
       (await this.#isForeign(prepared, end))
     );
-    if (!this.#fits(prepared)) {
+    if (!fits) {
       // Which of them is too much shows only one by one.
       const [only, ...others] = batch;
       if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
@@ -191,7 +194,7 @@ export class RepositoryChanges {
     }
   }
 
-  #fits({ decided, config }: PreparedChanges): boolean {
+  #fits({ decided, config }: PreparedChanges): Promise<boolean> {
     return this.#served.mirror.fits(
       decided.flatMap(({ edits }) => edits),
       config,

@@ -195,6 +195,7 @@ export class ServedState {
       this.judgedBy = this.options.scopes.defaults;
       const judging = { locate: this.locate, acknowledged: this.known(this.recorded) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, judging));
+      await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
       if (!this.isJudgedByOldRules) return { ...interpretation, changes };
     }

@@ -5,7 +5,7 @@ import { compileScope, Scopes } from "../../../main/daemon/scopes.ts";
 const scopes = new Scopes();
 
 /** What is told of a text: place, code, field and whether it is an error. */
-function told(text: string): string[] {
+function problemLines(text: string): string[] {
   return problemsOfText(text, scopes).map(problem => {
     const { code, field, line, column } = problem;
     return `${line}:${column} ${code} ${field ?? ""} ${isError(problem, scopes) ? "error" : "warning"}`;
@@ -13,8 +13,8 @@ function told(text: string): string[] {
 }
 
 test("a text of which all is active has no problems", () => {
-  expect(told(`{ // a comment\n "$schema": "x", "config": { "svc": { "timeout": 30 } } }`)).toEqual([]);
-  expect(told("{}")).toEqual([]);
+  expect(problemLines(`{ // a comment\n "$schema": "x", "config": { "svc": { "timeout": 30 } } }`)).toEqual([]);
+  expect(problemLines("{}")).toEqual([]);
 });
 
 test("every problem of a text is told, where it stands and in that order", () => {
@@ -30,7 +30,7 @@ test("every problem of a text is told, where it stands and in that order", () =>
   },
   "confg": {}
 }`;
-  expect(told(text)).toEqual([
+  expect(problemLines(text)).toEqual([
     "3:14 1011 other warning",
     "5:18 1103 svc.timeout error",
     "6:17 1011 svc.timeot error",
@@ -49,7 +49,7 @@ test("what is wrong inside a value is told where it stands there", () => {
   "services": {
     "web": { "ready": "true" } }
 } } }`;
-  expect(told(text)).toEqual(["4:15 1103 svc.envvars error", "7:12 1103 svc.services error"]);
+  expect(problemLines(text)).toEqual(["4:15 1103 svc.envvars error", "7:12 1103 svc.services error"]);
 });
 
 test.each([
@@ -58,12 +58,12 @@ test.each([
   ["a configuration that is none", '{ "config": [] }', ["1:13 1106  error"]],
   ["scopes that are none", '{ "config": { "svc": 1, "own": 2 } }', ["1:22 1106  error", "1:32 1106  error"]],
 ])("%s is told as what breaks the file", (_what, text, expected) => {
-  expect(told(text)).toEqual(expected);
+  expect(problemLines(text)).toEqual(expected);
 });
 
 test("a value that runs as a command is not asked about trust, and nothing is remembered of it", () => {
   const text = '{ "config": { "svc": { "services": { "web": { "ready": "true", "image": "nginx" } } } } }';
-  expect(told(text)).toEqual([]);
+  expect(problemLines(text)).toEqual([]);
 });
 
 test("a field that stands there by an old name, or is deprecated, is a warning where it stands", () => {
@@ -90,7 +90,7 @@ test("a field that stands there by an old name, or is deprecated, is a warning w
 
 test("of more than a hundred problems the rest is an error without a place", () => {
   const fields = Array.from({ length: 150 }, (_, index) => `"field_${index}": 1`);
-  const problems = told(`{ "config": { "svc": { ${fields.join(", ")} } } }`);
+  const problems = problemLines(`{ "config": { "svc": { ${fields.join(", ")} } } }`);
   expect(problems).toHaveLength(101);
   expect(problems.at(-1)).toBe("undefined:undefined 1011  error");
 });

@@ -149,10 +149,10 @@ describe("the typed client", () => {
     const repo = await t.addRepository("shop");
     const where = { home: t.homeFolder, keyFile: join(t.homeFolder, "tool.key") };
     await writeFile(where.keyFile, t.ownerKey);
-    let looks = 0;
+    let tries = 0;
     using client = new RepoconfClient({
       locate: () => {
-        looks += 1;
+        tries += 1;
         return locateDaemon(where);
       },
     });
@@ -160,7 +160,7 @@ describe("the typed client", () => {
     await unlink(where.keyFile);
     await t.restart();
     const asked = client.get(repo, "svc.timeout");
-    await until(() => looks > 2, "it to look again");
+    await until(() => tries > 2, "it to look again");
     await writeFile(where.keyFile, t.ownerKey);
     expect(await asked).toBe(900);
   });

@@ -112,13 +112,13 @@ describe("the daemon", () => {
       },
     });
     try {
-      return await new Promise<{ readonly told?: unknown; readonly expected?: string; readonly sent: object }>(
+      return await new Promise<{ readonly answer?: unknown; readonly expected?: string; readonly sent: object }>(
         resolve => {
-          socket.once("svc", (...told) => {
+          socket.once("svc", (...answer) => {
             const expected = createHmac("sha256", secret).update(`repoconf server ${text}`).digest("hex");
-            resolve({ told, expected, sent });
+            resolve({ answer, expected, sent });
           });
-          socket.once("connect_error", error => resolve({ told: "data" in error && error.data, sent }));
+          socket.once("connect_error", error => resolve({ answer: "data" in error && error.data, sent }));
         },
       );
     } finally {
@@ -130,8 +130,8 @@ describe("the daemon", () => {
     "answers a proof with its own, as the protocol page says (%s)",
     async transport => {
       await using t = await startTestDaemon();
-      const { told, expected } = await knock(t, { ...(transport && { transport }) });
-      expect(told).toEqual(["session", expected]);
+      const { answer, expected } = await knock(t, { ...(transport && { transport }) });
+      expect(answer).toEqual(["session", expected]);
     },
   );
 
@@ -159,7 +159,7 @@ describe("the daemon", () => {
       ["a proof that is no text", { proof: 5 }],
     ];
     for (const [title, change] of wrong)
-      expect((await knock(t, change)).told, title).toMatchObject({ code: 1100, name: "Unauthorized" });
+      expect((await knock(t, change)).answer, title).toMatchObject({ code: 1100, name: "Unauthorized" });
   });
 
   test("draws an id of 256 bits for each connection", async () => {

@@ -16,23 +16,23 @@ async function connectToSlowDaemon() {
   });
   const address = server.httpServer.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const client = new RepoconfClient({
     locate: async () => ({ url: `http://127.0.0.1:${port}`, credentials }),
-    onIndexing: progress => void told.push(progress),
+    onIndexing: progress => void reported.push(progress),
   });
   await client.connect();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const say = async (progress: object) => {
-    const before = told.length;
+    const before = reported.length;
     server.emit("svc", "daemon", "indexing", progress);
-    await until(() => told.length > before, "the client to hear of it");
+    await until(() => reported.length > before, "the client to hear of it");
   };
   const close = async () => {
     client.close();
     await server.close();
   };
-  return { client, asked: asked.promise, told, say, [Symbol.asyncDispose]: close };
+  return { client, asked: asked.promise, reported, say, [Symbol.asyncDispose]: close };
 }
 
 test("a request is waited for as long as the daemon says that its indexing goes on", async () => {
@@ -46,7 +46,7 @@ test("a request is waited for as long as the daemon says that its indexing goes 
   vi.advanceTimersByTime(9_000);
   reply({ result: [], errors: [] });
   expect(await list).toEqual([]);
-  expect(t.told.slice(-2)).toEqual([{ done: 5, total: 5 }, undefined]);
+  expect(t.reported.slice(-2)).toEqual([{ done: 5, total: 5 }, undefined]);
 });
 
 test("it is given up, with 1201, when nothing has come for ten seconds", async () => {
@@ -58,7 +58,7 @@ test("it is given up, with 1201, when nothing has come for ten seconds", async (
   await t.say({});
   vi.advanceTimersByTime(10_000);
   await refused;
-  expect(t.told.at(-1)).toBeUndefined();
+  expect(t.reported.at(-1)).toBeUndefined();
 });
 
 test("a connection that is lost while a request waits is 1201 at once", async () => {

@@ -45,7 +45,7 @@ test("a key is told of when it is made, first used, and ended; the first use onc
   await t.connect(session);
   await t.connect(session);
   for (const { id } of [result, session]) await t.owner.call("key/revoke", { id });
-  const told = [
+  const events = [
     "keyMade owner",
     "keyFirstUsed owner",
     `keyMade ${result.id}`,
@@ -55,7 +55,7 @@ test("a key is told of when it is made, first used, and ended; the first use onc
     `keyRevoked ${result.id}`,
     `keyRevoked ${session.id}`,
   ];
-  expect(await eventsOf(t)).toEqual(told);
+  expect(await eventsOf(t)).toEqual(events);
   expect((await stat(join(t.homeFolder, "audit.log"))).mode & 0o777).toBe(0o600);
 });
 

@@ -69,9 +69,13 @@ describe("a batch", () => {
     for (const client of [maker, other]) await client.call("config/watch");
     const { result } = await maker.call("config/set", { repo: ["a", "b"], "svc.timeout": 7 });
     const batch = result[0]?.batch;
-    const told = async (client: typeof maker) =>
+    const newestBatch = async (client: typeof maker) =>
       (await client.call("history/list", { repo: "a", limit: 1 })).result[0]?.batch;
-    expect([await told(maker), await told(t.owner), await told(other)]).toEqual([batch, batch, undefined]);
+    expect([await newestBatch(maker), await newestBatch(t.owner), await newestBatch(other)]).toEqual([
+      batch,
+      batch,
+      undefined,
+    ]);
     expect((await maker.nextChange()).batch).toBe(batch);
     expect(await other.nextChange()).not.toHaveProperty("batch");
     expect((await other.call("history/search", { query: "", batch })).result).toEqual([]);

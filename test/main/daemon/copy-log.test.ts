@@ -21,11 +21,11 @@ async function makeWorld() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer());
   const folder = stack.use(await temporaryFolder());
-  const copy = (machine: string, run: typeof copyToShared, told: string[] = []) =>
+  const copy = (machine: string, run: typeof copyToShared, progress: string[] = []) =>
     run({
       home: homeAt(join(folder.path, machine)),
       address: `${server.url}/team`,
-      onProgress: (repo, revision, newest) => void told.push(`${repo} ${revision}/${newest}`),
+      onProgress: (repo, revision, newest) => void progress.push(`${repo} ${revision}/${newest}`),
     });
   const start = async (machine: string, isShared: boolean, settings: object = {}) => {
     const home = join(folder.path, machine);
@@ -56,11 +56,11 @@ describeWithNats("a home's repositories", () => {
       await laptop.owner.call("config/set", { repo: "shop", "svc.domain": "example.org" });
       history = await historyOf(laptop, "shop");
     }
-    const told: string[] = [];
+    const progress: string[] = [];
     expect(await world.format("laptop")).toBe(homeFormat);
-    expect(await world.copy("laptop", copyToShared, told)).toBe(2);
+    expect(await world.copy("laptop", copyToShared, progress)).toBe(2);
     expect(await world.format("laptop")).toBe(sharedHomeFormat);
-    expect(told).toContain("shop 200/253");
+    expect(progress).toContain("shop 200/253");
     {
       await using laptop = await world.start("laptop", true);
       await using desk = await world.start("desk", true);
@@ -127,7 +127,7 @@ describeWithNats("a home's repositories", () => {
         await laptop.owner.call("config/set", { repo: "shop", "svc.timeout": timeout });
     }
     const stop = new Error("interrupted");
-    const told: string[] = [];
+    const progress: string[] = [];
     const run: typeof copyToShared = options =>
       copyToShared({
         ...options,
@@ -136,7 +136,7 @@ describeWithNats("a home's repositories", () => {
         },
       });
     await expect(world.copy("laptop", run)).rejects.toThrow(stop);
-    expect(await world.copy("laptop", copyToShared, told)).toBe(1);
-    expect(told).toEqual(["shop 151/151"]);
+    expect(await world.copy("laptop", copyToShared, progress)).toBe(1);
+    expect(progress).toEqual(["shop 151/151"]);
   });
 });

@@ -65,28 +65,28 @@ describe("files that nobody has read yet", () => {
       grants: [{ repos: "*", fields: ["*"], right: "read" }],
     });
     const plain = await t.connect();
-    const told: { readonly owner: unknown[]; readonly limited: unknown[] } = { owner: [], limited: [] };
-    using owner = await connect({ home: home.path, onIndexing: progress => void told.owner.push(progress) });
+    const reported: { readonly owner: unknown[]; readonly limited: unknown[] } = { owner: [], limited: [] };
+    using owner = await connect({ home: home.path, onIndexing: progress => void reported.owner.push(progress) });
     using limited = await connect({
       home: home.path,
       apiKey: key.key,
-      onIndexing: progress => void told.limited.push(progress),
+      onIndexing: progress => void reported.limited.push(progress),
     });
     await until(() => disk.held.length === 32, "files that are being opened");
     const lists = Promise.all([owner.repositories(), limited.repositories()]);
     // Both requests have come in.
     await Promise.all([owner.run("key/self", {}), limited.run("key/self", {})]);
     for (const open of disk.held.splice(0, 1)) open();
-    await until(() => told.owner.length > 0 && told.limited.length > 0, "how far it is");
-    const [progress] = told.owner as IndexingProgress[];
+    await until(() => reported.owner.length > 0 && reported.limited.length > 0, "how far it is");
+    const [progress] = reported.owner as IndexingProgress[];
     expect(progress?.total).toBe(100);
     expect(progress?.done).toBeGreaterThan(0);
-    expect(told.limited).toEqual([{}]);
+    expect(reported.limited).toEqual([{}]);
     disk.release();
     const [all, some] = await lists;
     expect([all.length, some.length]).toEqual([100, 100]);
-    expect(told.owner.at(-1)).toBeUndefined();
-    expect(told.limited.at(-1)).toBeUndefined();
+    expect(reported.owner.at(-1)).toBeUndefined();
+    expect(reported.limited.at(-1)).toBeUndefined();
     expect(plain.events).toEqual([]);
   });
 });

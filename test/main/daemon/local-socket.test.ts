@@ -11,12 +11,12 @@ import { longestSocketPath } from "../../../main/daemon/local-socket.ts";
 import { startTestDaemon, type TestDaemon } from "../../helpers/daemon.ts";
 import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 
-interface Told {
+interface Endpoint {
   readonly url: string;
   readonly socket?: string;
 }
 
-const endpointOf = async (t: TestDaemon): Promise<Told> =>
+const endpointOf = async (t: TestDaemon): Promise<Endpoint> =>
   JSON.parse(await readFile(join(t.homeFolder, "daemon.json"), "utf8"));
 
 async function socketOf(t: TestDaemon): Promise<string> {

@@ -72,14 +72,14 @@ describe("a scope's schema has to be one:", () => {
     ["x-secret", true],
     ["x-keyOf", "a"],
   ])("%s anywhere but in the field's own schema is refused", (rule, operand) => {
-    const told = /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema$/;
-    expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(told);
+    const message = /^(the field "a": )?x-\w+ at \S+ has no effect there: put it directly into the field's own schema$/;
+    expect(messageOf(withField({ type: "string", default: "", allOf: [{ [rule]: operand }] }))).toMatch(message);
     const referring = withField(
       { $ref: "#/$defs/command", default: "" },
       { $defs: { command: { type: "string", [rule]: operand } } },
     );
-    expect(messageOf(referring)).toMatch(told);
-    expect(messageOf(withField({ default: "" }, { [rule]: operand }))).toMatch(told);
+    expect(messageOf(referring)).toMatch(message);
+    expect(messageOf(withField({ default: "" }, { [rule]: operand }))).toMatch(message);
     // The name of a member is no rule.
     const member = { type: "object", properties: { [rule]: { type: "string" } }, default: {} };
     expect(messageOf(withField(member))).toBe("it was taken");

@@ -84,8 +84,8 @@ test("each revision is counted by how it came to be", async () => {
     yields: () => 0,
   });
   for (const source of ["set", "unset", "restore", "file", "merge"] as const) metrics.countChange(source);
-  const told = read((await metrics.render()).text);
-  expect(told).toMatchObject({ repoconf_sets_total: 3, repoconf_hand_edits_total: 1, repoconf_merges_total: 1 });
+  const samples = read((await metrics.render()).text);
+  expect(samples).toMatchObject({ repoconf_sets_total: 3, repoconf_hand_edits_total: 1, repoconf_merges_total: 1 });
 });
 
 test("/metrics is for the owner's key; any other gets 401, is counted, and learns nothing", async () => {
@@ -108,8 +108,8 @@ test("/metrics is for the owner's key; any other gets 401, is counted, and learn
     { Cookie: `apiKey=${t.ownerKey}` },
   ];
   for (const headers of refused) {
-    const { status, headers: told } = await ask(t, headers);
-    expect([status, told.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    const { status, headers: responseHeaders } = await ask(t, headers);
+    expect([status, responseHeaders.get("www-authenticate")]).toEqual([401, "Bearer"]);
   }
   expect((await fetch(`${t.url}/metrics?key=${t.ownerKey}`)).status).toBe(401);
   expect((await t.owner.call("daemon/status")).result.refusals).toEqual({ key: refused.length + 1 });

@@ -18,10 +18,10 @@ async function set(t: TestDaemon, repo: string | readonly string[], timeout: num
 }
 
 /** What a client was told of, when all that was sent has come: repository and timeout, or that the past ends. */
-async function toldOf(client: TestClient): Promise<string[]> {
+async function receivedBy(client: TestClient): Promise<string[]> {
   await client.call("key/self");
-  const told = client.events as readonly (readonly [string, string, object])[];
-  return told.flatMap(([resource, event, payload]) => {
+  const events = client.events as readonly (readonly [string, string, object])[];
+  return events.flatMap(([resource, event, payload]) => {
     if (resource !== "config") return [];
     if (event === "position") return ["the past ends"];
     const { repo, changes, position } = payload as ConfigChanged;
@@ -31,8 +31,8 @@ async function toldOf(client: TestClient): Promise<string[]> {
 
 /** The last position that a client was told. */
 function positionOf(client: TestClient): string {
-  const told = client.events as readonly (readonly [string, string, { readonly position?: string }])[];
-  const position = told.findLast(([, , payload]) => payload.position !== undefined)?.[2].position;
+  const events = client.events as readonly (readonly [string, string, { readonly position?: string }])[];
+  const position = events.findLast(([, , payload]) => payload.position !== undefined)?.[2].position;
   if (position === undefined) throw new Error("no position was told");
   return position;
 }
@@ -43,14 +43,14 @@ describe("a watch from a position", () => {
     const { result } = await t.owner.call("config/watch", {});
     await set(t, "one", 1);
     await set(t, "two", 2);
-    expect(await toldOf(t.owner)).toEqual(["one 1 with a position", "two 2 with a position"]);
+    expect(await receivedBy(t.owner)).toEqual(["one 1 with a position", "two 2 with a position"]);
     const position = positionOf(t.owner);
     await set(t, "one", 3);
     await t.addRepository("four");
     await set(t, "four", 4);
     const text = await t.readRepository("two");
     await t.writeRepository("two", text.replace(/"timeout": 2/, '"timeout": 5'));
-    await until(async () => (await toldOf(t.owner)).at(-1) === "two 5 with a position", "the edit by hand");
+    await until(async () => (await receivedBy(t.owner)).at(-1) === "two 5 with a position", "the edit by hand");
     await t.restart();
     await set(t, "one", 6);
 
@@ -63,25 +63,25 @@ describe("a watch from a position", () => {
         since: { one: 2, two: 2, four: 0 },
       },
     });
-    await until(async () => (await toldOf(client)).at(-1) === "the past ends", "the past");
-    const past = await toldOf(client);
+    await until(async () => (await receivedBy(client)).at(-1) === "the past ends", "the past");
+    const past = await receivedBy(client);
     // In order for each; between two repositories there is none.
-    expect(past.filter(told => told.startsWith("one"))).toEqual(["one 3", "one 6"]);
-    expect(past.filter(told => told.startsWith("two"))).toEqual(["two 5"]);
-    expect(past.filter(told => told.startsWith("four"))).toEqual(["four 4"]);
+    expect(past.filter(line => line.startsWith("one"))).toEqual(["one 3", "one 6"]);
+    expect(past.filter(line => line.startsWith("two"))).toEqual(["two 5"]);
+    expect(past.filter(line => line.startsWith("four"))).toEqual(["four 4"]);
     expect(past).toHaveLength(5);
     await set(t, "three", 7);
-    expect((await toldOf(client)).slice(past.length)).toEqual(["three 7 with a position"]);
+    expect((await receivedBy(client)).slice(past.length)).toEqual(["three 7 with a position"]);
 
     // From the beginning, which the first watch was told, it is all of it; from the newest, nothing.
     const earlier = await t.connect();
     await earlier.call("config/watch", { position: result.position });
-    await until(async () => (await toldOf(earlier)).at(-1) === "the past ends", "the past from the beginning");
-    expect(await toldOf(earlier)).toHaveLength(8);
+    await until(async () => (await receivedBy(earlier)).at(-1) === "the past ends", "the past from the beginning");
+    expect(await receivedBy(earlier)).toHaveLength(8);
     const later = await t.connect();
     await later.call("config/watch", { position: positionOf(client) });
-    await until(async () => (await toldOf(later)).length > 0, "the end of the past");
-    expect(await toldOf(later)).toEqual(["the past ends"]);
+    await until(async () => (await receivedBy(later)).length > 0, "the end of the past");
+    expect(await receivedBy(later)).toEqual(["the past ends"]);
   });
 
   test("is told with nothing that happens while its past is still being told", async () => {
@@ -98,10 +98,10 @@ describe("a watch from a position", () => {
     reading.pause();
     await set(t, "two", 61);
     reading.resume();
-    await until(async () => (await toldOf(client)).at(-1) === "the past ends", "the past");
-    const told = await toldOf(client);
-    expect(told).toContain("two 61");
-    expect(told.indexOf("two 61")).toBeLessThan(told.indexOf("one 40"));
+    await until(async () => (await receivedBy(client)).at(-1) === "the past ends", "the past");
+    const received = await receivedBy(client);
+    expect(received).toContain("two 61");
+    expect(received.indexOf("two 61")).toBeLessThan(received.indexOf("one 40"));
   });
 
   test("of some repositories tells of these alone", async () => {
@@ -111,16 +111,16 @@ describe("a watch from a position", () => {
     const client = await t.connect();
     const reply = await client.call("config/watch", { repo: ["two"], position: result.position });
     expect(reply.result.since).toEqual({ two: 1 });
-    await until(async () => (await toldOf(client)).length > 1, "the past");
-    expect(await toldOf(client)).toEqual(["two 1", "the past ends"]);
+    await until(async () => (await receivedBy(client)).length > 1, "the past");
+    expect(await receivedBy(client)).toEqual(["two 1", "the past ends"]);
   });
 
   test("is told with the last event of an atomic set, so that none of it is missed by who goes on from there", async () => {
     await using t = await startWith("one", "two", "three");
     await t.owner.call("config/watch", {});
     await set(t, ["one", "two", "three"], 1, { atomic: true });
-    const told = await toldOf(t.owner);
-    expect(told.map(one => one.endsWith("with a position"))).toEqual([false, false, true]);
+    const received = await receivedBy(t.owner);
+    expect(received.map(one => one.endsWith("with a position"))).toEqual([false, false, true]);
   });
 
   test("that a limited key is told grows with what it cannot see, says nothing of it, and is kept while it is away", async () => {
@@ -131,7 +131,7 @@ describe("a watch from a position", () => {
     const tool = await t.connectWith([{ repos: ["one"], fields: ["svc.domain"], right: "read" }]);
     const { result } = await tool.call("config/watch", { progress: true });
     for (let timeout = 1; timeout <= 60; timeout++) await set(t, "one", timeout);
-    await toldOf(tool);
+    await receivedBy(tool);
     const position = positionOf(tool);
     expect(position).toMatch(/^[\w-]{22}$/);
     const again = await t.connectWith([{ repos: ["one"], fields: ["svc.domain"], right: "read" }]);
@@ -156,12 +156,14 @@ describe("a watch from a position", () => {
     }
     const { errors } = await t.owner.call("config/watch", { position: before.position, since: { one: 1 } });
     expect(errors).toMatchObject([{ code: 1101 }]);
-    const told = (await t.owner.call("config/watch", { position: before.position })).errors[0]?.details?.["position"];
+    const position = (await t.owner.call("config/watch", { position: before.position })).errors[0]?.details?.[
+      "position"
+    ];
     await set(t, "one", 2);
     const client = await t.connect();
-    await client.call("config/watch", { position: String(told) });
-    await until(async () => (await toldOf(client)).length > 1, "the past");
-    expect(await toldOf(client)).toEqual(["one 2", "the past ends"]);
+    await client.call("config/watch", { position: String(position) });
+    await until(async () => (await receivedBy(client)).length > 1, "the past");
+    expect(await receivedBy(client)).toEqual(["one 2", "the past ends"]);
   });
 
   test("is what the typed client goes on from", async () => {

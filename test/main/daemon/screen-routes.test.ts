@@ -215,8 +215,8 @@ describe("the screen's own host", () => {
       ["/", "/livez", "/identity?nonce=x", "/nothing"].map(path => get(path, { daemon, host: addressOf(daemon) })),
     );
     answers.push(await get("/", { daemon, host: "evil.example" }));
-    const told = JSON.stringify(answers.map(({ headers, body }) => [...headers, body]));
-    for (const text of [told, daemon.log.join(), await readFile(join(daemon.homeFolder, "daemon.json"), "utf8")])
+    const responses = JSON.stringify(answers.map(({ headers, body }) => [...headers, body]));
+    for (const text of [responses, daemon.log.join(), await readFile(join(daemon.homeFolder, "daemon.json"), "utf8")])
       expect(text).not.toContain(hosts[0]?.split(".")[0]);
     await daemon.restart();
     hosts.push(daemon.screenHost);

@@ -195,8 +195,8 @@ describeWithNats("a shared log that grows", () => {
     await line.open();
     await sees(desk, "shop", timeout);
     await until(async () => (await desk.owner.call("repo/list")).result.length === 1, "the removal");
-    let told = 0;
-    while (told !== timeout) told = Number((await desk.owner.nextChange()).changes["svc"]?.["timeout"]?.value);
+    let received = 0;
+    while (received !== timeout) received = Number((await desk.owner.nextChange()).changes["svc"]?.["timeout"]?.value);
     expect(await historyOf(desk, "shop")).toEqual(await historyOf(laptop, "shop"));
     expect((await desk.owner.call("config/set", { repo: "shop", "svc.timeout": 1 })).errors).toEqual([]);
     await sees(laptop, "shop", 1);
@@ -351,9 +351,9 @@ describeWithNats("forgetting in a shared log", () => {
     await using desk = await world.start("desk");
     await sees(desk, "shop", 3);
     await until(async () => (await filesWith(world.home("desk"), "-secret.example.org")).length === 0, "no file");
-    const told = async (daemon: TestDaemon) =>
+    const historyWithoutForgets = async (daemon: TestDaemon) =>
       (await historyOf(daemon, "shop")).filter(({ source }) => source !== "forget");
-    expect(await told(desk)).toEqual(await told(laptop));
+    expect(await historyWithoutForgets(desk)).toEqual(await historyWithoutForgets(laptop));
     expect((await historyOf(desk, "shop")).filter(({ source }) => source === "forget")).toHaveLength(1);
     expect(JSON.parse(await desk.readRepository("shop")).config.svc).toEqual({
       timeout: 3,

@@ -81,6 +81,8 @@ describeWithNats("clones on machines that share a log", () => {
     const url = "https://example.org/acme/shop";
     for (const id of ["one", "two"]) await add(laptop, await clone(world, "laptop", id, url), { id });
     await hasRepositories(desk, 2);
+    // Listed a moment before its file has been read, which says what its remote is.
+    for (const repo of ["one", "two"]) await desk.owner.call("file/read", { repo });
     const here = await clone(world, "desk", "shop", url);
     const { errors } = await add(desk, here);
     expect(errors).toMatchObject([{ code: 1111 }]);

@@ -35,7 +35,7 @@ async function makeRace(world: SharedWorld) {
       await isHeld;
     },
     /** All that is in the stream has been sent to both of them. */
-    areTold: () =>
+    untilDelivered: () =>
       until(async () => {
         const { state } = await streams.info("team");
         const places = [];
@@ -71,7 +71,7 @@ describeWithNats("a repository that another machine removes and adds again at th
     await race.hold();
     expect((await desk.owner.call("repo/remove", { repo: "shop" })).errors).toEqual([]);
     await desk.addRepository("shop");
-    await race.areTold();
+    await race.untilDelivered();
     const asked = laptop.owner.call(row.operation, { repo: "shop", ...row.args });
     await askOften(laptop);
     race.release();

@@ -270,7 +270,7 @@ describeWithNats("daemons that share a log", () => {
     const file = JSON.parse(await laptop.readRepository("shop"));
     file.config.svc.domain = "example.org";
     await laptop.writeRepository("shop", JSON.stringify(file));
-    await until(() => laptop.log.some(line => line.includes("cannot be recorded")), "the check the file");
+    await until(() => laptop.log.some(line => line.includes("cannot be recorded")), "the file to be checked");
     await world.server.start();
     await until(async () => {
       const { config } = JSON.parse(await desk.readRepository("shop"));

@@ -8,7 +8,10 @@ import {
   rewriteJsonInParts,
   rewriteJsonText,
 } from "../../../main/files/json-text.ts";
+import { scanningGoodText, TextNode } from "../../../main/files/json-text-scan.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../shared/json.ts";
+import { runToEnd } from "../../../shared/run-to-end.ts";
+import { inParts } from "../../helpers/parts.ts";
 import { countingRounds } from "../../helpers/rounds.ts";
 
 const bom = "\uFEFF";
@@ -480,9 +483,34 @@ describe("rewriteJsonText", () => {
     const current = parseJsonText(JSON.stringify(value));
     await using rounds = countingRounds();
     const { text } = await rewriteJsonInParts(current, { ...value, ...next });
-    // Some for the walks through the text, and one for each 2,000.
-    expect(rounds.count).toBeGreaterThanOrEqual(15);
+    // Two a turn: some turns for the walks through the text, and one for each 2,000.
+    expect(rounds.count).toBeGreaterThanOrEqual(40);
     expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify({ ...value, ...next }));
+  });
+});
+
+describe("a text of 1 MB", () => {
+  const text = `{"first":1,${"//\n".repeat(300_000)}"last":2}`;
+  const wide = JSON.stringify(Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`m${index}`, 1])));
+
+  test("is walked through in parts", () => {
+    expect(inParts(scanningGoodText(text)).parts).toBeGreaterThanOrEqual(9);
+  });
+
+  test("has its members read in parts", () => {
+    const { parts, result } = inParts(TextNode.root(runToEnd(scanningGoodText(wide))).readingMembers());
+    expect(parts).toBeGreaterThanOrEqual(6);
+    expect(result).toHaveLength(60_000);
+  });
+
+  test.each([
+    ["comments", text, { first: 1, last: 3 }, 100],
+    ["members", wide, { ...JSON.parse(wide), m7: 3 }, 119],
+  ])("is compared with what is written in parts: %s", async (_title, before, next, least) => {
+    await using rounds = countingRounds();
+    const { value } = await rewriteJsonInParts(parseJsonText(before), next);
+    expect(value).toEqual(next);
+    expect(rounds.count).toBeGreaterThanOrEqual(least);
   });
 });
 

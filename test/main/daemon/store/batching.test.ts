@@ -146,15 +146,15 @@ test("a repository that is set again and again is not read again after each set,
   await using shop = await startShop(undefined, { fileSystem, clock });
   fileSystem.calls.splice(0);
   for (let timeout = 1; timeout <= 60; timeout++) await shop.set({ "svc.timeout": timeout });
-  const looks = () =>
+  const reads = () =>
     fileSystem.calls.filter(({ operation, path }) => operation === "read" && path === shop.file).length;
   // The first set's hint may come while the set is still being written.
-  const early = looks();
+  const early = reads();
   expect(early).toBeLessThanOrEqual(1);
   // All others wait as one until 30 ms have passed since the last write.
-  await until(() => clock.waiting(30) === 1, "the look that waits");
+  await until(() => clock.waiting(30) === 1, "the scheduled read");
   clock.advance(30);
-  await until(() => looks() === early + 1, "a check the file");
+  await until(() => reads() === early + 1, "the file to be read");
   expect(clock.waiting(30)).toBe(0);
   // What somebody writes meanwhile is seen all the same.
   // Whole at once: half a file is waited for, and the clock stands still.

@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compileScope, Scopes } from "../../../../main/daemon/scopes.ts";
 import { decidingBatch, type WaitingChange } from "../../../../main/daemon/store/decide-batch.ts";
-import { interpretConfig } from "../../../../main/daemon/store/interpret.ts";
+import { interpretConfig, interpretingConfig } from "../../../../main/daemon/store/interpret.ts";
 import type { RepositoryState } from "../../../../main/daemon/store/store.ts";
 import type { Config, ConfigEdit } from "../../../../shared/config.ts";
 import type { JsonValue } from "../../../../shared/json.ts";
 import { runToEnd } from "../../../../shared/run-to-end.ts";
+import { inParts } from "../../../helpers/parts.ts";
 
 const service = { ready: "true", image: "node:24" };
 
@@ -101,9 +102,23 @@ test("a set beside thousands of fields that nobody knows is decided in parts", (
   const config: Config = { svc: unknown };
   const edit = { scope: "svc", field: "timeout", value: 30 };
   const steps = decidingBatch([waiting([edit])], stateOf(config, scopes), config, rulesOf(scopes));
-  let parts = 1;
-  let result = steps.next();
-  for (; result.done !== true; result = steps.next()) parts += 1;
+  const { parts, result } = inParts(steps);
   expect(parts).toBeGreaterThanOrEqual(5);
-  expect(result.value.decided[0]?.changes).toEqual([{ scope: "svc", field: "timeout", after: 30 }]);
+  expect(result.decided[0]?.changes).toEqual([{ scope: "svc", field: "timeout", after: 30 }]);
+});
+
+test("values whose checks take long are judged in parts", () => {
+  const scopes = new Scopes();
+  const rules = Array.from({ length: 100 }, (_, index) => ({ type: "integer", minimum: -index }));
+  const field = { type: "array", items: { allOf: rules }, default: [] };
+  const names = Array.from({ length: 10 }, (_, index) => `field${index}`);
+  scopes.set(
+    compileScope("costly", { type: "object", properties: Object.fromEntries(names.map(name => [name, field])) }),
+  );
+  const value = Array.from({ length: 500 }, () => 1);
+  const config = { costly: Object.fromEntries(names.map(name => [name, value])) };
+  // What is active is not judged by what all values share.
+  const { parts, result } = inParts(interpretingConfig(config, config, rulesOf(scopes)));
+  expect(parts).toBeGreaterThanOrEqual(5);
+  expect(result.health).toEqual([]);
 });

@@ -121,8 +121,8 @@ test.each([
     throw systemError(code);
   };
   await saveByRename(shop.file, shopText.replace("30", "31"));
-  const isTold = async () => code === "EMFILE" || (await shop.health()).length > 0;
-  await until(async () => tries >= 2 && (await isTold()), "the failure to be noticed");
+  const isReported = async () => code === "EMFILE" || (await shop.health()).length > 0;
+  await until(async () => tries >= 2 && (await isReported()), "the failure to be noticed");
   const noticed = tries;
   await until(() => tries >= noticed + 3, "a few rescans that find the edit and cannot read it either");
   expect(await shop.value("timeout")).toBe(30);

@@ -99,8 +99,8 @@ describe("a value that its schema refuses", () => {
     await saveByRename(shop.file, bad.replace(`"soon"`, "50"));
     expect((await shop.t.owner.nextChange()).changes).toMatchObject({ svc: { timeout: { value: 50, previous: 30 } } });
     expect(await shop.health()).toEqual([]);
-    const told = shop.t.owner.events.flatMap(([, event, payload]) => (event === "health" ? [payload.health] : []));
-    expect(told).toMatchObject([[{ field: "svc.timeout" }], []]);
+    const reported = shop.t.owner.events.flatMap(([, event, payload]) => (event === "health" ? [payload.health] : []));
+    expect(reported).toMatchObject([[{ field: "svc.timeout" }], []]);
   });
 
   test("that was never good serves the default", async () => {

@@ -276,8 +276,8 @@ async function checkAll(model: Model, { t }: Real): Promise<void> {
   const inFile = model.file[field];
   const isLastGood = model.broken || (inFile !== undefined && isRefused(field, inFile));
   const { result } = await t.owner.call("config/explain", { repo, field: `svc.${field}` });
-  const { file: _file, line: _line, column: _column, time: _time, ...told } = result;
-  expect(told).toEqual({
+  const { file: _file, line: _line, column: _column, time: _time, ...explained } = result;
+  expect(explained).toEqual({
     value: stored ?? defaults[field],
     default: defaults[field],
     ...(stored !== undefined && { stored }),

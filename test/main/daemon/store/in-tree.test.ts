@@ -90,15 +90,15 @@ describe("an in-tree repository", () => {
     await using tree = await startWorkTree(treeText, { clock });
     await rename(tree.file, `${tree.file}.away`);
     // It is looked for again and again before it is believed to be gone.
-    const lookAgain = async (pause: number) => {
-      await until(() => clock.waiting(pause) === 1, "the next check the file");
+    const untilNextCheck = async (pause: number) => {
+      await until(() => clock.waiting(pause) === 1, "the next check of the file");
       clock.advance(pause);
     };
-    for (const pause of [5, 15, 40, 90]) await lookAgain(pause);
+    for (const pause of [5, 15, 40, 90]) await untilNextCheck(pause);
     const set = tree.set(31);
-    await until(() => clock.waiting(100) === 1, "the last look but one");
+    await until(() => clock.waiting(100) === 1, "the last check but one");
     await rename(`${tree.file}.away`, tree.file);
-    await lookAgain(100);
+    await untilNextCheck(100);
     expect(await set).toEqual([]);
     expect(await tree.t.owner.nextChange()).toMatchObject({ source: "set", revision: 2 });
     expect(await readFile(tree.file, "utf8")).toBe(treeText.replace("30", "31"));

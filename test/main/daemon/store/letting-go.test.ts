@@ -103,7 +103,7 @@ test("sets, edits by hand and reads of repositories that are let go again and ag
   const random = randomNumbers(7);
   await t.owner.call("config/watch", {});
   const wanted = new Map(ids.map(id => [id, ["1 set"]]));
-  const told = (repo: string) =>
+  const received = (repo: string) =>
     t.owner.events.flatMap(([, event, payload]) =>
       event === "changed" && "changes" in payload && payload.repo === repo
         ? [`${payload.revision} ${payload.source}`]
@@ -118,7 +118,7 @@ test("sets, edits by hand and reads of repositories that are let go again and ag
       await t.readRepository(repo);
       await t.writeRepository(repo, JSON.stringify({ name: repo, config: { svc: { timeout: step } } }));
       done.push(`${done.length + 1} file`);
-      await until(() => told(repo).length === done.length - 1, "the edit");
+      await until(() => received(repo).length === done.length - 1, "the edit");
     } else {
       const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": step, flush: act === 2 });
       expect(errors).toEqual([]);
@@ -129,6 +129,6 @@ test("sets, edits by hand and reads of repositories that are let go again and ag
   for (const [repo, done] of wanted) {
     const { result } = await t.owner.call("history/list", { repo, limit: 1000 });
     expect(result.map(({ revision, source }) => `${revision} ${source}`).reverse()).toEqual(done);
-    expect(told(repo)).toEqual(done.slice(1));
+    expect(received(repo)).toEqual(done.slice(1));
   }
 });

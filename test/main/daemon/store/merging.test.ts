@@ -283,7 +283,7 @@ test("4 clients x 50 sets of different fields while a script edits other fields 
     "source" in payload && payload.source === "set" ? [payload] : [],
   );
   for (const field of fields) {
-    const told = set.flatMap(({ changes }) => changes["svc"]?.[field.slice(4)]?.value ?? []);
-    expect(told.map(Number)).toEqual(values);
+    const received = set.flatMap(({ changes }) => changes["svc"]?.[field.slice(4)]?.value ?? []);
+    expect(received.map(Number)).toEqual(values);
   }
 });

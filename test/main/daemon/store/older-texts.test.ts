@@ -6,7 +6,7 @@ import { freezeHome } from "../../../helpers/frozen-home.ts";
 import { saveByRename, startShop } from "../../../helpers/shop.ts";
 
 /** The newest three of the history, and the timeout active and in the file. */
-async function told(t: TestDaemon) {
+async function stateOf(t: TestDaemon) {
   const { result } = await t.owner.call("history/list", { repo: "shop", limit: 3 });
   const list = await t.owner.call("config/list", { repo: "shop", field: "svc.timeout" });
   const text = await t.readRepository("shop");
@@ -31,7 +31,7 @@ test("a text of ours that is older than the newest is no edit by hand while the 
   await using _frozen = frozen;
   await saveByRename(join(frozen.path, "repos/shop.json"), older);
   await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await told(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
+  expect(await stateOf(t)).toEqual({ history: ["4 set", "3 set", "2 set"], timeout: 33, inFile: 33 });
 });
 
 test("put back by hand when all is where it belongs it is an edit like any other", async () => {
@@ -42,6 +42,6 @@ test("put back by hand when all is where it belongs it is an edit like any other
   await stopped[Symbol.asyncDispose]();
   await writeFile(join(frozen.path, "repos/shop.json"), older);
   await using t = await startTestDaemon({ home: frozen.path, rescanInterval: 3_600_000 });
-  expect(await told(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
+  expect(await stateOf(t)).toEqual({ history: ["5 file", "4 set", "3 set"], timeout: 31, inFile: 31 });
   expect(await readFile(join(frozen.path, "repos/shop.json"), "utf8")).toBe(older);
 });

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startTestDaemon, until } from "../../../helpers/daemon.ts";
+import { systemError, watchFileSystem } from "../../../helpers/file-system.ts";
 import { healthOf, type Shop, saveByRename, shopText, startShop } from "../../../helpers/shop.ts";
 import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 import { TestClock } from "../../../helpers/test-clock.ts";
@@ -152,6 +153,27 @@ describe("(b) an edit after a write is taken as it stands", () => {
     expect(await readFile(file, "utf8")).toBe(stale);
     expect(await healthOf(t, "site")).toEqual([]);
   });
+});
+
+test("an edit that could be recorded only after a while is still based on what it had read", async () => {
+  const clock = new TestClock({ timers: "run" });
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { clock, fileSystem });
+  await shop.set({ "svc.timeout": 31, flush: true });
+  let refused = 0;
+  fileSystem.before = ({ operation, path }) => {
+    if (operation !== "write" || !path.includes("/log/")) return;
+    refused += 1;
+    throw systemError("ENOSPC");
+  };
+  await saveByRename(shop.file, staleText);
+  await until(() => refused > 0, "the log to refuse the edit");
+  clock.advance(2_001);
+  fileSystem.before = () => {};
+  await shop.set({ "svc.provider": "p" });
+  expect(await shop.value("timeout")).toBe(31);
+  expect(await shop.value("refresh_day")).toBe(3);
+  expect(await shop.value("provider")).toBe("p");
 });
 
 describe("(c) an edit that did not know of the sets of the last moments", () => {

@@ -74,9 +74,9 @@ describe("damage inside the journal: what is newer is told, with 1110 beside it,
     await editLines(shop.journalFile, edit);
     for (const again of [false, true]) {
       if (again) await shop.t.restart();
-      const told = await history(shop.t);
-      expect(told).toMatchObject({ revisions: newest, codes: [1110] });
-      expect(told.result.map(({ changes }) => changes["svc"]?.["timeout"]?.value)).toEqual(
+      const found = await history(shop.t);
+      expect(found).toMatchObject({ revisions: newest, codes: [1110] });
+      expect(found.result.map(({ changes }) => changes["svc"]?.["timeout"]?.value)).toEqual(
         newest.map(revision => (revision === 1 ? 30 : 30 + revision)),
       );
       expect(shop.t.log.filter(line => line.includes("a journal is damaged"))).toHaveLength(again ? 2 : 1);
@@ -150,9 +150,9 @@ describe("a damaged end of the journal: the file's state wins and becomes a revi
     const revision = (await shop.revision()) ?? 0;
     expect(revision).toBeGreaterThan(6);
     await shop.notes.note(shop.t, "shop");
-    const told = await history(shop.t);
-    expect(told).toMatchObject({ revisions: [revision, ...kept], codes: [] });
-    expect(told.result[0]).toMatchObject({
+    const found = await history(shop.t);
+    expect(found).toMatchObject({ revisions: [revision, ...kept], codes: [] });
+    expect(found.result[0]).toMatchObject({
       source: "file",
       actor: "file",
       changes: { svc: { timeout: { value: 36 } } },

@@ -38,13 +38,13 @@ describe("a log of files", () => {
     await using folder = await temporaryFolder();
     const fileSystem = watchFileSystem();
     const opened = await openLog(folder.path, fileSystem);
-    const told: number[] = [];
+    const committedBefore: number[] = [];
     fileSystem.before = ({ operation }) => {
-      if (operation === "datasync") told.push(opened.committed.length);
+      if (operation === "datasync") committedBefore.push(opened.committed.length);
     };
     await opened.append(1);
     await opened.append(2);
-    expect(told).toEqual([0, 1]);
+    expect(committedBefore).toEqual([0, 1]);
     await abandon(opened);
   });
 

@@ -19,7 +19,7 @@ const snapshot: LogEntry = { kind: "snapshot", time };
 const whole = { begins: true, isWhole: true };
 
 /** What one who follows is told, as text, of entries with the numbers 11, 12 and so on. */
-function told(entries: readonly LogEntry[], skipsTo?: number): string[] {
+function handedOver(entries: readonly LogEntry[], skipsTo?: number): string[] {
   const snapshots = new StreamSnapshots(new TestClock());
   if (skipsTo !== undefined) snapshots.skipTo(skipsTo);
   return entries.flatMap((entry, index) => {
@@ -39,7 +39,7 @@ function told(entries: readonly LogEntry[], skipsTo?: number): string[] {
 
 test("who has seen all passes over a snapshot", () => {
   const entries = [snapshot, part(11, "shop", [commit("shop", 1)], true, true), commit("shop", 2)];
-  expect(told([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
+  expect(handedOver([...entries, { kind: "end", snapshot: 11 }])).toEqual(["13 commit shop 2/1"]);
 });
 
 test("who has not seen what came before takes each repository whole, and passes over what is committed to it until then", () => {
@@ -54,7 +54,7 @@ test("who has not seen what came before takes each repository whole, and passes 
     { kind: "end", snapshot: 11 },
     commit("site", 9),
   ];
-  expect(told(entries, 11)).toEqual([
+  expect(handedOver(entries, 11)).toEqual([
     "15 commit new 1/1",
     "16 kept shop 4/2 shop 5/1 shop 6/1 shop 7/1",
     "17 commit shop 8/1",
@@ -75,7 +75,7 @@ test("a piece that was not ended is none of what comes next, be it of the same s
     { kind: "end", snapshot: 15 },
     { kind: "end", snapshot: 11 },
   ];
-  expect(told(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
+  expect(handedOver(entries, 11)).toEqual(["17 kept shop 4/1 shop 5/1", "remaining shop"]);
 });
 
 test("a start sees again what is still to be done: to write a snapshot behind what is forgotten, to end one, to remove what is before", () => {

@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../helpers/temporary-folder.ts";
 test("anyone who comes before it is open waits, by each of its ways, and is answered then", async () => {
   await using folder = await temporaryFolder();
   const asked: string[] = [];
-  const door = await openServer({
+  const server = await openServer({
     port: 0,
     insist: false,
     socketPath: join(folder.path, "socket"),
@@ -23,36 +23,36 @@ test("anyone who comes before it is open waits, by each of its ways, and is answ
     },
     onRefusal: () => {},
   });
-  const ways = [{ port: door.port, host: "127.0.0.1" }, { path: door.socket ?? "" }];
-  const comers = ways.map(way => {
+  const ways = [{ port: server.port, host: "127.0.0.1" }, { path: server.socket ?? "" }];
+  const clients = ways.map(way => {
     const socket = connect(way);
     let text = "";
     socket.setEncoding("utf8").on("data", part => {
       text += part;
     });
-    socket.write(`GET /early HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\n\r\n`);
+    socket.write(`GET /early HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
     return { socket, text: () => text };
   });
   let connections = 0;
-  door.engine.on("connection", () => void connections++);
-  const upgraded = connect(door.port, "127.0.0.1");
+  server.engine.on("connection", () => void connections++);
+  const upgraded = connect(server.port, "127.0.0.1");
   upgraded.write(
-    `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+    `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
   );
   // One that has gone again is none of its business.
-  const gone = connect(door.port, "127.0.0.1");
-  gone.write(`GET /gone HTTP/1.1\r\nHost: 127.0.0.1:${door.port}\r\n\r\n`);
-  await once(gone, "connect");
-  gone.resetAndDestroy();
+  const aborted = connect(server.port, "127.0.0.1");
+  aborted.write(`GET /gone HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\n\r\n`);
+  await once(aborted, "connect");
+  aborted.resetAndDestroy();
   await Promise.all(
-    [...comers, { socket: upgraded }].map(({ socket }) => socket.connecting && once(socket, "connect")),
+    [...clients, { socket: upgraded }].map(({ socket }) => socket.connecting && once(socket, "connect")),
   );
   // Long enough for what is sent to arrive, where nothing would hold it.
   await new Promise(resolve => setTimeout(resolve, 50));
-  expect([asked, connections, comers.map(({ text }) => text())]).toEqual([[], 0, ["", ""]]);
-  door.open();
-  for (const { text } of comers) await until(() => text().endsWith("/early"), "the answer");
+  expect([asked, connections, clients.map(({ text }) => text())]).toEqual([[], 0, ["", ""]]);
+  server.open();
+  for (const { text } of clients) await until(() => text().endsWith("/early"), "the answer");
   await until(() => connections === 1, "the connection");
-  for (const { socket } of [...comers, { socket: upgraded }]) socket.destroy();
-  await door.close();
+  for (const { socket } of [...clients, { socket: upgraded }]) socket.destroy();
+  await server.close();
 });

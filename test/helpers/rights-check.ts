@@ -7,7 +7,7 @@ import { entrySeen, may } from "./rights-model.ts";
 import { type RightsWorld, repositories } from "./rights-world.ts";
 
 /** A key's round, and what a client of the key sees in it that the model does not say. */
-export class Look {
+export class RightsCheck {
   /** A line for each leak, and for each thing that is kept from the key though it may see it. */
   readonly wrong: string[] = [];
   /** Every reply that it got. */
@@ -80,9 +80,9 @@ export function placesOf(errors: readonly ErrorEntry[]): string[] {
 }
 
 /** Where a set of the field is refused. */
-export function refusals(look: Look, repos: readonly string[], field: string): string[] {
-  const known = repos.filter(repo => look.mayAny("write", repo));
-  const left = known.filter(repo => !look.may("write", repo, field));
+export function refusals(check: RightsCheck, repos: readonly string[], field: string): string[] {
+  const known = repos.filter(repo => check.mayAny("write", repo));
+  const left = known.filter(repo => !check.may("write", repo, field));
   const places = repos.filter(repo => !known.includes(repo)).map(repo => `1007 ${repo} undefined`);
   if (left.length < known.length) places.push(...left.map(repo => `1007 ${repo} ${field}`));
   else if (known.length > 0) places.push(`1007 undefined ${field}`);

@@ -8,7 +8,7 @@ const masked = "test/e2e/masked-values.test.ts";
 /** What may be told to whom: to a terminal, to a person at a screen, to a key, and to the audit file. */
 export const mutants: readonly Mutant[] = [
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the funnel of all lines that are printed",
     file: "main/cli/terminal.ts",
     find: "visible(text).replaceAll(ownEscape",
@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
     name: "folders that a scan found, before it asks",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "marks that turn the direction of text, from what is shown",
     file: "main/cli/terminal.ts",
     find: "[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]",
@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
     name: "names of repositories",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "what JSON leaves as it is, from what is shown of it",
     file: "main/cli/terminal.ts",
     find: "visibleLines(JSON.stringify(value, null, indent))",
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     name: "the same value, in harmless characters",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a value is made visible on a terminal",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
     name: "a value",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a value for a program stays what it is",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
@@ -53,7 +53,7 @@ export const mutants: readonly Mutant[] = [
     name: "it is shown, not left out, also in a pipe",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that the daemon's log is harmless on a terminal",
     file: "main/cli/daemon.ts",
     find: "stream.write(visibleLines(line))",
@@ -62,7 +62,7 @@ export const mutants: readonly Mutant[] = [
     name: "what a watch tells, and the daemon's log",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that the daemon prints a link on a terminal only",
     file: "main/cli/daemon.ts",
     find: "isTerminal() && !mayAskForLocalNames()",
@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
     name: "is printed on a terminal only",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that repoconf ui prints a link on a terminal only",
     file: "main/cli/ui.ts",
     find: "if (!isTerminal())",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
     name: "prints no link where its output is no terminal",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the full path of Windows' explorer",
     file: "main/cli/open-page.ts",
     find: `return win32.join(environment["SystemRoot"] || "C:\\\\Windows", "explorer.exe");`,
@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
     name: "the system's own explorer",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the folder in which a browser's opener is started",
     file: "main/cli/open-page.ts",
     find: ", cwd: dirname(file) }",
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
     name: "starts nothing out of the current folder",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a value without a schema is masked, on the command line",
     file: "main/cli/fields.ts",
     find: `return schema === undefined || masksAnything(schema);`,
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
     name: "a masked value stays masked when its schema is",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "what is masked in a part or behind a reference, on the command line",
     file: "main/cli/fields.ts",
     find: `withMasks(schema).properties`,
@@ -116,7 +116,7 @@ export const mutants: readonly Mutant[] = [
     name: "a value that is masked in a part",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "what is masked behind a reference, on the screen",
     file: "renderer/state/connection.ts",
     find: "schema: withMasks(schema)",
@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
     name: "masks what a $ref or a choice says is masked",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a watch reads schemas again when scopes come",
     file: "main/cli/watch.ts",
     find: `if (received[0] === "scope" || `,
@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
     name: "a watch that began before a scope was there goes by its schema",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a value without a schema is masked, in the JSON view",
     file: "renderer/file/masked-values.ts",
     find: "findField(scopes, scope, field) ?? unknownSchema",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
     name: "what is masked, or described by no schema",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a text that is no JSON hides all",
     file: "renderer/file/masked-values.ts",
     find: "(isTyped ? before.map(transaction.changes) : all(transaction.state))",
@@ -152,7 +152,7 @@ export const mutants: readonly Mutant[] = [
     name: "what is masked, or described by no schema",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "rights before anything is read: list",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
     name: "nothing is read",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "rights before anything is read: history",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
@@ -172,7 +172,7 @@ export const mutants: readonly Mutant[] = [
     name: "nothing is read",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that links are resolved for the owner alone",
     file: "main/daemon/operations/repo.ts",
     find: "caller.owner ? resolveLinks : asNamed",
@@ -181,7 +181,7 @@ export const mutants: readonly Mutant[] = [
     name: "only for the owner the daemon looks where links lead",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a reason is for anyone who sees the whole change",
     file: "main/daemon/change-views.ts",
     find: "...(whole && reason !== undefined",
@@ -190,7 +190,7 @@ export const mutants: readonly Mutant[] = [
     name: "a reason is told to anyone who may read all",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that the whole change counts when one field is asked for",
     file: "main/daemon/change-views.ts",
     find: "      whole = false;",
@@ -199,7 +199,7 @@ export const mutants: readonly Mutant[] = [
     name: "a reason is told to anyone who may read all",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the name by which the log writes what failed",
     file: "main/daemon/daemon.ts",
     find: "err: error.cause",
@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
     name: "with its words and where it happened",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that svc* ends with the scope's name",
     file: "shared/grants.ts",
     find: "isOpenScope(pattern) ?",
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
     name: "a grant on svc*",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a new key cannot have svc*",
     file: "main/daemon/keys/keys.ts",
     find: "if (open !== undefined) {",
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
     name: "a grant on svc*",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the memory of keys that were used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (usedAt !== undefined) this.#usedOnce.add(caller);\n",
@@ -235,7 +235,7 @@ export const mutants: readonly Mutant[] = [
     name: "the first use once over all restarts",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that a client which leaves has used its key until then",
     file: "main/daemon/connections.ts",
     find: "      connection.end();\n      this.#options.onUse(caller);\n",
@@ -244,7 +244,7 @@ export const mutants: readonly Mutant[] = [
     name: "key/list says when a client came with a key",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the last uses of keys from the end",
     file: "main/daemon/keys/keys.ts",
     find: "if (!isKept) await this.#save(this.list());",
@@ -253,7 +253,7 @@ export const mutants: readonly Mutant[] = [
     name: "key/list says when a client came with a key",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the memory that the owner's key was used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);\n",
@@ -262,7 +262,7 @@ export const mutants: readonly Mutant[] = [
     name: "the first use once over all restarts",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the line of a key that ends",
     file: "main/daemon/keys/keys.ts",
     find: `    this.#onEvent("keyRevoked", id);\n`,
@@ -271,7 +271,7 @@ export const mutants: readonly Mutant[] = [
     name: "the first use once over all restarts",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the names of operations that are there, in the place of what a client sent",
     file: "main/daemon/dispatch.ts",
     find: `isOperationName(name) ? name : "unknown"`,
@@ -280,7 +280,7 @@ export const mutants: readonly Mutant[] = [
     name: "is told as unknown",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that what a key may not see is a refusal",
     file: "main/daemon/audit-log.ts",
     find: "return !caller.owner;",
@@ -289,7 +289,7 @@ export const mutants: readonly Mutant[] = [
     name: "what a right is missing for is told",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that ids of no key stay out of the audit file",
     file: "main/daemon/keys/keys.ts",
     find: "throw new UnauthorizedError(this.#knownId(id));",
@@ -298,7 +298,7 @@ export const mutants: readonly Mutant[] = [
     name: "with the key's id only if there is such a key",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the counting of what is refused again and again",
     file: "main/daemon/audit-log.ts",
     find: "    if (tally === undefined) {",
@@ -307,7 +307,7 @@ export const mutants: readonly Mutant[] = [
     name: "gets one line a second",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "what was counted, from the end",
     file: "main/daemon/audit-log.ts",
     find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
@@ -316,7 +316,7 @@ export const mutants: readonly Mutant[] = [
     name: "gets one line a second",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the refusal of a link in a log's place",
     file: "main/rotating-log.ts",
     find: "O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,",
@@ -325,7 +325,7 @@ export const mutants: readonly Mutant[] = [
     name: "a link in its place is not followed",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "the end of the session that signs out",
     file: "renderer/dialogs/sign-out.tsx",
     find: `    await daemon().run("key/revoke", { id });\n`,
@@ -334,7 +334,7 @@ export const mutants: readonly Mutant[] = [
     name: "signing out ends the session",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that the edits go with the session that signs out",
     file: "renderer/dialogs/sign-out.tsx",
     find: "    forgetDrafts();\n",
@@ -343,7 +343,7 @@ export const mutants: readonly Mutant[] = [
     name: "signing out ends the session",
   },
   {
-    promise: "telling",
+    promise: "disclosure",
     takenOut: "that who ends his own session gets his answer",
     file: "main/daemon/daemon.ts",
     find: "const publishKeys = () => setImmediate(() => connections.publishKeys());",

@@ -13,7 +13,7 @@ process.on("exit", () => {
 });`;
 
 /** Arguments of Node. */
-export const tellLoaded = ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
+export const reportLoaded = ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
 
 export function loadedBy(errorOutput: string): {
   readonly parts: readonly string[];
