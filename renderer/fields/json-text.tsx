@@ -1,16 +1,13 @@
-import { useEffect, useId, useState } from "react";
-import { type JsonValue, sameJson } from "../../shared/json.ts";
+import { useId } from "react";
+import type { JsonValue } from "../../shared/json.ts";
+import { useEditedText } from "./edited-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
 /** For what has no control of its own: the value as JSON. */
 export function JsonText({ value, label, describedBy, problems, onChange }: EditorProps) {
-  const [text, setText] = useState(() => JSON.stringify(value, null, 2));
+  const [text, setText] = useEditedText(value, parse, print);
   const problemId = useId();
-  useEffect(
-    () => setText(current => (sameJson(parse(current), value) ? current : JSON.stringify(value, null, 2))),
-    [value],
-  );
   const readable = parse(text) !== undefined;
   const shown = readable ? ownProblems(problems) : [{ path: [], message: "This is not valid JSON yet." }];
   return (
@@ -33,6 +30,8 @@ export function JsonText({ value, label, describedBy, problems, onChange }: Edit
     </div>
   );
 }
+
+const print = (value: JsonValue) => JSON.stringify(value, null, 2);
 
 function parse(text: string): JsonValue | undefined {
   try {

@@ -1,14 +1,13 @@
-import { useEffect, useId, useState } from "react";
+import { useId } from "react";
+import { useEditedText } from "./edited-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { boundsText } from "./limits.ts";
 import { Problems } from "./problems.tsx";
 
 /** A number with its bounds and what it counts. Arrow keys step it. What is no number is handed on as the text that it is: no check lets it pass, and it stays to be fixed. */
 export function NumberEditor({ value, schema, label, describedBy, problems, onChange }: EditorProps) {
-  const [text, setText] = useState(String(value));
+  const [text, setText] = useEditedText(value, parse, String);
   const problemId = useId();
-  // Applied from elsewhere, but not while "1e" is on its way to "1e3".
-  useEffect(() => setText(current => (parse(current) === value ? current : String(value))), [value]);
   const parsed = parse(text);
   const { minimum, maximum } = schema;
   const unreadable = parsed === undefined ? [{ path: [], message: "Expected a number." }] : [];

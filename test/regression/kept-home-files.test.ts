@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { newKeyText } from "../../main/daemon/keys/key-text.ts";
@@ -79,7 +79,8 @@ describe("the owner's key, while the daemon runs", () => {
     const { owner } = t;
     // Where new texts are written first nothing can be.
     const temporary = join(t.homeFolder, "tmp");
-    await rm(temporary, { recursive: true });
+    // Moved in one step: the daemon may be writing something there just now.
+    await rename(temporary, `${temporary}.moved`);
     await writeFile(temporary, "");
     await rm(keyFile(t));
     await until(() => !owner.socket.connected, "the old key to end");

@@ -94,6 +94,8 @@ describeScreen("the keyboard alone", () => {
 
     /** Goes on by Tab until the focus is there; `label` is that of a control within a label. */
     async function tabTo(wanted: RegExp, label?: string): Promise<void> {
+      // What had the focus may just have gone; the screen then moves it.
+      await poll(focused).not.toBe("body");
       for (let count = 0; count < 150; count += 1) {
         const now = await focused();
         expect(now).not.toBe("body");

@@ -52,7 +52,7 @@ describeScreen("what one comes back to", () => {
     await reads(messages, "2 edits were discarded.");
     await messages.getByRole("button", { name: "Bring back" }).click();
     await reads(page.getByRole("region", { name: "Edits", exact: true }), "2 edits, not saved");
-    expect(await page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("60");
+    await poll(() => page.getByRole("spinbutton", { name: "Timeout" }).inputValue()).toBe("60");
     expect(await page.getByRole("textbox", { name: "Provider" }).inputValue()).toBe("there");
   });
 
