@@ -5,13 +5,13 @@ export class OutOfStepsError extends Error {
   override readonly name = "OutOfStepsError";
 }
 
-/** Steps allowed for each part of a value. A million take 40 ms, so that one check takes less than a tenth of a second. */
+/** Steps allowed for each part of a value. */
 const stepsOfPart = 10;
 /**
- * Steps allowed for the parts of a value together: as many as the largest value that can be set needs. Files may hold larger
- * ones.
+ * Steps that one check may take in all, spare ones included: as many as the largest value that can be set needs. Nothing else
+ * is answered during a check. A million steps take 40 ms, so this stays below a tenth of a second on a slow machine too.
  */
-const stepsOfParts = 1_500_000;
+const stepsOfCheck = 1_500_000;
 /** Steps allowed for every value, however small. */
 const stepsOfValue = 200;
 /** Characters of a text that count as one part. */
@@ -41,7 +41,7 @@ export class StepBudget {
 
   /** `parts`: the size of the value, from `partsOf`. */
   constructor(parts: number, spare: SpareSteps) {
-    this.#left = stepsOfValue + Math.min(stepsOfPart * parts, stepsOfParts);
+    this.#left = stepsOfValue + stepsOfPart * parts;
     this.#spare = spare;
   }
 
@@ -52,6 +52,7 @@ export class StepBudget {
   /** Call it before doing the work. Throws OutOfStepsError. */
   take(steps: number): void {
     this.#taken += steps;
+    if (this.#taken > stepsOfCheck) throw new OutOfStepsError("checking it would take too long");
     this.#left -= steps;
     if (this.#left >= 0) return;
     this.#spare.left += this.#left;

@@ -687,12 +687,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the bound on the steps that a value brings",
+    takenOut: "the bound on the steps of one check",
     file: "shared/schema/step-budget.ts",
-    find: "Math.min(stepsOfPart * parts, stepsOfParts)",
-    replace: "stepsOfPart * parts",
+    find: "if (this.#taken > stepsOfCheck)",
+    replace: "if (this.#taken < 0)",
     test: "test/shared/schema/compile-schema.test.ts",
-    name: "a value larger than any that can be set brings no more steps than that",
+    name: "one check takes no more steps than the largest value that can be set brings, however many are spare",
   },
   {
     promise: "S16",

@@ -238,14 +238,16 @@ test("a multiple is one for anyone who wrote it, though the numbers are not exac
     expect([value, takes({ multipleOf: step }, value)]).toEqual([value, false]);
 });
 
-test("a value larger than any that can be set brings no more steps than that", () => {
-  const spare = new SpareSteps();
-  spare.left = 0;
+test("one check takes no more steps than the largest value that can be set brings, however many are spare", () => {
+  const spare = new SpareSteps(1e9);
   const items = (count: number): JsonValue => Array.from({ length: count }, () => 1);
   const compiled = compile({ items: { maximum: 2, minimum: 0 } });
   // As many as 262,144 bytes of JSON hold.
   expect(compiled.check(items(131_000), spare).problems).toEqual([]);
   expect(() => compiled.check(items(500_000), spare)).toThrow(OutOfStepsError);
+  expect(() =>
+    compile({ items: { maximum: 2, minimum: 0, allOf: [{}, {}, {}, {}, {}, {}] } }).check(items(131_000), spare),
+  ).toThrow(OutOfStepsError);
 });
 
 test("two branches at each of 64 levels end after a bounded number of steps, and so does a circle", () => {
