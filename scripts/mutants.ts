@@ -3,6 +3,7 @@
  * `npm run mutants -- R3 S6` for some promises. The mutants are in test/mutants/. Works on copies in a temporary folder. If
  * all were tried, writes how many were killed into docs/promises.md. Leaves with 1 unless all were.
  */
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { allMutants } from "./mutants/all-mutants.ts";
 import { writeLastRun } from "./mutants/document.ts";
@@ -31,7 +32,8 @@ print(
 const results = await runMutants({
   project: join(import.meta.dirname, ".."),
   mutants,
-  copies: 2,
+  // Most of a test is waiting.
+  copies: 2 * availableParallelism(),
   signal: ending.signal,
   onUnmutated: (test, outcome, seconds) => {
     print(`${outcome.kind === "passed" ? "green" : "RED"} unmutated, ${seconds} s: ${test}`);
