@@ -107,7 +107,7 @@ async function holdHome(home: Home): Promise<Held> {
   try {
     await completeRestore(home);
     await prepareHome(home);
-    const { values } = await Settings.open(home, message => {
+    const { values } = await Settings.open(home, systemClock, message => {
       throw new HomeError(message);
     });
     return { home, settings: values, [Symbol.asyncDispose]: release };

@@ -147,7 +147,7 @@ async function startDaemon(
   const scopes = new Scopes();
   const scopeFiles = new ScopeFiles(home, scopes, problem, clock);
   await scopeFiles.reload();
-  const settings = await Settings.open(home, problem);
+  const settings = await Settings.open(home, clock, problem);
   const audit = openAudit(home, clock, problem);
   resources.defer(() => audit?.close());
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));

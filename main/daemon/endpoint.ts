@@ -5,8 +5,9 @@ import type { Clock } from "../clock.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { type FileSystem, systemErrorCode } from "../files/file-system.ts";
+import { readUntil } from "../files/read-until.ts";
 import type { Home } from "../home.ts";
-import { HomeError, privateFile, readStable } from "./home.ts";
+import { HomeError, privateFile } from "./home.ts";
 
 export function newEndpoint(
   { url, socket }: Pick<Endpoint, "url" | "socket">,
@@ -70,7 +71,13 @@ export async function keepEndpoint(
   const text = textOf(endpoint);
   try {
     const file = privateFile(home, home.endpointFile);
-    if ((await readStable(file, clock, found => found === text)) === text) return false;
+    // It may be being replaced, or the home removed.
+    const found = await readUntil(
+      clock,
+      () => file.read(),
+      one => one === text,
+    );
+    if (found === text) return false;
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
   }

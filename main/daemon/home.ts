@@ -1,6 +1,5 @@
 import { chmod, lstat, mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
 import { DurableTextFile } from "../files/durable-text-file.ts";
 import { type FileSystem, realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
@@ -57,23 +56,6 @@ export function privateFile(
   maximumBytes = 64 * 1024 * 1024,
 ): DurableTextFile {
   return new DurableTextFile({ path, temporaryFolder: home.temporary, mode: 0o600, maximumBytes, fileSystem });
-}
-
-/** Pauses before a missing or half-written file is accepted as such: somebody may be replacing it, or removing the home. */
-const stabilityDelays = [20, 80, 150];
-
-/** A file's text, or null if it is missing; retried for 250 ms until it is valid. Throws as DurableTextFile.read. */
-export async function readStable(
-  file: DurableTextFile,
-  clock: Pick<Clock, "delay">,
-  isWell: (text: string) => boolean,
-): Promise<string | null> {
-  for (let attempt = 0; ; attempt++) {
-    const text = await file.read();
-    const pause = stabilityDelays[attempt];
-    if (pause === undefined || (text !== null && isWell(text))) return text;
-    await clock.delay(pause);
-  }
 }
 
 async function readFormat(home: Home): Promise<number | undefined> {

@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import { JsonTextError, readJsonText } from "../files/json-text.ts";
+import { readUntil } from "../files/read-until.ts";
 import type { Home } from "../home.ts";
 import { runInParts } from "../turns.ts";
 import { privateFile } from "./home.ts";
@@ -101,30 +102,27 @@ export class ScopeFiles {
     });
   }
 
-  /** Waits before a file that was there is believed to be gone: some editors save by deleting first. */
-  async #listFiles(): Promise<string[]> {
-    for (let attempt = 0; ; attempt++) {
-      const names = (await readdir(this.#home.scopes)).filter(name => name.endsWith(scopeFileEnding)).sort();
-      const missing = [...this.#texts.keys()].some(name => !names.includes(`${name}${scopeFileEnding}`));
-      const pause = stabilityDelays[attempt];
-      if (!missing || pause === undefined) return names;
-      await this.#clock.delay(pause);
-    }
+  /** The names of the files, sorted. */
+  #listFiles(): Promise<string[]> {
+    return readUntil(
+      this.#clock,
+      async () => (await readdir(this.#home.scopes)).filter(name => name.endsWith(scopeFileEnding)).sort(),
+      names => [...this.#texts.keys()].every(name => names.includes(`${name}${scopeFileEnding}`)),
+    );
   }
 
-  /** Undefined: it is gone, and stays so. */
-  async #readStable(path: string, known: string | undefined): Promise<ReadFile | undefined> {
-    for (let attempt = 0; ; attempt++) {
-      const text = await privateFile(this.#home, path, realFileSystem, limits.scopeBytes).read();
-      const pause = stabilityDelays[attempt];
-      try {
-        if (text !== null) return { text, ...(text !== known && { value: (await readJsonText(text)).value }) };
-        if (pause === undefined) return undefined;
-      } catch (error) {
-        if (pause === undefined) throw error;
-      }
-      await this.#clock.delay(pause);
-    }
+  /** Undefined if the file is missing. `known` is the text that needs no parsing. */
+  #readFile(path: string, known: string | undefined): Promise<ReadFile | undefined> {
+    const file = privateFile(this.#home, path, realFileSystem, limits.scopeBytes);
+    return readUntil(
+      this.#clock,
+      async () => {
+        const text = await file.read();
+        if (text === null) return undefined;
+        return { text, ...(text !== known && { value: (await readJsonText(text)).value }) };
+      },
+      found => found !== undefined,
+    );
   }
 
   /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
@@ -132,7 +130,7 @@ export class ScopeFiles {
     const scope = scopeOf(name);
     if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
-    const read = await this.#readStable(join(this.#home.scopes, name), known?.text);
+    const read = await this.#readFile(join(this.#home.scopes, name), known?.text);
     if (read?.value === undefined) return read && known;
     // Only where somebody has scopes of their own: it is as large as all else that a start reads.
     const { comparedPattern } = await import("./compared-pattern.ts");
@@ -154,9 +152,6 @@ interface ReadFile {
   /** What it says; absent if that is known. */
   readonly value?: JsonObject;
 }
-
-/** Waits before a file that does not parse is believed to be broken: an editor may be in the middle of a save. */
-const stabilityDelays = [20, 80, 150];
 
 function describe(error: unknown): string {
   if (error instanceof JsonTextError) return `, line ${error.line}, column ${error.column}: ${error.message}`;

@@ -1,6 +1,8 @@
 import type { FromSchema } from "json-schema-to-ts";
+import type { Clock } from "../clock.ts";
 import { UnreadableFileError } from "../files/durable-text-file.ts";
 import { JsonTextError, parseJsonText } from "../files/json-text.ts";
+import { readUntil } from "../files/read-until.ts";
 import type { Home } from "../home.ts";
 import { privateFile } from "./home.ts";
 import { ajvForOwnSchemas } from "./own-schemas.ts";
@@ -74,22 +76,25 @@ export const defaultRetention: Retention = { revisions: 10_000, bytes: 64 * 1024
 
 export type SettingsValues = FromSchema<typeof settingsSchema>;
 
-/** `settings.json`: read at the start and whenever it changes. A broken one keeps the last good settings. */
+/** `settings.json`: read at the start and whenever it changes. While it is invalid, the last valid settings stay active. */
 export class Settings {
   readonly #home: Home;
+  readonly #clock: Pick<Clock, "delay">;
   readonly #onProblem: (message: string) => void;
   #values: SettingsValues = {};
   #problem: string | undefined;
-  #lastText: string | null | undefined = null;
+  /** The text of `#values`; null if there was no file. */
+  #text: string | null = null;
 
-  private constructor(home: Home, onProblem: (message: string) => void) {
+  private constructor(home: Home, clock: Pick<Clock, "delay">, onProblem: (message: string) => void) {
     this.#home = home;
+    this.#clock = clock;
     this.#onProblem = onProblem;
   }
 
-  /** `onProblem` is told, in a sentence, each time the file is found broken. */
-  static async open(home: Home, onProblem: (message: string) => void): Promise<Settings> {
-    const settings = new Settings(home, onProblem);
+  /** `onProblem` is called with a sentence each time the file is found to be invalid. */
+  static async open(home: Home, clock: Pick<Clock, "delay">, onProblem: (message: string) => void): Promise<Settings> {
+    const settings = new Settings(home, clock, onProblem);
     await settings.reload();
     return settings;
   }
@@ -106,13 +111,16 @@ export class Settings {
   async reload(): Promise<void> {
     const { settingsFile } = this.#home;
     try {
-      const text = await privateFile(this.#home, settingsFile).read();
-      if (text === this.#lastText) return;
-      this.#values = text === null ? {} : parseSettings(text);
-      this.#lastText = text;
+      const { text, values } = await readUntil(
+        this.#clock,
+        () => this.#read(),
+        // Most homes have no such file, and their start need not wait for one.
+        found => found.text !== null || this.#text === null,
+      );
+      this.#values = values;
+      this.#text = text;
       this.#problem = undefined;
     } catch (error) {
-      this.#lastText = undefined;
       const place = error instanceof JsonTextError ? `, line ${error.line}, column ${error.column}` : "";
       const known =
         error instanceof JsonTextError || error instanceof UnreadableFileError || error instanceof SettingsError;
@@ -121,6 +129,12 @@ export class Settings {
       if (problem !== this.#problem) this.#onProblem(problem);
       this.#problem = problem;
     }
+  }
+
+  async #read(): Promise<{ readonly text: string | null; readonly values: SettingsValues }> {
+    const text = await privateFile(this.#home, this.#home.settingsFile).read();
+    if (text === this.#text) return { text, values: this.#values };
+    return { text, values: text === null ? {} : parseSettings(text) };
   }
 }
 

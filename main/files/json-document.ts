@@ -10,6 +10,7 @@ import {
 import { systemErrorCode } from "./file-system.ts";
 import { formatJson, type JsonText, JsonTextError, readJsonText, rewriteJsonInParts } from "./json-text.ts";
 import type { MovedNames } from "./json-text-edits.ts";
+import { readUntil } from "./read-until.ts";
 
 /** The state of the file when last checked or written. */
 export type DocumentStatus =
@@ -50,9 +51,6 @@ interface Found {
   readonly text: string | null | undefined;
   readonly status: DocumentStatus;
 }
-
-/** Pauses before a missing or broken file is believed, because an editor may be in the middle of saving (250 ms in all). */
-const stabilityDelays = [5, 15, 40, 90, 100];
 
 export interface JsonDocumentOptions extends DurableTextFileOptions {
   /** Whether the first refresh, too, waits before it believes that the file is missing or broken. */
@@ -110,12 +108,16 @@ export class JsonDocument {
    * 250 ms before that is believed.
    */
   async refresh(): Promise<boolean> {
-    let found = await this.#readOnce(undefined);
-    for (const milliseconds of this.#isRead || this.#isExpected ? stabilityDelays : []) {
-      if (found === undefined || found.status.kind === "good") break;
-      await this.#clock.delay(milliseconds);
-      found = await this.#readOnce(found);
-    }
+    const waits = this.#isRead || this.#isExpected;
+    let last: Found | undefined;
+    const found = await readUntil(
+      this.#clock,
+      async () => {
+        last = await this.#readOnce(last);
+        return last;
+      },
+      one => !waits || one === undefined || one.status.kind === "good",
+    );
     if (found === undefined) return false;
     this.#isRead = true;
     this.#text = found.text;

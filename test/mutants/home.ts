@@ -160,4 +160,22 @@ export const mutants: readonly Mutant[] = [
     test: "test/regression/interrupted-restore.test.ts",
     name: "that is ended at any of its moves",
   },
+  {
+    promise: "home",
+    takenOut: "the wait for settings that an editor deletes while it saves",
+    file: "main/daemon/settings.ts",
+    find: "found => found.text !== null || this.#text === null",
+    replace: "() => true",
+    test: "test/main/daemon/settings.test.ts",
+    name: "that an editor deletes or writes in steps",
+  },
+  {
+    promise: "home",
+    takenOut: "another read of a file that is invalid at first",
+    file: "main/files/read-until.ts",
+    find: "} catch {\n      // The last read decides.\n    }",
+    replace: "} catch (error) {\n      throw error;\n    }",
+    test: "test/main/daemon/settings.test.ts",
+    name: "that an editor deletes or writes in steps",
+  },
 ];

@@ -354,7 +354,7 @@ export const mutants: readonly Mutant[] = [
     find: "    void this.#endWhenSilent(messages);\n",
     replace: "",
     test: streamTest,
-    name: "says that the stream is missing",
+    name: "missing heartbeats",
   },
   {
     promise: "shared-log",

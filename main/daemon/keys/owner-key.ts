@@ -2,9 +2,10 @@ import { keyIdOf } from "../../../shared/api-key.ts";
 import { ownerGrants } from "../../../shared/grants.ts";
 import type { Clock } from "../../clock.ts";
 import type { FileSystem } from "../../files/file-system.ts";
+import { readUntil } from "../../files/read-until.ts";
 import type { Home } from "../../home.ts";
 import type { Caller } from "../caller.ts";
-import { HomeError, privateFile, readStable } from "../home.ts";
+import { HomeError, privateFile } from "../home.ts";
 import { hashKey, newKeyText } from "./key-text.ts";
 
 /** The owner's key. */
@@ -48,7 +49,11 @@ export async function openOwnerKey(
 /** Reads the key while the daemon runs; undefined if the file is missing and stays missing. Throws as `openOwnerKey`. */
 export async function findOwnerKey(home: Home, clock: Pick<Clock, "delay">): Promise<string | undefined> {
   const file = privateFile(home, home.ownerKeyFile);
-  const text = await readStable(file, clock, found => keyIdOf(found.trim()) !== undefined);
+  const text = await readUntil(
+    clock,
+    () => file.read(),
+    found => found !== null && keyIdOf(found.trim()) !== undefined,
+  );
   return text === null ? undefined : assertKey(home, text);
 }
 

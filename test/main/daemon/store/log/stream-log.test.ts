@@ -5,6 +5,8 @@ import { DiscardPolicy, jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, test } from "vitest";
 import { AppendError, ConflictError } from "../../../../../main/daemon/store/log/commit-log.ts";
+import { parseStreamAddress } from "../../../../../main/daemon/store/log/stream-address.ts";
+import { StreamSession } from "../../../../../main/daemon/store/log/stream-session.ts";
 import { describeCommitLog, type TestLog } from "../../../../helpers/commit-log-contract.ts";
 import { until } from "../../../../helpers/daemon.ts";
 import { describeWithNats, startCluster, startNatsServer } from "../../../../helpers/nats-server.ts";
@@ -31,10 +33,11 @@ function known({ found, committed }: TestLog): number[] {
   return [...found, ...committed.map(([, timeout]) => timeout)].sort((one, other) => one - other);
 }
 
-/** A line to a server on which what it answers can be lost. */
+/** A line to a server on which what it answers can be lost: all of it, or all but its answers to pings. */
 async function openLine(port: number) {
   const ends = new Set<Socket>();
   let isMute = false;
+  let answersPings = false;
   const server = createServer(near => {
     const far = createConnection({ port, host: "127.0.0.1" });
     for (const end of [near, far]) {
@@ -43,6 +46,9 @@ async function openLine(port: number) {
       end.on("close", () => void ends.delete(end));
     }
     near.pipe(far);
+    near.on("data", data => {
+      if (answersPings && data.includes("PING\r\n")) near.write("PONG\r\n");
+    });
     far.on("data", data => {
       if (!isMute) near.write(data);
     });
@@ -59,6 +65,10 @@ async function openLine(port: number) {
     port: address.port,
     mute: () => {
       isMute = true;
+    },
+    muteAllButPings: () => {
+      isMute = true;
+      answersPings = true;
     },
     cut,
     [Symbol.asyncDispose]: async () => {
@@ -264,6 +274,21 @@ describeWithNats("a log on a stream", () => {
     await until(() => other.found.length === 3, "the third");
     expect([other.found, one.found]).toEqual([[1, 2, 3], []]);
     for (const { log } of [one, other]) await log.close();
+  });
+
+  test("notices by the stream's missing heartbeats that a server which still answers pings sends nothing more", async () => {
+    await using place = await makePlace();
+    await using line = await openLine(place.server.port);
+    const session = await StreamSession.open(parseStreamAddress(`nats://127.0.0.1:${line.port}/test`), true);
+    let received = 0;
+    const followed = session.follow(0, async () => {
+      received += 1;
+    });
+    await session.publish("one", new Uint8Array(1), 0);
+    await until(() => received === 1, "the message");
+    line.muteAllButPings();
+    await session.ended;
+    await followed;
   });
 
   test("starts without its server, and takes in what came as soon as it is there", async () => {
