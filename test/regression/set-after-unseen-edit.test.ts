@@ -56,3 +56,20 @@ test("a set behind an edit by hand of the same field is there after a kill", asy
     sources: ["set", "file", "file"],
   });
 });
+
+test("a set of a field that the file's edit had brought to what an earlier set made it is there after a kill", async () => {
+  const fileSystem = watchFileSystem();
+  await using shop = await startShop(undefined, { fileSystem });
+  fileSystem.before = ({ operation, path }) => {
+    if (operation === "write" && path.includes("/journal/")) throw systemError("EIO");
+  };
+  const set = async (domain: string) => {
+    const { errors } = await shop.t.owner.call("config/set", { repo: "shop", "svc.domain": domain });
+    expect(errors).toEqual([]);
+  };
+  await set("a.test");
+  await writeFile(shop.file, shopText.replace("30", `40, "domain": "a.test"`));
+  await until(async () => (await shop.value("timeout")) === 40, "the edit");
+  await set("b.test");
+  expect((await valuesAfterKill(shop.t.homeFolder)).svc).toEqual({ timeout: 40, refresh_day: 2, domain: "b.test" });
+});
