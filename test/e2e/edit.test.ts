@@ -106,8 +106,9 @@ describe("repoconf edit", () => {
   test.skipIf(process.platform !== "linux")(
     "on a terminal asks to edit again, and leaves what is typed then to the editor",
     async () => {
+      // Of two programs that read from a terminal, either may get a line: ten lines are not all given to the editor by chance.
       const { EDITOR } = await editor(
-        `shift; if [ -e "$0.ran" ]; then echo "which value?"; read value; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
+        `shift; if [ -e "$0.ran" ]; then for line in 1 2 3 4 5 6 7 8 9 10; do echo "value $line?"; read value; done; echo "$value" > "$1"; else touch "$0.ran"; echo 99999999 > "$1"; fi`,
       );
       const command = `'${process.execPath}' '${repoconfCommand}' edit --repo shop svc.timeout`;
       const child = spawn("script", ["--quiet", "--return", "--command", command, "/dev/null"], {
@@ -123,9 +124,11 @@ describe("repoconf edit", () => {
       await untilPrinted("Edit again? [y/N]");
       expect(output).toContain("must be at most 86400");
       child.stdin.write("y\n");
-      await untilPrinted("which value?");
-      for (const digit of "4711") child.stdin.write(digit);
-      child.stdin.write("\n");
+      for (let line = 1; line <= 10; line += 1) {
+        await untilPrinted(`value ${line}?`);
+        for (const digit of "4711") child.stdin.write(digit);
+        child.stdin.write("\n");
+      }
       await untilPrinted("Set svc.timeout.");
       expect(await ended).toEqual([0, null]);
       expect(await get("svc.timeout")).toBe("4711\n");

@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s9,
-    takenOut: "the refusal of a member called __proto__ in a value: the disk is blamed",
+    takenOut: "the refusal of a member called __proto__ in a value",
     file: "main/daemon/scopes.ts",
     find: `  if (Object.hasOwn(value, "__proto__")) return "";\n`,
     replace: "",

@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { JsonValue } from "../../shared/json.ts";
+import { replaceFile } from "../helpers/broken-file.ts";
 import { connectClient, startTestDaemon, until } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
@@ -161,12 +162,12 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
   const good = (timeout: number, more: string) => `{"name":"shop","config":{"svc":{"timeout":${timeout}${more}}}}`;
   for (const value of [deep, deepObject, polluting]) {
     tried++;
-    await t.writeRepository("shop", good(1, `,"services":${value}`));
+    await replaceFile(t.repositoryFile("shop"), good(1, `,"services":${value}`));
     await until(async () => {
       const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
       return (entry?.health.length ?? 0) > 0;
     }, "the file to be told as broken");
-    await t.writeRepository("shop", good(2, ""));
+    await replaceFile(t.repositoryFile("shop"), good(2, ""));
     await until(async () => {
       const entry = (await t.owner.call("repo/list")).result.find(({ id }) => id === "shop");
       return entry?.health.length === 0;
