@@ -27,7 +27,7 @@ import { screenStore, useScreen } from "./state/store.ts";
 import { SearchBox } from "./tree/search-box.tsx";
 import { Tree } from "./tree/tree.tsx";
 
-/** The whole screen: the tree at the side, the selection beside it, edits at the bottom. */
+/** The whole screen: the tree on the left, the selection beside it, edits at the bottom. */
 export function App() {
   const connection = useScreen(state => state.connection);
   const place = useScreen(state => state.place);
@@ -81,7 +81,7 @@ function Page({ place, onAdd }: { readonly place: Place; onAdd(): void }) {
   }
 }
 
-/** The repositories, which hide the page in a narrow window: until another page is chosen, or Escape is pressed. */
+/** The repository drawer, which covers the page in a narrow window until another page is chosen or Escape is pressed. */
 function useDrawer(page: string): boolean {
   const drawn = useScreen(state => state.drawn);
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page closes it.
@@ -101,12 +101,12 @@ function failedPart(what: string, message: string, again: () => void) {
   return <FailedPart what={what} message={message} again={again} />;
 }
 
-/** Shows what a link of the desktop app leads to. */
+/** Goes to the target of a desktop app link. */
 function follow({ repo, field }: ScreenLink): void {
   go({ page: "repo", view: "fields", repo, ...(field !== undefined && splitConfigPath(field)) });
 }
 
-/** What the desktop app's menu and links ask for. */
+/** Handles the commands and links of the desktop app. */
 function useShell(): void {
   useEffect(() => {
     shell?.onCommand(command => (command === "add" ? openDialog("add") : void saveEdits("")));

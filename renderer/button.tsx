@@ -1,20 +1,20 @@
 import type { ComponentProps, MouseEvent } from "react";
 
 interface ButtonProps extends Omit<ComponentProps<"button">, "disabled" | "aria-disabled"> {
-  /** It cannot be pressed for now. */
+  /** Whether it cannot be pressed at the moment. */
   readonly unavailable?: boolean;
-  /** What it does since it was pressed, such as "Saving…": until that is done it cannot be pressed again. */
+  /** What it is doing since it was pressed, such as "Saving…". Until that is done, it cannot be pressed again. */
   readonly pending?: string | false;
 }
 
 /**
- * A button that is sometimes unavailable. It is never `disabled`: if it had the focus, the focus would be lost, and the next key would
- * go to the page.
+ * A button that is sometimes unavailable. It is never `disabled`: that would drop the focus, and the next key would go to the
+ * page.
  */
 export function Button({ unavailable = false, pending, type = "button", onClick, children, ...rest }: ButtonProps) {
   const idle = unavailable || Boolean(pending);
   const press = (event: MouseEvent<HTMLButtonElement>) => {
-    // A submit button's press, also that by Enter in a text, would send its form.
+    // Pressing a submit button, or Enter in a text field, would submit the form.
     if (idle) event.preventDefault();
     else onClick?.(event);
   };
@@ -24,7 +24,7 @@ export function Button({ unavailable = false, pending, type = "button", onClick,
         {pending || children}
       </button>
       {pending !== undefined && (
-        // That a button's name changes is read by few screen readers.
+        // Few screen readers announce that a button's name has changed.
         <span role="status" className="visually-hidden">
           {pending}
         </span>

@@ -2,18 +2,18 @@ const focusable = 'a[href], button, input:enabled, select, textarea, [tabindex="
 
 interface Ancestor {
   readonly element: Element;
-  /** Where among its children the one was that led to the focus. */
+  /** The index of the child that contains the focus. */
   readonly index: number;
 }
 
 /**
- * The focus never falls back to the page: if the element that has it is removed (a removed entry, a button that is done), the nearest
- * one gets it at once, so that a person at the keyboard can continue there.
+ * Keeps the focus from falling back to the page: if the focused element is removed (a removed entry, a finished button), the
+ * nearest focusable element gets the focus at once, so that a keyboard user can continue there.
  */
 export function keepFocus(root: Element): void {
   let focused: Element | undefined;
   let ancestors: readonly Ancestor[] = [];
-  /** Those of what had the focus last outside of dialogs and lists, which stand beside the root. */
+  /** The ancestors of the last focused element outside dialogs and lists, which are rendered beside the root. */
   let inRoot: readonly Ancestor[] = [];
   document.addEventListener("focusin", ({ target }) => {
     if (!(target instanceof Element)) return;
@@ -27,13 +27,13 @@ export function keepFocus(root: Element): void {
   };
   new MutationObserver(() => {
     if (focused === undefined || focused.isConnected) return;
-    // What closes as a whole hands the focus back itself, a frame later.
+    // A dialog or list that closes as a whole returns the focus itself, one frame later.
     if (ancestors.at(-1)?.element.isConnected) repair();
     else requestAnimationFrame(() => requestAnimationFrame(repair));
   }).observe(document.body, { subtree: true, childList: true });
 }
 
-/** From the element's parent up to what stands in the body. */
+/** From the element's parent up to the child of the body. */
 function ancestorsOf(element: Element): Ancestor[] {
   const result: Ancestor[] = [];
   let child = element;
@@ -48,7 +48,7 @@ function nearest(ancestors: readonly Ancestor[]): HTMLElement | undefined {
   for (const { element, index } of ancestors) {
     if (!element.isConnected) continue;
     const children = [...element.children];
-    // What stands in its place now, else what stood before it.
+    // First what has taken its place, then what preceded it.
     for (const child of [...children.slice(index), ...children.slice(0, index).toReversed()]) {
       const found = child.matches(focusable) ? child : child.querySelector(focusable);
       if (found instanceof HTMLElement) return found;

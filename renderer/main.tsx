@@ -33,7 +33,7 @@ announcePresence();
 keepDrafts();
 if (!hasCode()) followAddress();
 await open();
-// A new link in a tab that is open: what is edited there stays, and so does the place.
+// A new link in an open tab: unsaved edits and the place are kept.
 window.addEventListener("hashchange", () => {
   if (hasCode()) void open();
   else followAddress();

@@ -3,7 +3,7 @@ import { EditsDiff } from "./edits/edits-diff.tsx";
 import { Notices } from "./page/notices.tsx";
 import { nameOfRepository, useScreen } from "./state/store.ts";
 
-/** A page without a session says how to get one, and nothing else but the edits that it still has. */
+/** Shown without a session: how to get one, and the edits that are still unsaved. */
 export function NoSession({ reason }: { readonly reason?: string | undefined }) {
   const edited = useScreen(state => state.pending.size > 0);
   const drafts = useScreen(state => state.drafts);

@@ -1,8 +1,8 @@
 let known: number | undefined;
 
-/** Pixels of a rem: people choose it in their browser. */
+/** Pixels per rem, which people can set in their browser. */
 export function rootFontSize(): number {
-  // Asking makes the browser work out the styles of the whole page, which is too much for each draw.
+  // Reading it makes the browser compute the styles of the whole page, too slow to repeat for each render.
   known ??= Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   return known;
 }
@@ -11,6 +11,6 @@ function forget(): void {
   known = undefined;
 }
 
-// Zoomed, or back from the browser's settings.
+// The page was zoomed, or the browser's settings may have changed.
 window.addEventListener("resize", forget);
 document.addEventListener("visibilitychange", forget);

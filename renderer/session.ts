@@ -4,13 +4,13 @@ import { shell } from "./shell.ts";
 import { addressOf } from "./state/place.ts";
 import { screenStore } from "./state/store.ts";
 
-/** Where the session is while the window is open: not a cookie, for cookies are shared by all ports. */
+/** The storage name of the session while the window is open. Not a cookie, because all ports share cookies. */
 const storageName = "repoconf.session";
 
-/** The daemon of this window, and its session there: asked again before each connect. */
+/** Returns the daemon's address and the session there; called before each connect. */
 export type Locate = () => Promise<Address>;
 
-/** The session that this window has, or gets for the code in its address, which is then taken out of it. */
+/** Returns the window's session, or exchanges the code in its address for one and removes the code from the address. */
 export async function openSession(): Promise<Locate | undefined> {
   if (shell !== undefined) return shellAddress;
   const code = partsOf(codeInAddress());
@@ -20,7 +20,7 @@ export async function openSession(): Promise<Locate | undefined> {
   return kept && at(await webSessionCredentials(...kept));
 }
 
-/** Whether the window's address has the code of a link. */
+/** Whether the window's address contains the code of a link. */
 export function hasCode(): boolean {
   return codeInAddress() !== null;
 }
@@ -29,18 +29,18 @@ function codeInAddress(): string | null {
   return new URLSearchParams(location.hash.slice(1)).get("code");
 }
 
-/** `ID.SECRET`, as it stands in a link and in the window's storage. */
+/** `ID.SECRET`, the form used in a link and in the window's storage. */
 function partsOf(text: string | null): readonly [id: string, secret: string] | undefined {
   const [, id, secret] = /^([0-9a-f]{12})\.([0-9a-f]{64})$/.exec(text ?? "") ?? [];
   return id === undefined || secret === undefined ? undefined : [id, secret];
 }
 
-/** The session has ended. */
+/** Removes the session from the window's storage when it has ended. */
 export function forgetSession(): void {
   storage()?.removeItem(storageName);
 }
 
-/** Undefined where the browser lets the page keep nothing. */
+/** Undefined where the browser does not let the page store anything. */
 function storage(): Storage | undefined {
   try {
     return sessionStorage;
@@ -54,7 +54,7 @@ function at(credentials: Address["credentials"]): Locate {
 }
 
 function keepSession(id: string, secret: string): void {
-  // Where a browser keeps nothing, the session ends with a reload.
+  // Without storage, the session ends when the page is reloaded.
   storage()?.setItem(storageName, `${id}.${secret}`);
 }
 

@@ -19,16 +19,16 @@ export interface Action {
   readonly id: string;
   readonly title: string;
   readonly group: "Edits" | "Repositories" | "Go to" | "Find" | "This window";
-  /** The first are shown. */
+  /** Only the first is displayed. */
   readonly keys?: readonly Keys[];
-  /** Its keys work in a text too, where they mean nothing else. */
+  /** Whether its keys also work in a text field, where they have no other meaning. */
   readonly inText?: true;
   /** Whether it is available; if omitted, it always is. */
   applies?(state: ScreenState): boolean;
   run(): void;
 }
 
-/** All actions: shortcuts, commands and the list of shortcuts come from here. */
+/** All actions: the source of shortcuts, commands and the list of shortcuts. */
 export const actions: readonly Action[] = [
   {
     id: "review",
@@ -128,13 +128,13 @@ export const actions: readonly Action[] = [
     id: "sign-out",
     title: "Sign out",
     group: "This window",
-    // The desktop app's session is the app's own.
+    // The desktop app manages its session itself.
     applies: () => shell === undefined,
     run: () => void signOut(),
   },
 ];
 
-/** Keys that the tree, lists and dialogs have by themselves. */
+/** Keys that the tree, lists and dialogs handle themselves. */
 export const ownKeys: readonly { readonly keys: string; readonly title: string }[] = [
   { keys: "↑ ↓ Home End", title: "Move in the tree and in lists" },
   { keys: "← →", title: "Collapse or expand the selected tree item" },
@@ -148,7 +148,7 @@ export function actionOf(id: string): Action {
   return action;
 }
 
-/** Focuses the search, which a narrow window has in its drawer; with a query, searches for it. */
+/** Focuses the search box, opening the drawer that contains it in a narrow window; with a query, searches for it. */
 export function focusSearch(query?: string): void {
   flushSync(() => screenStore.setState({ drawn: true }));
   if (query !== undefined) search(query);
@@ -165,7 +165,7 @@ function goTo(title: string, place: Place): Action {
   return { id: `go-${place.page}`, title, group: "Go to", run: () => goWithFocus(place) };
 }
 
-/** Goes to a place and moves the focus there: into a field, or to the page, so that Tab moves through it. */
+/** Goes to a place and moves the focus there: into a field, or to the page, so that Tab continues in it. */
 export function goWithFocus(place: Place): void {
   go(place);
   if (place.page === "repo" && place.view === "fields" && place.scope !== undefined && place.field !== undefined)

@@ -1,4 +1,4 @@
-/** Keys pressed at once, as `Mod+Shift+Z`, `F6`, `?`: Mod is Ctrl, and Command on a Mac. Letters are capital. */
+/** A key combination such as `Mod+Shift+Z`, `F6`, `?`: Mod is Ctrl, or Command on a Mac. Letters are upper case. */
 export type Keys = string;
 
 const isMac = /Mac/.test(navigator.userAgent);
@@ -9,7 +9,7 @@ const names: Readonly<Record<string, string>> = {
   PageDown: "Page Down",
 };
 
-/** What is pressed. Shift that only makes another character, as for `?`, does not count. */
+/** The pressed keys. Shift is left out if it only produces another character, as for `?`. */
 export function pressedKeys(event: KeyboardEvent): Keys {
   const isLetter = /^\p{Letter}$/u.test(event.key);
   const isNamed = event.key.length > 1;
@@ -31,7 +31,7 @@ export function shownKeys(keys: Keys): string {
     .join(" ");
 }
 
-/** Whether keys typed there are text. */
+/** Whether keys pressed there are typed as text. */
 export function isText(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

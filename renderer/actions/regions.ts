@@ -1,13 +1,13 @@
-/** Where the focus goes in a region, in this order: the current row of the tree, the field of the address, the first control. */
+/** Where the focus enters a region, in this order: the current row of the tree, the field of the address, the first control. */
 const entrances = [
   '[role="treeitem"][tabindex="0"]',
   '.field[aria-current="true"] .field-control :is(input, textarea, button)',
   'a[href], button, input:enabled, select, textarea, [tabindex="0"], [contenteditable="true"]',
 ];
-/** What had the focus when it left a region this way. */
+/** The element that had the focus when the person last left the region. */
 const left = new WeakMap<Element, HTMLElement>();
 
-/** Moves the focus to the next region of the screen that is in sight, or to the one before; back to where it was in there. */
+/** Moves the focus to the next or previous visible region, to the element that last had the focus there. */
 export function goRound(step: 1 | -1): void {
   const now = document.activeElement;
   const current = regionOf(now);
@@ -16,12 +16,12 @@ export function goRound(step: 1 | -1): void {
   );
   if (current !== null && now instanceof HTMLElement) left.set(current, now);
   const index = current === null ? -1 : regions.indexOf(current);
-  // From nowhere, forth to the first and back to the last.
+  // Without a current region, forward starts at the first and backward at the last.
   const next = regions.at(index === -1 && step === -1 ? -1 : (index + step) % regions.length);
   if (next !== undefined && next !== current) entranceOf(next)?.focus();
 }
 
-/** A region may contain another; controls of the inner one do not belong to the outer one. */
+/** Regions can be nested; controls of the inner one do not belong to the outer one. */
 function regionOf(element: Element | null): HTMLElement | null {
   return element?.closest<HTMLElement>("[data-region]") ?? null;
 }

@@ -4,12 +4,12 @@ import { actions } from "./actions.ts";
 import { isText, pressedKeys } from "./keys.ts";
 
 const byKeys = new Map(actions.flatMap(action => (action.keys ?? []).map(keys => [keys, action] as const)));
-/** The browser would save its page or open its own search. */
+/** Keys with which the browser would save the page or open its own search. */
 const neverTheBrowsers: ReadonlySet<string> = new Set(["Mod+S", "Mod+K"]);
-/** The editor of a file uses these keys to save the file and to start a line. */
+/** Keys that the editor of a file uses to save the file and to start a line. */
 const fileEditorsOwn: ReadonlySet<string> = new Set(["Mod+S", "Mod+Enter"]);
 
-/** The shortcuts of the actions, wherever the focus is, except in a text where the keys type something, and behind a dialog. */
+/** Runs actions by their shortcuts, wherever the focus is, except where the keys type text and behind a dialog. */
 export function useShortcuts(): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -26,7 +26,7 @@ export function useShortcuts(): void {
       event.stopPropagation();
       if (action.applies?.(screenStore.getState()) !== false) action.run();
     };
-    // Before the controls: some take Enter for themselves, whatever is pressed with it.
+    // In the capture phase: some controls would consume Enter, whatever modifier is pressed with it.
     document.addEventListener("keydown", onKey, { capture: true });
     return () => document.removeEventListener("keydown", onKey, { capture: true });
   }, []);

@@ -13,7 +13,7 @@ interface ActivityEntryProps {
   onRevert(): void;
 }
 
-/** One change, or all that a batch changed: where, when, by whom, why and what. */
+/** One change, or all changes of a batch: where, when, by whom, why and what. */
 export function ActivityEntry({ group, onRevert }: ActivityEntryProps) {
   const { first, rest, isOpen } = group;
   const name = useScreen(state => nameOfRepository(state, first.repo));
@@ -46,7 +46,7 @@ export function ActivityEntry({ group, onRevert }: ActivityEntryProps) {
   );
 }
 
-/** What a batch changed, once for all repositories where it is the same. */
+/** The changes of a batch; repositories with the same changes are grouped. */
 function BatchChanges({ group: { first, rest } }: { readonly group: Group }) {
   const parts = useMemo(
     () => Array.from(Map.groupBy([first, ...rest], ({ changes }) => JSON.stringify(changes)).values()),

@@ -9,25 +9,25 @@ import { daemon, onChange } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { findField, findRepository, screenStore } from "../state/store.ts";
 
-/** Pages that are asked for one after the other while nothing is found: of 2,000 revisions each at most. */
+/** The maximum of consecutive empty pages requested, of up to 2,000 revisions each. */
 const mostPages = 5;
-/** Milliseconds in which what happens is taken together. */
+/** Milliseconds during which new changes are collected. */
 const freshDelay = 100;
-/** Entries that are shown while more arrive; if there are more, the list starts again. */
+/** The maximum of entries shown as new ones arrive; beyond it, the list is loaded again. */
 const mostShown = 500;
 
 export interface Activity {
-  /** The newest first; undefined: not read yet. */
+  /** Newest first; undefined: not loaded yet. */
   readonly entries: readonly FoundHistoryEntry[] | undefined;
-  /** What has happened since and is not shown yet, the newest first. */
+  /** Newer changes that are not shown yet, newest first. */
   readonly fresh: readonly FoundHistoryEntry[];
-  /** Where older entries begin; undefined: there are none. */
+  /** Where older entries begin; undefined if there are none. */
   readonly next: string | undefined;
-  /** The query is invalid, or histories of some repositories cannot be read. */
+  /** The query is invalid, or some histories cannot be read. */
   readonly errors: readonly ErrorEntry[];
 }
 
-/** What a query finds in the histories of all repositories, page by page, and new changes. */
+/** The matches of a query in the histories of all repositories, page by page, and new changes. */
 export function createActivityList(query: string, pageSize: number) {
   const store = createStore<Activity>(() => ({ entries: undefined, fresh: [], next: undefined, errors: [] }));
 
@@ -52,7 +52,7 @@ export function createActivityList(query: string, pageSize: number) {
   const withOlder = (before: Activity["entries"], older: readonly FoundHistoryEntry[]) => {
     const entries = [...(before ?? []), ...older];
     const known = new Set(entries.map(keyOf));
-    // It arrived while the page was being loaded.
+    // Drop changes that arrived while the page was loading.
     return { entries, fresh: store.getState().fresh.filter(entry => !known.has(keyOf(entry))) };
   };
 
@@ -65,9 +65,9 @@ export function createActivityList(query: string, pageSize: number) {
 
   return {
     store,
-    /** Shows older entries; call it only if it is known where they begin. */
+    /** Loads older entries; call it only if `next` is known. */
     older: () => load(store.getState().next),
-    /** Shows what has happened since. */
+    /** Shows the new changes. */
     showFresh: () => {
       const { entries = [], fresh } = store.getState();
       if (fresh.length + entries.length <= mostShown) store.setState({ entries: [...fresh, ...entries], fresh: [] });
@@ -87,7 +87,7 @@ export function createActivityList(query: string, pageSize: number) {
           take(waiting.splice(0));
         }, freshDelay);
       });
-      // Behind the watch of a new connection, which is asked for at once: nothing is missed in between.
+      // Runs after the watch of a new connection, which is requested at once, so no change in between is missed.
       const start = setTimeout(() => void load());
       return () => {
         stop();
@@ -98,7 +98,7 @@ export function createActivityList(query: string, pageSize: number) {
   };
 }
 
-/** Of changes, what a query finds, as the daemon finds it in their histories. */
+/** The entries among the changes that match a query, as the daemon would find them in the histories. */
 function foundOf(text: string, changes: readonly ConfigChanged[]): readonly FoundHistoryEntry[] {
   const state = screenStore.getState();
   try {
@@ -113,27 +113,27 @@ function foundOf(text: string, changes: readonly ConfigChanged[]): readonly Foun
       return found === undefined ? [] : [found];
     });
   } catch {
-    // The daemon has said what is wrong with the query.
+    // The daemon has already reported that the query is invalid.
     return [];
   }
 }
 
-/** Names one entry. */
+/** The unique key of an entry. */
 export function keyOf({ repo, revision, source }: FoundHistoryEntry): string {
   return `${repo} ${revision} ${source === "forget" ? source : ""}`;
 }
 
-/** One entry, or those of a batch. */
+/** One entry, or the entries of a batch. */
 export interface Group {
   readonly key: string;
-  /** The newest one. */
+  /** The newest entry. */
   readonly first: FoundHistoryEntry;
   readonly rest: readonly FoundHistoryEntry[];
-  /** Older ones may belong to it, which are not read yet. */
+  /** Whether older entries that are not loaded yet may belong to it. */
   readonly isOpen: boolean;
 }
 
-/** The entries of each batch together, at the place of its newest one; any other entry is by itself. */
+/** Groups the entries of each batch at the place of the newest one; every other entry is its own group. */
 export function grouped({ entries = [], next }: Pick<Activity, "entries" | "next">): readonly Group[] {
   const last = entries.at(-1);
   const groups = Map.groupBy(entries, entry => entry.batch ?? keyOf(entry));
@@ -143,7 +143,7 @@ export function grouped({ entries = [], next }: Pick<Activity, "entries" | "next
   }).flat();
 }
 
-/** In how many repositories something was changed, as far as is known. */
+/** The number of repositories with a change, as far as known. */
 export function countRepositories({ first, rest, isOpen }: Group): string {
   const count = new Set([first, ...rest].map(({ repo }) => repo)).size;
   return `${isOpen ? "at least " : ""}${count === 1 ? "1 repository" : `${count} repositories`}`;

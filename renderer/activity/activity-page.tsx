@@ -18,7 +18,7 @@ const chips: readonly (readonly [condition: string, title: string])[] = [
   ["by:file", "by hand"],
 ];
 
-/** What changed in all repositories, the newest first, as it happens. */
+/** Live list of the changes in all repositories, newest first. */
 export function ActivityPage({ query }: { readonly query: string }) {
   const { entries, fresh, next, errors, older, showFresh } = useActivity(query, pageSize);
   const repositories = useScreen(state => state.repositories);
@@ -101,7 +101,7 @@ interface RevertDialogProps {
   onClose(): void;
 }
 
-/** Of a batch all of it is taken back; of any other entry the fields that are shown. */
+/** Reverts a whole batch, or the shown fields of any other entry. */
 function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }: RevertDialogProps) {
   const { repo, revision, batch } = first;
   if ((isOpen || rest.length > 0) && batch !== undefined)
@@ -117,7 +117,7 @@ function RevertDialog({ group: { first, rest, isOpen }, repositories, onClose }:
   );
 }
 
-/** Whether somebody is reading the list, or is about to click in it: then it must not move. */
+/** Whether somebody is reading the list or about to click in it; then it must not move. */
 function isBeingRead(list: HTMLOListElement | null): boolean {
   return list?.matches(":hover, :focus-within") === true || (list?.closest("main")?.scrollTop ?? 0) > 0;
 }

@@ -8,9 +8,9 @@ import { findField, nameOfRepository, type ScopeEntry, type ScreenState } from "
 
 type LeftField = UndoneBatch["left"][number];
 
-/** What taking a batch back would do. */
+/** What reverting a batch would do. */
 export interface BatchPreview {
-  /** Repositories in which the same would change. */
+  /** Groups of repositories in which the same fields would change. */
   readonly parts: readonly { readonly repositories: readonly string[]; readonly changes: readonly FieldChange[] }[];
   readonly left: readonly LeftField[];
 }
@@ -20,7 +20,7 @@ interface TakenBack extends FieldChange {
   after: JsonValue;
 }
 
-/** Tries to take a batch back, without doing it. Throws RequestError. */
+/** Previews the revert of a batch without doing it. Throws RequestError. */
 export async function previewOf(
   client: Pick<RepoconfClient, "batch" | "undoBatch">,
   batch: string,
@@ -62,7 +62,7 @@ function keyOf(repo: string, scope: string, field: string): string {
   return `${repo} ${joinConfigPath(scope, field)}`;
 }
 
-/** What stays as it is, and why, in a line. */
+/** What is left unchanged and why, in one line. */
 export function describeLeft({ repo, field, message }: LeftField, state: Pick<ScreenState, "repositories">): string {
   const name = nameOfRepository(state, repo);
   return `${field === undefined ? name : `${name}, ${field}`}: ${message}`;

@@ -2,15 +2,15 @@ import { type ReactNode, useState } from "react";
 
 interface FirstOnesProps {
   readonly most: number;
-  /** What they are, in the plural. */
+  /** What the entries are, in the plural. */
   readonly what: string;
   readonly children: readonly ReactNode[];
 }
 
-/** The first of many entries, and all of them on request. */
+/** The first of many entries, and the rest on request. */
 export function FirstOnes({ most, what, children }: FirstOnesProps) {
   const [isWhole, setIsWhole] = useState(false);
-  // A button in the place of a single one is no gain.
+  // A button that hides a single entry would save no space.
   if (isWhole || children.length <= most + 1) return children;
   return (
     <>

@@ -1,19 +1,19 @@
 import { useEffect, useId, useState } from "react";
 import type { ErrorEntry } from "../../shared/errors.ts";
 
-/** Milliseconds after the last key before the query counts. */
+/** Milliseconds after the last key press until the query is applied. */
 const typingDelay = 250;
 
 interface QueryBoxProps {
   readonly label: string;
   readonly query: string;
-  /** Why the query cannot be read. */
+  /** Why the query is invalid. */
   readonly error: ErrorEntry | undefined;
-  /** Another query has been typed. */
+  /** Called when another query has been typed. */
   onQuery(query: string): void;
 }
 
-/** A box for a query, in the language of docs/protocol.md; what cannot be read in it is shown at its place. */
+/** A box for a query in the language of docs/protocol.md; an invalid part is marked. */
 export function QueryBox({ label, query, error, onQuery }: QueryBoxProps) {
   const [typed, setTyped] = useState<string>();
   const errorId = useId();

@@ -6,13 +6,13 @@ import { countRepositories, type Group, grouped } from "./activity-list.ts";
 import { useActivity } from "./use-activity.ts";
 
 const query = "since:24h";
-/** Enough to know most batches whole. */
+/** Large enough to contain most batches as a whole. */
 const pageSize = 50;
 const mostShown = 5;
-/** Fields that are named of a change. */
+/** The maximum of fields named per change. */
 const mostNamed = 3;
 
-/** The newest changes of the last day, a line each. */
+/** The newest changes of the last day, one line each. */
 export function RecentActivity() {
   const { entries, fresh, next } = useActivity(query, pageSize);
   if (entries === undefined) return <p className="hint">Reading…</p>;

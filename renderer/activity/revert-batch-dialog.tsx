@@ -12,21 +12,21 @@ import { type BatchPreview, describeLeft, previewOf } from "./batch-preview.ts";
 import { FirstOnes } from "./first-ones.tsx";
 import { RepositoryLinks } from "./repository-links.tsx";
 
-/** A batch may have begun this many milliseconds before its oldest known entry: older history is not searched. */
+/** A batch may have begun this many milliseconds before its oldest known entry; older history is not searched. */
 const longestBatch = 24 * 3_600_000;
-/** Different changes, lines of one, and reasons why something stays. */
+/** The maximum of different changes, lines per change, and reasons shown. */
 const mostShown = 20;
-/** Of those that are told behind the dialog. */
+/** The maximum of reasons in the notice behind the dialog. */
 const mostReasons = 3;
 
 interface RevertBatchDialogProps {
   readonly batch: string;
-  /** Entries of it, the newest first. */
+  /** Entries of the batch, newest first. */
   readonly shown: readonly FoundHistoryEntry[];
   onClose(): void;
 }
 
-/** Shows what taking a batch back would change, and what it would leave, and does it. */
+/** Shows what reverting a batch would change and what it would leave, and reverts it. */
 export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogProps) {
   const scopes = useScreen(state => state.scopes);
   const repositories = useScreen(state => state.repositories);
@@ -97,9 +97,9 @@ export function RevertBatchDialog({ batch, shown, onClose }: RevertBatchDialogPr
   );
 }
 
-/** Makes what was done since `begun` a step of undo, and reports what was left, with the first reasons. */
+/** Records what was reverted since `begun` as one undo step, and reports what was left, with the first reasons. */
 function notifyUndone({ restored, left }: UndoneBatch, begun: string): void {
-  // The newest first, as undo goes back through them.
+  // Newest first, because undo goes back through them in this order.
   const saved = restored.toReversed().map(({ repo, revision, config, batch }) => ({
     repo,
     revision,

@@ -15,7 +15,7 @@ interface Sides {
   readonly right: ComparedSide | undefined;
 }
 
-/** Any two of repository, revision, file and defaults beside each other; a value copied across is an edit. */
+/** Any two of repository, revision, file and defaults side by side; copying a value across makes an edit. */
 export function ComparePage({ left, right }: Sides) {
   const isKnown = useScreen(state => state.repositories !== undefined);
   const found = { left: useSide(left), right: useSide(right) };
@@ -74,7 +74,7 @@ function Comparison({ left, right, found }: ComparisonProps) {
   const [all, setAll] = useState(false);
   const [one, other] = [found.left.values, found.right.values];
   const fields = useMemo(() => (one && other ? comparedFields(one, other, scopes) : []), [one, other, scopes]);
-  // What is edited stays in sight also where it made both the same.
+  // An edited field is shown even if the edit made both sides equal.
   const shown = useMemo(
     () => fields.filter(({ differs, notes }) => all || differs || notes?.before || notes?.after),
     [fields, all],

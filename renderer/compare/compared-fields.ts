@@ -7,11 +7,11 @@ import { unknownSchema } from "../page/show-json.ts";
 import type { ComparedSide } from "../state/compared-side.ts";
 import { findField, type PendingEdit, type ScopeEntry } from "../state/store.ts";
 
-/** What one of two sides that are compared has. */
+/** The values of one of two compared sides. */
 export interface SideValues {
-  /** Those that are stored, with what is edited. */
+  /** The stored values, edits included. */
   readonly config: Config;
-  /** By `<scope>.<field>`: what of it is edited and not saved. */
+  /** Unsaved edits, by `<scope>.<field>`. */
   readonly edits: ReadonlyMap<string, PendingEdit>;
 }
 
@@ -19,11 +19,11 @@ export interface SideValues {
 export interface ComparedField extends FieldChange, ConfigPath {
   readonly before: JsonValue | undefined;
   readonly after: JsonValue | undefined;
-  /** Whether the effective values are not the same; what is stored may well be the default. */
+  /** Whether the effective values differ; a stored value may equal the default. */
   readonly differs: boolean;
 }
 
-/** Every field in the order of the schemas, then those stored on either side that no schema describes. */
+/** Every field in the order of the schemas, then stored fields that no schema describes. */
 export function comparedFields(left: SideValues, right: SideValues, scopes: readonly ScopeEntry[]): ComparedField[] {
   const paths = new Map<string, ConfigPath>();
   const add = (scope: string, field: string) => paths.set(joinConfigPath(scope, field), { scope, field });
@@ -45,7 +45,10 @@ function noteOf(edit: PendingEdit | undefined): string | undefined {
   return edit.conflict === undefined ? "edited" : "edited, and changed elsewhere";
 }
 
-/** Whether its value comes from a file and runs as a command: such a value is trusted only at its field, where it is shown in full. */
+/**
+ * Whether its value comes from a file and runs as a command: such a value can only be trusted at its field, where it is shown in
+ * full.
+ */
 export function isToBeTrusted({ schema, differs }: ComparedField, from: ComparedSide): boolean {
   return differs && from.kind === "file" && runsAsCommand(schema);
 }

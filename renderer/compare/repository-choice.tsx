@@ -2,27 +2,27 @@ import { useEffect, useRef, useState } from "react";
 import { Button, ComboBox, Input, Label, ListBox, ListBoxItem, Popover, Text } from "react-aria-components";
 import { useScreen } from "../state/store.ts";
 
-/** Repositories that are listed at once; more are found by what is typed. */
+/** The maximum of repositories listed at once; typing finds the others. */
 const mostListed = 200;
 
 interface Option {
   readonly id: string;
   readonly name: string;
-  /** Where it is; found by it too. */
+  /** Its path or similar; the filter searches it too. */
   readonly place?: string | undefined;
 }
 
 interface RepositoryChoiceProps {
-  /** The id of the one that is chosen. */
+  /** The id of the chosen option. */
   readonly chosen: string | undefined;
-  /** What can be chosen besides the repositories. */
+  /** Options besides the repositories. */
   readonly others: readonly Option[];
-  /** Whether it is opened at once, because people come here for it. */
+  /** Whether it opens at once, because choosing it is the next step. */
   readonly isNext: boolean;
   onChoose(id: string): void;
 }
 
-/** One of the repositories, found by its name or its path as one types. */
+/** A choice of one repository, filtered by name or path while typing. */
 export function RepositoryChoice({ chosen, others, isNext, onChoose }: RepositoryChoiceProps) {
   const repositories = useScreen(state => state.repositories) ?? [];
   const options: Option[] = [
@@ -32,7 +32,7 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
   const current =
     options.find(({ id }) => id === chosen) ??
     (chosen === undefined ? undefined : { id: chosen, name: `${chosen} (not found)` });
-  /** What was typed since the list is open. */
+  /** What was typed since the list was opened. */
   const [typed, setTyped] = useState("");
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -44,7 +44,7 @@ export function RepositoryChoice({ chosen, others, isNext, onChoose }: Repositor
     return words.every(word => searched.includes(word));
   });
   const listed = matching.slice(0, mostListed);
-  // The one that is chosen is always there: the text goes back to its name when nothing else is chosen.
+  // The chosen one is always listed: the text returns to its name if nothing else is chosen.
   if (current !== undefined && !listed.includes(current)) listed.push(current);
   return (
     <ComboBox

@@ -8,7 +8,7 @@ import { addressOf } from "../state/place.ts";
 import { findRepository, useScreen } from "../state/store.ts";
 import { RepositoryChoice } from "./repository-choice.tsx";
 
-/** Revisions that can be chosen here, the newest first; older ones can be in the history. */
+/** The maximum of revisions to choose from, newest first; older ones can be chosen in the history. */
 const mostRevisions = 100;
 
 const defaults = textOfSide({ kind: "defaults" });
@@ -18,12 +18,12 @@ interface SideChoiceProps {
   readonly title: "Left" | "Right";
   readonly side: ComparedSide | undefined;
   readonly problem: string | undefined;
-  /** Whether it is the one thing left to choose. */
+  /** Whether it is the only choice left to make. */
   readonly isNext: boolean;
   onChoose(side: ComparedSide): void;
 }
 
-/** What one side shows: the defaults, or a repository and which of its values. */
+/** The choice of one side: the defaults, or a repository and which of its values. */
 export function SideChoice({ title, side, problem, isNext, onChoose }: SideChoiceProps) {
   const repo = side === undefined || side.kind === "defaults" ? undefined : side.repo;
   const choose = (text: string) => {
@@ -54,12 +54,12 @@ export function SideChoice({ title, side, problem, isNext, onChoose }: SideChoic
 
 interface ValuesChoiceProps {
   readonly repo: string;
-  /** As `sideAt` takes it. */
+  /** In the form that `sideAt` parses. */
   readonly chosen: string;
   onChoose(text: string): void;
 }
 
-/** Which values of a repository: those of now, of its file where that says something else, or of a revision. */
+/** Which values of a repository: the current ones, those in its file if they differ, or those of a revision. */
 function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   const entry = useScreen(state => findRepository(state, repo));
   const revisions = useRevisions(repo, entry?.revision);
@@ -86,7 +86,7 @@ function ValuesChoice({ repo, chosen, onChoose }: ValuesChoiceProps) {
   );
 }
 
-/** The newest revisions of a repository whose newest is this one; none while they are not known. */
+/** The revisions of a repository whose newest is `newest`; empty while they are not loaded. */
 function useRevisions(repo: string, newest: number | undefined): readonly HistoryEntry[] {
   const connected = useScreen(state => state.connection === "connected");
   const [found, setFound] = useState<{ readonly repo: string; readonly entries: readonly HistoryEntry[] }>();

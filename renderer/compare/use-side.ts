@@ -11,7 +11,7 @@ import { messageOf } from "../state/notices.ts";
 import { findRepository, type ScreenState, useScreen } from "../state/store.ts";
 import type { SideValues } from "./compared-fields.ts";
 
-/** What a side has; nothing while it is not chosen, or is being read. */
+/** The values of a side; empty while none is chosen or they are being loaded. */
 interface FoundSide {
   readonly values?: SideValues | undefined;
   readonly problem?: string;
@@ -20,7 +20,7 @@ interface FoundSide {
 const noEdits: SideValues["edits"] = new Map();
 const defaults: FoundSide = { values: { config: {}, edits: noEdits } };
 
-/** What a side has, kept true for as long as a page shows it. */
+/** Loads the values of a side and keeps them up to date while a page shows them. */
 export function useSide(side: ComparedSide | undefined): FoundSide {
   const repo = side === undefined || side.kind === "defaults" ? undefined : side.repo;
   const entry = useScreen(state => (repo === undefined ? undefined : findRepository(state, repo)));
@@ -41,7 +41,7 @@ export function useSide(side: ComparedSide | undefined): FoundSide {
     return () => {
       isWanted = false;
     };
-    // A revision, or another health, comes as another entry: the file may say something else, older values may be forgotten.
+    // A new revision or health arrives as a new entry: the file may have changed, or older values may be erased.
   }, [side, entry, connected]);
   const isNow = side?.kind === "now";
   const now = useMemo(
@@ -71,12 +71,12 @@ async function readSide(
   if (side.kind === "revision") return storedAt(side.repo, side.revision);
   const { file, text } = await daemon().run("file/read", { repo: side.repo });
   if (text !== null) return configIn(text, file);
-  // Where nothing is stored there need be none.
+  // If nothing is stored, the file need not exist.
   if (entry.health.length === 0) return {};
   throw new Error(`${file} does not exist or is not a text file.`);
 }
 
-/** The values that the text of a repository's file says, whether or not they can be used. */
+/** The values in the text of a repository's file, valid or not. */
 function configIn(text: string, file: string): Config {
   const errors: ParseError[] = [];
   const root: unknown = parse(text, errors, { disallowComments: false, allowTrailingComma: false });

@@ -8,7 +8,7 @@ import { select } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
-/** Adds repositories: one by its folder, or those that a scan of a folder finds. */
+/** Adds repositories: one by its folder, or several found by a scan of a folder. */
 export function AddRepository({ onClose }: { onClose(): void }) {
   const [folder, setFolder] = useState("");
   const [name, setName] = useState("");
@@ -22,7 +22,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       .replace(/[/\\]+$/, "")
       .split(/[/\\]/)
       .at(-1) ?? "";
-  // What was found is in the folder of before.
+  // The scan's results belong to the previous folder.
   const takeFolder = (next: string) => {
     setFolder(next);
     setFound(undefined);

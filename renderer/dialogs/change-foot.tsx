@@ -5,14 +5,14 @@ import { Failure } from "../fields/problems.tsx";
 interface ChangeFootProps {
   readonly reason: string;
   onReason(reason: string): void;
-  /** What went wrong with the request. */
+  /** The error of the request. */
   readonly problem: string | undefined;
-  /** Nothing can be done now. */
+  /** Whether the action is currently unavailable. */
   readonly unavailable: boolean;
-  /** What is being done; false: nothing is. */
+  /** The running action; false: none. */
   readonly pending: string | false;
   onClose(): void;
-  /** What the button that does it says. */
+  /** The label of the button that performs it. */
   readonly children: ReactNode;
 }
 

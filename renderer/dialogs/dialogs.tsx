@@ -6,7 +6,7 @@ import { useScreen } from "../state/store.ts";
 import { AddRepository } from "./add-repository.tsx";
 import { SignOutDialog } from "./sign-out.tsx";
 
-/** The dialog that is open, of those that belong to no page. */
+/** Renders the open dialog, if it belongs to no particular page. */
 export function Dialogs() {
   const dialog = useScreen(state => state.dialog);
   switch (dialog) {

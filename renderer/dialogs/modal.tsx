@@ -8,7 +8,7 @@ interface ModalProps {
   onClose(): void;
 }
 
-/** A dialog over the page: Escape and a click beside it close it, and the focus comes back to where it was. */
+/** A dialog over the page: Escape or a click outside closes it, and the focus returns to where it was. */
 export function Modal({ title, className = "", children, onClose }: ModalProps) {
   return (
     <ModalOverlay className="overlay" isOpen isDismissable onOpenChange={open => !open && onClose()}>

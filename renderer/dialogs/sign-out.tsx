@@ -4,7 +4,7 @@ import { forgetDrafts, hasUnkeptDrafts, sendDrafts } from "../state/drafts.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { Modal } from "./modal.tsx";
 
-/** Ends this window's session in the daemon, which keeps the edits. Asks first where some would go with the session. */
+/** Ends this window's session; the daemon keeps the edits. Asks first if some edits would be lost. */
 export async function signOut(): Promise<void> {
   await sendDrafts();
   if (hasUnkeptDrafts()) openDialog("sign-out");
@@ -22,7 +22,7 @@ async function end(): Promise<void> {
   }
 }
 
-/** That edits would go with the session. */
+/** Warns that some edits would be lost. */
 export function SignOutDialog({ onClose }: { onClose(): void }) {
   return (
     <Modal title="Sign out?" onClose={onClose}>

@@ -13,7 +13,7 @@ export const forgotten = Symbol("forgotten");
 
 type FieldValue = JsonValue | typeof forgotten | undefined;
 
-/** What becomes of one field. */
+/** The change of one field. */
 export interface FieldChange {
   /** `<scope>.<field>` */
   readonly path: string;
@@ -21,31 +21,31 @@ export interface FieldChange {
   /** Undefined: the default. */
   readonly before: FieldValue;
   readonly after: FieldValue;
-  /** Said above it, where it matters whose change this is. */
+  /** A heading above it, where the source of the change matters. */
   readonly title?: string;
   /** A note beside its values, such as that one is edited. */
   readonly notes?: { readonly before?: string | undefined; readonly after?: string | undefined };
 }
 
-/** One side of a line: a value, with its place if that is what changed, or words instead of one. */
+/** One side of a line: a value, with its position if that changed, or a text instead of a value. */
 type DiffSide = { readonly isDefault: boolean; readonly note?: string | undefined } & (
   | { readonly value: JsonValue; readonly place?: number }
   | { readonly words: string }
 );
 
-/** One change at a leaf: a text, a number, a switch, an empty list or object. */
+/** A change of one leaf: a text, a number, a switch, an empty list or object. */
 export interface DiffLine {
-  /** Differs from that of every other line of the field. */
+  /** Unique among the lines of the field. */
   readonly key: string;
-  /** As `svc.services.web.image`, `svc.proxy_aliases[2]`. */
+  /** Such as `svc.services.web.image`, `svc.proxy_aliases[2]`. */
   readonly path: string;
-  /** Of the value at the path; what is inside something masked is masked. */
+  /** The schema of the value at the path; everything inside a masked value is masked. */
   readonly schema: ValueSchema;
   readonly before: DiffSide;
   readonly after: DiffSide;
 }
 
-/** What differs between any two stored configurations, as a table takes it. */
+/** The differences between two stored configurations, in the form that a table shows. */
 export function changesBetween(before: Config, after: Config, scopes: readonly ScopeEntry[]): FieldChange[] {
   return diffConfigs(before, after).map(difference => ({
     path: joinConfigPath(difference.scope, difference.field),
@@ -55,10 +55,10 @@ export function changesBetween(before: Config, after: Config, scopes: readonly S
   }));
 }
 
-/** Lines that are counted beyond those that are shown. */
+/** The maximum of lines counted beyond the shown ones. */
 const mostCounted = 1_000;
 
-/** The first `most` lines of a field's change, at least one, and in words how many more there are; undefined: none. */
+/** The first `most` lines of a field's change, at least one, and a text with the number of further lines; undefined: none. */
 export function diffLines(
   change: FieldChange,
   most: number,
@@ -91,7 +91,7 @@ function* leavesOf({ schema, before, after }: FieldChange): Generator<Leaf> {
     same = false;
     yield* leavesOfChange(change);
   }
-  // What is stored is the default, or will be.
+  // The stored value equals the default, or will.
   if (same) yield { steps: [], kind: "changed", before: was, after: becomes };
 }
 
@@ -110,7 +110,7 @@ function* leavesOfChange(change: ValueChange): Generator<Leaf> {
     for (const [steps, after] of leavesIn(change.after, path)) yield { steps, kind: "added", after };
 }
 
-/** If an entry is identified by its name, the name is not shown as a line, unless it is all that the entry has. */
+/** If an entry is identified by its name, the name is not shown as a line unless the entry has nothing else. */
 function* leavesIn(
   value: JsonValue,
   steps: readonly ValueStep[],
@@ -126,7 +126,7 @@ function* leavesIn(
   for (const [name, inner] of members) if (!named || name !== "name") yield* leavesIn(inner, [...steps, name]);
 }
 
-/** Whether something is inside it. */
+/** Whether it contains something. */
 function isFilled(value: JsonValue): value is Exclude<JsonValue, null | boolean | number | string> {
   return Array.isArray(value) ? value.length > 0 : isJsonObject(value) && Object.keys(value).length > 0;
 }
@@ -157,7 +157,7 @@ function stepText(step: ValueStep): string {
   return /^[\w-]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** What is inside something masked is masked too, but for names (see `maskValue`). */
+/** Everything inside a masked value is masked too, except names (see `maskValue`). */
 function schemaWithin(schema: ValueSchema, step: ValueStep): ValueSchema {
   const inner = innerSchema(schema, step);
   return schema["x-masked"] === true && step !== "name" ? { ...inner, "x-masked": true } : inner;
@@ -167,7 +167,7 @@ function innerSchema(schema: ValueSchema, step: ValueStep): ValueSchema {
   return typeof step === "string" ? schemaOfMember(schema, step) : schemaOf(schema["items"]);
 }
 
-/** Whether both sides of a line are the same value, as where what is stored becomes the default that it is. */
+/** Whether both sides have the same value, as when a stored value that equals the default is reset. */
 export function isUnchanged({ before, after }: DiffLine): boolean {
   return "value" in before && "value" in after && sameJson(before.value, after.value);
 }

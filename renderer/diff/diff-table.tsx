@@ -3,24 +3,24 @@ import { type DiffLine, diffLines, type FieldChange } from "./diff-lines.ts";
 import { DiffValue, type SideNames } from "./diff-value.tsx";
 
 interface DiffTableProps<Change extends FieldChange> {
-  /** Compared again when this is another array. */
+  /** Compared again when the array changes. */
   readonly changes: readonly Change[];
-  /** So many lines at most, but one of each field at least. */
+  /** The maximum of lines, but at least one of each field. */
   readonly most?: number;
-  /** The names of two that stand beside each other; left out: what was before, and what is after. */
+  /** The names of the two sides; omitted: before and after. */
   readonly sides?: SideNames | undefined;
-  /** What can be done about a field. */
+  /** The possible actions for a field. */
   actions?(change: Change): readonly DiffAction[];
 }
 
 export interface DiffAction {
-  /** Differs from that of every other action of the field; one that stays keeps the focus when its text changes. */
+  /** Unique among the actions of the field; an action that stays keeps the focus when its text changes. */
   readonly key: string;
   readonly text: ReactNode;
   run(): void;
 }
 
-/** What changes, path by path, as people read it: from what, and to what. */
+/** Changes by path, in readable form, with the value before and after. */
 export function DiffTable<Change extends FieldChange>({ changes, most = 200, sides, actions }: DiffTableProps<Change>) {
   const fields = useMemo(() => {
     let left = most;
@@ -58,7 +58,7 @@ export function DiffTable<Change extends FieldChange>({ changes, most = 200, sid
                   </th>
                 </tr>
               )}
-              {/* The buttons, one of which may have the focus, stay where the first line becomes another. */}
+              {/* The buttons, one of which may have the focus, are kept when the first line changes. */}
               {lines.map((line, index) => (
                 <tr key={index === 0 ? "first" : line.key}>
                   <LineCells key={line.key} line={line} sides={sides} />

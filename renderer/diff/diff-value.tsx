@@ -5,10 +5,10 @@ import { shortened } from "../../shared/shortened.ts";
 import { mask, showJson } from "../page/show-json.ts";
 import { type DiffLine, isUnchanged } from "./diff-lines.ts";
 
-/** Characters of a value that are shown. */
+/** The maximum of shown characters of a value. */
 const mostCharacters = 2_000;
 
-/** What two things are called that stand beside each other, where neither was before the other. */
+/** The names of two compared sides that are not versions of one thing. */
 export interface SideNames {
   readonly before: string;
   readonly after: string;
@@ -20,7 +20,7 @@ interface DiffValueProps {
   readonly sides: SideNames | undefined;
 }
 
-/** One side of a line: the value as people read it, or words where there is none. */
+/** One side of a line: the value in readable form, or a text if there is none. */
 export function DiffValue({ line, side, sides }: DiffValueProps) {
   const one = line[side];
   const [same, other] = sides === undefined ? ["not changed", "changed"] : ["the same", "different"];
@@ -56,7 +56,7 @@ export function DiffValue({ line, side, sides }: DiffValueProps) {
   );
 }
 
-/** A masked value: it is shown only on request, until this is closed. */
+/** A masked value: hidden until the person reveals it. */
 function MaskedValue({
   value,
   schema,
@@ -82,7 +82,7 @@ function textOf(value: JsonValue, schema: ValueSchema): string {
   return shortened(showJson(value, schema), mostCharacters);
 }
 
-/** Of an empty list or object nothing is masked. */
+/** An empty list or object has nothing to mask. */
 function isEmpty(value: JsonValue): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }

@@ -2,7 +2,7 @@ import { notify } from "../state/notices.ts";
 import { findField, screenStore } from "../state/store.ts";
 import { editCommands } from "./edit-commands.ts";
 
-/** For a tab that cannot save any more: what was edited, as commands that set it from a terminal. */
+/** For a tab that can no longer save: copies the edits as commands for a terminal. */
 export function CopyEdits() {
   const commands = () => {
     const { pending, scopes } = screenStore.getState();
@@ -21,7 +21,7 @@ export function CopyEdits() {
 interface CopyButtonProps {
   readonly label: string;
   readonly text: () => string;
-  /** What is said once it is copied, and what the text is, for where the browser does not let the page copy. */
+  /** The message once it is copied, and the name of the text, for browsers that do not let the page copy. */
   readonly done: string;
   readonly what: string;
 }

@@ -5,7 +5,7 @@ import { DiffTable } from "../diff/diff-table.tsx";
 import { dropEdit } from "../state/edits.ts";
 import { findField, nameOfRepository, type PendingEdit, type ScopeEntry, useScreen } from "../state/store.ts";
 
-/** What is edited and not saved, by repository. */
+/** The unsaved edits, by repository. */
 export function EditsDiff() {
   const pending = useScreen(state => state.pending);
   const scopes = useScreen(state => state.scopes);
@@ -41,7 +41,7 @@ function changeOf(
 ): readonly EditChange[] {
   const schema = findField(scopes, scope, field);
   if (schema === undefined) return [];
-  // What is stored now, also where that changed since the edit began.
+  // The currently stored value, even if it changed after the edit began.
   const before = conflict === undefined ? base : conflict.stored;
   return [{ key, path: joinConfigPath(scope, field), schema, before, after: value }];
 }

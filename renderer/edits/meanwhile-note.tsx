@@ -5,7 +5,7 @@ import { DiffTable } from "../diff/diff-table.tsx";
 import { dropEdit, keepMine } from "../state/edits.ts";
 import { editKey, type PendingEdit } from "../state/store.ts";
 
-/** That a field changed elsewhere while it was edited: merged, or to choose from. */
+/** Shown when a field changed elsewhere while it was edited: both changes merged, or a choice between two values. */
 export function MeanwhileNote({ edit, schema }: { readonly edit: PendingEdit; readonly schema: FieldSchema }) {
   if (edit.conflict !== undefined) return <Conflict edit={edit} schema={schema} conflict={edit.conflict} />;
   if (edit.mergedWith === undefined) return undefined;
@@ -22,7 +22,7 @@ interface ConflictProps {
   readonly conflict: NonNullable<PendingEdit["conflict"]>;
 }
 
-/** What each of the two changed, and which of them it is to be. */
+/** What each side changed, and the choice between them. */
 function Conflict({ edit, schema, conflict }: ConflictProps) {
   const { repo, scope, field, base, value } = edit;
   const { actor, stored } = conflict;

@@ -15,7 +15,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
   const unavailable = !connected || pending.size === 0;
   const save = async (event: FormEvent) => {
     event.preventDefault();
-    // Keys can ask for it too.
+    // Shortcuts can trigger this too.
     if (saving || unavailable) return;
     if (await saveEdits(reason.trim())) return onClose();
     // Notices at the bottom of the page are hidden behind a dialog.
@@ -28,7 +28,7 @@ export function ReviewDialog({ onClose }: { onClose(): void }) {
         onSubmit={event => void save(event)}
         onKeyDown={event => {
           if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "s") return;
-          // The page's own key for it knows of no reason.
+          // The page's own shortcut would save without the reason.
           event.preventDefault();
           event.stopPropagation();
           event.currentTarget.requestSubmit();

@@ -6,7 +6,7 @@ import { saveEdits } from "../state/saving.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { CopyEdits } from "./copy-edits.tsx";
 
-/** What is edited and not saved, always in sight. */
+/** The unsaved edits, always visible. */
 export function SaveBar() {
   const pending = useScreen(state => state.pending);
   const saving = useScreen(state => state.saving);
@@ -41,7 +41,7 @@ export function SaveBar() {
   );
 }
 
-/** Texts of files that are edited and out of sight: each is saved in its own place. */
+/** Edited texts of files other than the shown one; each is saved on its own page. */
 function EditedTexts() {
   const drafts = useScreen(state => state.drafts);
   const shown = useScreen(state =>

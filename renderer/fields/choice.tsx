@@ -11,13 +11,13 @@ interface Option {
   readonly text: string;
 }
 
-/** A choice of values: of an enumeration, of named numbers, or the keys of another field. */
+/** A choice of values: of an enumeration, of named numbers, or of the keys of another field. */
 export function Choice({ value, schema, label, describedBy, problems, keys, onChange }: EditorProps) {
   const problemId = useId();
   const own = ownProblems(problems);
   const options = optionsOf(schema, keys);
   const known = options.some(option => option.id === JSON.stringify(value));
-  // One that is not there any more is shown as what it is, not as another.
+  // A value that no longer exists is shown as itself, not as another option.
   const all = known
     ? options
     : [...options, { id: JSON.stringify(value), value, text: `${String(value)} (does not exist)` }];

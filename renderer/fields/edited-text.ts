@@ -2,9 +2,8 @@ import { useState } from "react";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 
 /**
- * The text of a control that shows a value, and how typing replaces it. What was typed stays as it is ("1e" on its way to "1e3")
- * until another value arrives. That one's text takes its place in the same render: an effect would do it a frame later than the
- * rest of the page.
+ * The text of a control that shows a value, and how typing replaces it. What was typed is kept ("1e" on its way to "1e3") until
+ * another value arrives, whose text replaces it in the same render: an effect would do it one frame after the rest of the page.
  */
 export function useEditedText(
   value: JsonValue,

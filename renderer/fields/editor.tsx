@@ -7,15 +7,15 @@ import type { ValueProblem } from "./validate.ts";
 export interface EditorProps {
   readonly value: JsonValue;
   readonly schema: ValueSchema;
-  /** The label for screen readers; the visible label beside it says the same. */
+  /** The label for screen readers; the visible label beside it is the same. */
   readonly label: string;
-  /** Ids of what describes it: its description, its problems. */
+  /** The ids of its description and its problems. */
   readonly describedBy?: string | undefined;
-  /** Problems of this value and of what is inside it, their paths beginning here. */
+  /** The problems of this value and its parts, with paths relative to this value. */
   readonly problems: readonly ValueProblem[];
   /** For a value that is a key of another field: the existing keys. */
   readonly keys?: readonly string[] | undefined;
-  /** Masked values are hidden until this is set. */
+  /** Whether masked values are shown. */
   readonly revealed: boolean;
   onChange(value: JsonValue): void;
 }
@@ -23,7 +23,7 @@ export interface EditorProps {
 /** The editor of any value: passed by context, because editors of nested values need it and it needs them. */
 export const EditorOfValues = createContext<ComponentType<EditorProps> | undefined>(undefined);
 
-/** The editor of a value inside another. */
+/** The editor of a value nested in another. */
 export function NestedEditor(props: EditorProps) {
   const Editor = useContext(EditorOfValues);
   return Editor === undefined ? undefined : <Editor {...props} />;
@@ -62,12 +62,12 @@ export function emptyValue(schema: ValueSchema): JsonValue {
   }
 }
 
-/** The problems of a part of the value, their paths beginning there. */
+/** The problems of a part of the value, with paths relative to the part. */
 export function problemsWithin(problems: readonly ValueProblem[], part: string): ValueProblem[] {
   return problems.filter(({ path }) => path[0] === part).map(({ path, message }) => ({ path: path.slice(1), message }));
 }
 
-/** Those of the value itself. */
+/** The problems of the value itself, not of its parts. */
 export function ownProblems(problems: readonly ValueProblem[]): readonly ValueProblem[] {
   return problems.filter(({ path }) => path.length === 0);
 }

@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useRef } from "react";
 
-/** After `added()`, the focus goes to the first control of the container's last entry: what was added is to be filled in. */
+/** After `added()`, moves the focus to the first control of the container's last entry, to be filled in. */
 export function useFocusAdded(count: number): { readonly container: RefObject<HTMLElement | null>; added(): void } {
   const container = useRef<HTMLElement>(null);
   const wanted = useRef(false);

@@ -4,7 +4,7 @@ import { useEditedText } from "./edited-text.ts";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
-/** For what has no control of its own: the value as JSON. */
+/** An editor for values without a control of their own: the value as JSON. */
 export function JsonText({ value, label, describedBy, problems, onChange }: EditorProps) {
   const [text, setText] = useEditedText(value, parse, print);
   const problemId = useId();
@@ -35,7 +35,7 @@ const print = (value: JsonValue) => JSON.stringify(value, null, 2);
 
 function parse(text: string): JsonValue | undefined {
   try {
-    // Made by JSON.parse.
+    // JSON.parse only returns JSON values.
     return JSON.parse(text) as JsonValue;
   } catch {
     return undefined;

@@ -2,7 +2,7 @@ import { isJsonObject } from "../../shared/json.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { numberLabels } from "../../shared/scopes/value-text.ts";
 
-/** The bounds of a number in a few words; undefined: it has none. */
+/** A short text of a number's bounds; undefined: it has none. */
 export function boundsText({ minimum, maximum }: ValueSchema): string | undefined {
   const text = (bound: unknown) => (typeof bound === "number" ? bound.toLocaleString("en") : undefined);
   const [least, most] = [text(minimum), text(maximum)];
@@ -11,7 +11,7 @@ export function boundsText({ minimum, maximum }: ValueSchema): string | undefine
   return most === undefined ? undefined : `${most} or less`;
 }
 
-/** What a value may be, in a line; undefined: the schema asks for nothing that a line could say. */
+/** The constraints of a value in one line; undefined: the schema has none that fit in a line. */
 export function limitsText(schema: ValueSchema): string | undefined {
   const unit = schema["x-unit"] === undefined ? "" : ` ${schema["x-unit"]}`;
   const labels = numberLabels(schema);

@@ -6,7 +6,7 @@ import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, pr
 import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
-/** Values in an order: add, move, remove. */
+/** An ordered list of values: add, move, remove. */
 export function ListEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const inner = itemSchema(schema) ?? {};

@@ -5,7 +5,7 @@ import { Button } from "../button.tsx";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
-/** Names that people choose, each with a value: cards to add, rename and remove. */
+/** A map with names that people choose: cards to add, rename and remove. */
 export function MapEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const object: JsonObject = isJsonObject(value) ? value : {};
   const inner = (isJsonObject(schema["additionalProperties"]) ? schema["additionalProperties"] : {}) as ValueSchema;
@@ -14,7 +14,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   const [named, setNamed] = useState<string>();
   const container = useRef<HTMLDivElement>(null);
   const [added, setAdded] = useState<string>();
-  // What was added is to be filled in.
+  // The focus moves to the added entry, to be filled in.
   useEffect(() => {
     if (added === undefined) return;
     const card = [...(container.current?.children ?? [])].findLast(child => child.matches(".card"));
@@ -92,7 +92,7 @@ export function MapEditor({ value, schema, label, problems, revealed, onChange }
   );
 }
 
-/** The same with another name, in the same place. */
+/** The same object with one member renamed in place. */
 function renamed(object: JsonObject, name: string, next: string): JsonObject {
   return Object.fromEntries(
     Object.entries(object).map(([key, value]): [string, JsonValue] => [key === name ? next : key, value]),

@@ -4,7 +4,10 @@ import { type EditorProps, ownProblems } from "./editor.tsx";
 import { boundsText } from "./limits.ts";
 import { Problems } from "./problems.tsx";
 
-/** A number with its bounds and what it counts. Arrow keys step it. What is no number is handed on as the text that it is: no check lets it pass, and it stays to be fixed. */
+/**
+ * A number with its bounds and its unit. Arrow keys step it. Text that is not a number is passed on unchanged: it fails every
+ * check and stays visible to be corrected.
+ */
 export function NumberEditor({ value, schema, label, describedBy, problems, onChange }: EditorProps) {
   const [text, setText] = useEditedText(value, parse, String);
   const problemId = useId();

@@ -3,12 +3,12 @@ import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { type EditorProps, emptyValue, NestedEditor, ownProblems, problemsWithin } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
-/** Named members, each with the control of its own schema. */
+/** Named members, each with the control for its schema. */
 export function ObjectEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const members = isJsonObject(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   const object: JsonObject = isJsonObject(value) ? value : {};
-  // Of members that have no control here, or are not there.
+  // Problems of members that have no control here or do not exist.
   const elsewhere = problems
     .filter(({ path: [part] }) => part !== undefined && !(Object.hasOwn(members, part) && Object.hasOwn(object, part)))
     .map(({ path, message }) => ({ path, message: `${path.join(".")}: ${message}` }));

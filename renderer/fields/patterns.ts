@@ -3,7 +3,7 @@ import { nativePattern } from "../../shared/schema/native-pattern.ts";
 import { patternsIn } from "../../shared/schema/patterns-in.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
 
-/** Those that are part of the program are the browser's; no text takes them long. */
+/** Built-in patterns use the browser's engine; they are fast for any text. */
 const builtIn = new Set(patternsIn(svcSchema));
 let linear: PatternMaker | undefined;
 
@@ -11,14 +11,14 @@ let linear: PatternMaker | undefined;
 export async function loadPatterns(scopes: readonly { readonly schema: object }[]): Promise<void> {
   const isNeeded = scopes.some(({ schema }) => [...patternsIn(schema)].some(pattern => !builtIn.has(pattern)));
   if (!isNeeded || linear !== undefined) return;
-  // Without it the daemon alone checks them.
+  // Without the engine, only the daemon checks them.
   linear = (await import("../../shared/schema/linear-pattern.ts").catch(() => undefined))?.linearPattern;
 }
 
-/** The same engines as the daemon's. */
+/** Uses the same engines as the daemon. */
 export const makePattern: PatternMaker = source => {
   if (builtIn.has(source)) return nativePattern(source);
-  // What is not known cannot be told: the daemon alone checks such a field.
+  // Without the engine, only the daemon checks such a field.
   if (linear === undefined) throw new SchemaError("the pattern engine is not loaded");
   return linear(source);
 };

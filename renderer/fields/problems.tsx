@@ -11,7 +11,7 @@ export function Problems({ id, problems }: { readonly id?: string; readonly prob
   );
 }
 
-/** What went wrong with a request, in the dialog that made it. */
+/** The error of a request, in the dialog that made it. */
 export function Failure({ id, text }: { readonly id?: string; readonly text: string | undefined }) {
   if (text === undefined) return undefined;
   return (

@@ -6,7 +6,7 @@ import { type EditorProps, emptyValue, itemSchema, NestedEditor, ownProblems, pr
 import { useFocusAdded } from "./focus-added.ts";
 import { Problems } from "./problems.tsx";
 
-/** Entries of the same few members: a table. In a masked one the names stay and what they hold does not show. */
+/** A table of entries with the same few members. If it is masked, names are shown but the other members are hidden. */
 export function TableEditor({ value, schema, label, problems, revealed, onChange }: EditorProps) {
   const items: readonly JsonValue[] = Array.isArray(value) ? value : [];
   const inner = itemSchema(schema) ?? {};

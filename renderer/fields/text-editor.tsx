@@ -2,7 +2,7 @@ import { useId } from "react";
 import { type EditorProps, ownProblems } from "./editor.tsx";
 import { Problems } from "./problems.tsx";
 
-/** A text; a path on this machine is written in the font of paths. Longer ones, or those with line ends, get more than a line. */
+/** A text field; local paths use the path font. A long text, or one with line breaks, gets more than one line. */
 export function TextEditor({ value, schema, label, describedBy, problems, revealed, onChange }: EditorProps) {
   const problemId = useId();
   const own = ownProblems(problems);

@@ -6,20 +6,20 @@ import type { FieldSchema, ScopeSchema, ValueSchema } from "../../shared/scopes/
 import { boundsText } from "./limits.ts";
 import { makePattern } from "./patterns.ts";
 
-/** Problems of a value that are shown: more than fit on a screen. */
+/** The maximum of shown problems of a value, more than fit on a screen. */
 const mostProblems = 100;
 const compilers = new WeakMap<object, SchemaCompiler>();
-/** Undefined: what the schema leads to is not for this key to see, and the daemon alone checks it. */
+/** Undefined: this key may not see what the schema refers to, so only the daemon checks it. */
 const compiled = new WeakMap<object, CompiledSchema | undefined>();
 
-/** What is wrong with a part of a value. */
+/** A problem of a part of a value. */
 export interface ValueProblem {
-  /** The part, as the members and indexes that lead to it. */
+  /** The members and indexes that lead to the part. */
   readonly path: readonly string[];
   readonly message: string;
 }
 
-/** Checks a value by its field's schema, as the daemon will. `scope`: the schema that the field is one of. */
+/** Checks a value against its field's schema, as the daemon will. `scope`: the schema that contains the field. */
 export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeSchema): readonly ValueProblem[] {
   if (!compiled.has(schema)) compiled.set(schema, compile(schema, scope ?? schema));
   try {
@@ -32,7 +32,7 @@ export function checkValue(value: JsonValue, schema: FieldSchema, scope?: ScopeS
 }
 
 function compile(schema: FieldSchema, root: object): CompiledSchema | undefined {
-  // What the daemon serves is JSON.
+  // The daemon only serves JSON.
   const known = compilers.get(root) ?? SchemaCompiler.of(root as JsonObject, makePattern);
   compilers.set(root, known);
   try {
@@ -43,7 +43,7 @@ function compile(schema: FieldSchema, root: object): CompiledSchema | undefined 
   }
 }
 
-/** Of two items of the same name the part is the later one's name. */
+/** For two items with the same name, the part is the name of the later one. */
 function pathOf({ path, keyword, params: { i, property } }: SchemaProblem): string[] {
   const inside = keyword === "uniqueItemProperties" ? [i, property] : [];
   return [...path, ...inside].map(String);
@@ -94,7 +94,7 @@ function describe({ keyword, message, params, parentSchema }: SchemaProblem): st
   }
 }
 
-/** A type of JSON in a person's words. */
+/** A JSON type in plain words. */
 function typeName(type: unknown): string {
   switch (type) {
     case "string":

@@ -11,7 +11,7 @@ import { SwitchEditor } from "./switch-editor.tsx";
 import { TableEditor } from "./table-editor.tsx";
 import { TextEditor } from "./text-editor.tsx";
 
-/** The control for a schema, to any depth: scopes that people add get the same controls as svc, without code. */
+/** The control for a schema, to any depth: scopes that people add get the same controls as svc, without extra code. */
 export function ValueEditor(props: EditorProps) {
   const Editor = editorFor(props.schema, props.value, props.keys !== undefined);
   return (
@@ -21,7 +21,7 @@ export function ValueEditor(props: EditorProps) {
   );
 }
 
-/** Whether the control needs more than a line: then it is closed until a person opens it below the field's own line. */
+/** Whether the control needs more than a line: then it is collapsed until a person expands it below the field's row. */
 export function isLarge(schema: ValueSchema, value: JsonValue, isKey: boolean): boolean {
   const editor = editorFor(schema, value, isKey);
   return ![Choice, SwitchEditor, NumberEditor, TextEditor].includes(editor) || String(value).includes("\n");
@@ -47,7 +47,7 @@ function editorFor(schema: ValueSchema, value: JsonValue, isKey: boolean) {
   return JsonText;
 }
 
-/** One line is enough for it. */
+/** Whether one line is enough for it. */
 function isSimple(schema: unknown): boolean {
   if (!isJsonObject(schema)) return false;
   const { type } = schema;

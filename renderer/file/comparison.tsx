@@ -11,11 +11,11 @@ interface ComparisonProps {
   readonly leftTitle: string;
   readonly right: string;
   readonly rightTitle: string;
-  /** Whether masked values show. */
+  /** Whether masked values are shown. */
   readonly revealed: boolean;
 }
 
-/** Two texts beside each other, with the differences marked. */
+/** Two texts side by side, with the differences marked. */
 export function Comparison({ left, leftTitle, right, rightTitle, revealed }: ComparisonProps) {
   const place = useRef<HTMLDivElement>(null);
   const scopes = useScreen(state => state.scopes);

@@ -11,7 +11,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** The page's nonce: its policy lets no other style into the page. */
+/** The page's nonce: its policy allows no other styles. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? "";
 
 const colours = HighlightStyle.define([
@@ -48,7 +48,7 @@ const theme = EditorView.theme({
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-ink)" },
 });
 
-/** What every editor of the screen has. */
+/** The setup of every editor on the screen. */
 export const commonSetup: Extension = [
   EditorView.cspNonce.of(nonce),
   lineNumbers(),
@@ -63,6 +63,6 @@ export const commonSetup: Extension = [
   theme,
   EditorState.tabSize.of(2),
   EditorView.lineWrapping,
-  // Escape, then Tab leaves the editor, as everywhere in CodeMirror.
+  // Escape, then Tab leaves the editor, as is usual in CodeMirror.
   keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
 ];

@@ -8,12 +8,12 @@ import { rememberFileSave } from "../state/undo.ts";
 import { Comparison } from "./comparison.tsx";
 import { TextEditor } from "./text-editor.tsx";
 
-/** The repository's file as text: saved as an edit by hand is. */
+/** The repository's file as text; saving it works like an edit by hand. */
 export function FileView({ repo }: { readonly repo: string }) {
   const revision = useScreen(state => state.opened.get(repo)?.revision);
   const health = useScreen(state => findRepository(state, repo)?.health);
   const edited = useScreen(state => state.drafts.get(repo));
-  /** The file as it was read last. */
+  /** The file as last read. */
   const [found, setFound] = useState<FileText>();
   const [saving, setSaving] = useState(false);
   const [comparing, setComparing] = useState(false);
@@ -33,7 +33,7 @@ export function FileView({ repo }: { readonly repo: string }) {
   if (known === undefined) return <p className="waiting">Reading…</p>;
   const { file, text } = edited ?? { file: known, text: known.text ?? "" };
   const changed = edited !== undefined;
-  /** What the file became while its text was edited. */
+  /** The file's new text if it changed while the person was editing. */
   const other = known.text === file.text ? undefined : known;
   const save = async (expected: FileText) => {
     if (saving) return;
@@ -43,7 +43,7 @@ export function FileView({ repo }: { readonly repo: string }) {
       await daemon().run("file/write", { repo, text, expected: expected.text });
       const saved = { file: known.file, text };
       setFound(saved);
-      // Typed on meanwhile: that is another edit.
+      // Text typed while saving is a new edit.
       const now = screenStore.getState().drafts.get(repo);
       if (now !== undefined) keepDraft(repo, { file: saved, text: now.text });
       await rememberFileSave(repo, before);
@@ -125,9 +125,9 @@ export function FileView({ repo }: { readonly repo: string }) {
   );
 }
 
-/** What the daemon cannot use of it is kept in the file and not active: that is no good news. */
+/** Invalid values are kept in the file but are not active, so they are reported as a problem. */
 function notifySaved(repo: string, health: readonly HealthProblem[]): void {
-  // What was merged is to be checked, though nothing is wrong with it.
+  // A merge note (code 1115) asks for a review but is not an error.
   const [first] = health.filter(({ code }) => code !== 1115);
   const where = first?.line === undefined ? "" : `line ${first.line}, column ${first.column}: `;
   if (first === undefined) notify("done", "Saved the file.", aboutFile(repo));
@@ -142,7 +142,7 @@ function isEdited({ file, text }: Draft): boolean {
   return text !== (file.text ?? "");
 }
 
-/** A check something else must not lose what was typed. */
+/** Keeps the draft, so that leaving the page does not lose what was typed. */
 function keepDraft(repo: string, draft: Draft): void {
   screenStore.setState(state => {
     const drafts = new Map(state.drafts);
@@ -152,7 +152,7 @@ function keepDraft(repo: string, draft: Draft): void {
   });
 }
 
-/** What is stored and active, as a file would say it. */
+/** The stored and active values, as the text of a file. */
 function servedText(repo: string): string {
   const state = screenStore.getState();
   const { name, path, inTree } = findRepository(state, repo) ?? { name: repo, inTree: false };

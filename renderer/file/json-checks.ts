@@ -13,7 +13,7 @@ import { isJsonObject, type JsonValue } from "../../shared/json.ts";
 import { checkValue } from "../fields/validate.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 
-/** What is wrong with the text of a repository's file: where it is no JSON, and where a value is not what its schema takes. */
+/** The problems of a repository's file: where it is not JSON, and where a value does not match its schema. */
 export function checkText(text: string, scopes: readonly ScopeEntry[]): Diagnostic[] {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: false, allowTrailingComma: false });
@@ -78,7 +78,7 @@ function words(code: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Completes the names of scopes and fields, and the values that a field may have. */
+/** Completes the names of scopes and fields, and the allowed values of a field. */
 export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSource {
   const complete = (context: CompletionContext): CompletionResult | null => {
     const text = context.state.doc.toString();
@@ -93,7 +93,7 @@ export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSou
     const to = from === context.pos ? context.pos : from + (previousNode?.length ?? 0);
     const options = isAtPropertyKey ? keysAt(path, scopes()) : valuesAt(path, scopes());
     if (options.length === 0 || (!context.explicit && from === context.pos && !isAtPropertyKey)) return null;
-    // The list follows each letter at once: while the editor waits for a new list, it ignores clicks on the one it shows.
+    // The list is updated at each letter: while the editor waits for a new list, it ignores clicks on the visible one.
     return { from, to, options, filter: false, update: (_result, _from, _to, next) => complete(next) };
   };
   return complete;
@@ -101,7 +101,7 @@ export function completeText(scopes: () => readonly ScopeEntry[]): CompletionSou
 
 function isInComment(text: string, position: number): boolean {
   const scanner = createScanner(text, false);
-  // Kinds of the scanner's, whose names are types alone: the text's end, a comment to the line's end, one with both ends.
+  // Token kinds of the scanner, which exports their names only as types: end of text, line comment, block comment.
   const [end, lineComment, blockComment] = [17, 12, 13];
   for (let kind: number = scanner.scan(); kind !== end; kind = scanner.scan()) {
     const start = scanner.getTokenOffset();

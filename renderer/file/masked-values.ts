@@ -11,16 +11,16 @@ interface Range {
 }
 
 /**
- * Where the text of a repository's file has values that are masked: of fields whose schema says so, and of those that no schema
- * describes, as theirs may be gone or broken. Undefined: the text is no JSON, and anything in it may be one.
+ * The ranges of masked values in the text of a repository's file: those that a schema marks as masked, and those that no schema
+ * describes, since their schema may be missing or broken. Undefined: the text is not JSON, so anything in it may be masked.
  */
 function maskedRanges(text: string, scopes: readonly ScopeEntry[]): Range[] | undefined {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { disallowComments: false, allowTrailingComma: false });
   if (root === undefined || errors.length > 0) return undefined;
-  // Every one of the name: a person may have pasted a second.
+  // All members of that name: a person may have pasted a second one.
   const configs = membersOf(root).filter(([name]) => name === "config");
-  // What is no object of scopes or fields is nothing that a schema describes.
+  // A value that is not an object of scopes or fields is described by no schema.
   return configs.flatMap(([, config]) =>
     within(config, (scope, values) =>
       within(values, (field, value) => {
@@ -60,7 +60,7 @@ class MaskWidget extends WidgetType {
 
 const masked = Decoration.replace({ widget: new MaskWidget() });
 
-/** Shows dots in the place of what is masked. The text stays what it is. */
+/** Shows dots in place of masked values, without changing the text. */
 export function maskValues(scopes: readonly ScopeEntry[]): Extension {
   const find = ({ doc }: EditorState): DecorationSet | undefined => {
     const ranges = maskedRanges(doc.toString(), scopes);
@@ -72,7 +72,7 @@ export function maskValues(scopes: readonly ScopeEntry[]): Extension {
     create: state => find(state) ?? all(state),
     update: (before, transaction) => {
       if (!transaction.docChanged) return before;
-      // While one types the text may be no JSON for a moment, and what was hidden stays so.
+      // While the person types, the text may briefly not be JSON; what was hidden stays hidden.
       const isTyped = transaction.annotation(Transaction.userEvent) !== undefined;
       return find(transaction.state) ?? (isTyped ? before.map(transaction.changes) : all(transaction.state));
     },

@@ -10,17 +10,17 @@ import { maskValues } from "./masked-values.ts";
 
 interface TextEditorProps {
   readonly text: string;
-  /** Whether masked values show. */
+  /** Whether masked values are shown. */
   readonly revealed: boolean;
   onChange(text: string): void;
-  /** Ctrl S. */
+  /** Called on Ctrl S. */
   onSave(): void;
 }
 
 const masking = new Compartment();
 const maskingOf = (revealed: boolean, scopes: readonly ScopeEntry[]) => (revealed ? [] : maskValues(scopes));
 
-/** The text of a repository's file, with completion and checks from the schemas. */
+/** An editor for the text of a repository's file, with completion and checks from the schemas. */
 export function TextEditor({ text, revealed, onChange, onSave }: TextEditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);

@@ -5,7 +5,7 @@ import { DiffTable } from "../diff/diff-table.tsx";
 import { unknownSchema } from "../page/show-json.ts";
 import { findField, type ScopeEntry, useScreen } from "../state/store.ts";
 
-/** Lines of one entry: many entries stand below each other, and "Compare" shows more of each. */
+/** The maximum of lines per entry, because many entries are listed; "Compare" shows more of each. */
 const mostLines = 20;
 
 /** What one revision changed. */

@@ -10,7 +10,7 @@ export function EntryFacts({ entry }: { readonly entry: HistoryEntry }) {
   );
 }
 
-/** Whether there was something before it to go back to. */
+/** Whether there is an earlier state to revert to. */
 export function canBeReverted({ revision, source }: HistoryEntry): boolean {
   return revision > 1 && source !== "forget";
 }

@@ -15,18 +15,18 @@ const pageSize = 50;
 
 interface HistoryViewProps {
   readonly repo: string;
-  /** `<scope>.<field>`, whose changes are shown; undefined: those of all. */
+  /** `<scope>.<field>`, to show only its changes; undefined: the changes of all fields. */
   readonly field: string | undefined;
 }
 
-/** What changed, when and by whom; any two revisions compared; restore with a preview. */
+/** What changed, when and by whom; comparison of any two revisions; restore with a preview. */
 export function HistoryView({ repo, field }: HistoryViewProps) {
   const scopes = useScreen(state => state.scopes);
   const revision = useScreen(state => state.opened.get(repo)?.revision ?? 0);
   const [entries, setEntries] = useState<readonly HistoryEntry[]>();
   const [next, setNext] = useState<string>();
   const [damage, setDamage] = useState<string>();
-  /** The first of two revisions to be compared. */
+  /** The first of two revisions to compare. */
   const [chosen, setChosen] = useState<number>();
   const [restoring, setRestoring] = useState<Restoring>();
   const load = useCallback(
@@ -135,12 +135,12 @@ interface Restoring {
   readonly fields?: readonly string[];
 }
 
-/** All values of a revision, or those of one field. */
+/** Restores all values of a revision, or only one field. */
 function restoreOf(revision: number, field: string | undefined): Restoring {
   return { title: `Restore revision ${revision}`, to: revision, ...(field !== undefined && { fields: [field] }) };
 }
 
-/** What one revision changed, as it was before: of a field's first change that is its default. */
+/** Undoes one revision: restores the values before it. Before a field's first change, that is its default. */
 function revertOf(entry: HistoryEntry): Restoring {
   const { revision } = entry;
   return { title: `Revert revision ${revision}`, to: revision - 1, fields: fieldsChanged(entry) };

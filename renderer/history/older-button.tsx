@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Button } from "../button.tsx";
 
-/** Fetches the next page of a list that begins with the newest. */
+/** Loads the next page of a list that shows the newest entries first. */
 export function OlderButton({ load }: { load(): Promise<void> }) {
   const [reading, setReading] = useState(false);
   return (

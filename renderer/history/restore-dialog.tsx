@@ -19,7 +19,7 @@ interface RestoreDialogProps {
   onClose(): void;
 }
 
-/** Shows what a restore would change, lets single fields be left out, and does it. */
+/** Shows what a restore would change, lets the person exclude single fields, and restores the rest. */
 export function RestoreDialog({ repo, title, to, fields, onClose }: RestoreDialogProps) {
   const scopes = useScreen(state => state.scopes);
   const opened = useScreen(state => state.opened.get(repo));

@@ -3,15 +3,15 @@ import { Failure } from "../fields/problems.tsx";
 
 /** Fewer boxes than this need no filter. */
 const fewBoxes = 10;
-/** Boxes that are shown at once; more are found by the filter. */
+/** The maximum of boxes shown at once; the filter finds more. */
 const mostShown = 200;
 
 export interface Box {
   readonly id: string;
-  /** What it means; the filter searches it too. */
+  /** The label; the filter searches it too. */
   readonly name: string;
   readonly note?: ReactNode;
-  /** How deep it stands in the tree of boxes; 0 stays also where the filter does not find it. */
+  /** The depth in the tree of boxes; boxes of level 0 are shown even if the filter does not match them. */
   readonly level: 0 | 1 | 2;
   readonly checked: boolean | "mixed";
 }
@@ -26,7 +26,7 @@ interface BoxListProps {
   onToggle(id: string, checked: boolean): void;
 }
 
-/** Checkboxes, with a filter if there are many. Tab reaches one of them; arrow keys move to the others. */
+/** Checkboxes, with a filter if there are many. Tab reaches one of them; arrow keys move between them. */
 export function BoxList({ legend, ofWhat, boxes, problem, children, onToggle }: BoxListProps) {
   const [filter, setFilter] = useState("");
   const [active, setActive] = useState<string>();
@@ -59,7 +59,7 @@ export function BoxList({ legend, ofWhat, boxes, problem, children, onToggle }: 
           value={filter}
           onChange={event => setFilter(event.target.value)}
           onKeyDown={event => {
-            // It would make the key.
+            // Enter would submit the form and create the key.
             if (event.key === "Enter") event.preventDefault();
           }}
         />

@@ -7,14 +7,14 @@ import { messageOf } from "../state/notices.ts";
 interface EndDialogProps {
   readonly title: string;
   readonly children: ReactNode;
-  /** What its button says, before and while it does it. */
+  /** The button's label before the action and while it runs. */
   readonly action: string;
   readonly pending: string;
   end(): Promise<unknown>;
   onClose(): void;
 }
 
-/** Asks once before a key or a session ends. */
+/** Asks for confirmation before a key or a session ends. */
 export function EndDialog({ title, children, action, pending, end, onClose }: EndDialogProps) {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string>();

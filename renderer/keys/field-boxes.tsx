@@ -4,13 +4,13 @@ import { type Box, BoxList } from "./box-list.tsx";
 import { covers, type Patterns, patternsIn, withoutPattern, withPattern } from "./field-patterns.ts";
 
 interface FieldBoxesProps {
-  /** Patterns, as they are typed; the boxes show what they mean. */
+  /** The patterns as typed; the boxes show what they mean. */
   readonly text: string;
   readonly problem: string | undefined;
   onChange(text: string): void;
 }
 
-/** Which fields a key is for: boxes for all, for scopes and for single fields, and the same as patterns. */
+/** The choice of fields for a key: boxes for all, for scopes and for single fields, and a text with the same patterns. */
 export function FieldBoxes({ text, problem, onChange }: FieldBoxesProps) {
   const scopes = useScreen(state => state.scopes);
   const patterns = patternsIn(text);

@@ -2,7 +2,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import { allows, fieldPatternForm, isOpenScope } from "../../shared/grants.ts";
 import type { ScopeEntry } from "../state/store.ts";
 
-/** Which fields a key may have: `*`, `svc.*`, `svc.proxy_*` or `svc.timeout`, as grants have them. */
+/** The fields of a grant: `*`, `svc.*`, `svc.proxy_*` or `svc.timeout`. */
 export type Patterns = readonly string[];
 
 /** All fields, as `<scope>.<field>`. */
@@ -12,22 +12,22 @@ export function pathsOf(scopes: readonly ScopeEntry[]): string[] {
   );
 }
 
-/** The patterns of a text that a person typed, with spaces or commas between them. */
+/** Splits typed text into patterns at spaces or commas. */
 export function patternsIn(text: string): Patterns {
   return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
 }
 
-/** Whether the patterns take in a field; of a scope's `svc.` or all `*`, whether the whole of it, also what comes later. */
+/** Whether the patterns cover a field; for `svc.*` or `*`, whether they cover the whole, including future fields. */
 export function covers(patterns: Patterns, path: string): boolean {
   return allows([{ repos: "*", fields: patterns, right: "read" }], "read", "", path === "*" ? "" : path);
 }
 
-/** The patterns with one more box checked: `*`, `svc.*` or a field. What it takes in need not be named any more. */
+/** The patterns with one more box checked: `*`, `svc.*` or a field. Patterns that it covers are removed. */
 export function withPattern(patterns: Patterns, added: string): Patterns {
   return [...patterns.filter(pattern => !covers([added], pattern)), added];
 }
 
-/** The patterns with a box unchecked: those that take in more than it give way to the rest of what they took in. */
+/** The patterns with a box unchecked: patterns that cover more are replaced by the rest of what they covered. */
 export function withoutPattern(patterns: Patterns, removed: string, scopes: readonly ScopeEntry[]): Patterns {
   if (removed === "*") return [];
   const narrow = patterns.flatMap(pattern => (pattern === "*" ? scopes.map(({ scope }) => `${scope}.*`) : pattern));
@@ -36,7 +36,7 @@ export function withoutPattern(patterns: Patterns, removed: string, scopes: read
   return [...new Set(narrow.flatMap(pattern => (covers([pattern], removed) ? rest(pattern) : pattern)))];
 }
 
-/** What is wrong with patterns as they were typed; undefined: nothing. */
+/** What is wrong with typed patterns; undefined: nothing. */
 export function problemOfPatterns(patterns: Patterns): string | undefined {
   const form = new RegExp(fieldPatternForm);
   for (const pattern of patterns) {

@@ -1,6 +1,6 @@
 import type { Grant, Grants } from "../../shared/grants.ts";
 
-/** How many names a sentence has before it counts the rest. */
+/** The maximum of names in a sentence; the rest is counted. */
 const mostNames = 3;
 
 /** What a key may do, in a short sentence: "Read svc.timeout in shop and store". */

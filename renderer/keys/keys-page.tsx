@@ -10,7 +10,7 @@ import { EndDialog } from "./end-dialog.tsx";
 import { describeGrants } from "./grant-words.ts";
 import { useKeyList } from "./use-key-list.ts";
 
-/** The keys of tools: what each may do, when it ends, when it was used; and the end of one. */
+/** The keys of tools: what each may do, when it expires, when it was used; each can be ended. */
 export function KeysPage() {
   const { list, problem } = useKeyList();
   const [ending, setEnding] = useState<string>();
@@ -111,7 +111,7 @@ function KeyRow({ entry, onRevoke }: { readonly entry: ListedKey; onRevoke(): vo
   );
 }
 
-/** In a short sentence; with all names where that leaves some out. */
+/** The rights in a short sentence, which opens to all names if some are left out. */
 function Rights({ grants }: Pick<ListedKey, "grants">) {
   const repositories = useScreen(state => state.repositories);
   const nameOf = (repo: string) => nameOfRepository({ repositories }, repo);
@@ -126,7 +126,7 @@ function Rights({ grants }: Pick<ListedKey, "grants">) {
   );
 }
 
-/** Who would be affected if the key ends. */
+/** Whether anything would be affected if the key ends. */
 function UseWords({ entry: { connections, usedAt } }: { readonly entry: ListedKey }) {
   if (connections > 0)
     return `It is in use now, by ${connections} ${connections === 1 ? "connection" : "connections"}.`;

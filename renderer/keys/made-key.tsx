@@ -6,7 +6,7 @@ interface MadeKeyProps {
   readonly made: OperationResults["key/create"];
 }
 
-/** A key's text, in the one moment in which anybody sees it: it is in this page's memory and nowhere else. */
+/** Shows a key's text for the only time: it is stored only in this page's memory. */
 export function MadeKey({ made: { name, key } }: MadeKeyProps) {
   const [said, setSaid] = useState("");
   const copyButton = useRef<HTMLButtonElement>(null);

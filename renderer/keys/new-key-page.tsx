@@ -15,13 +15,13 @@ import { MadeKey } from "./made-key.tsx";
 import { type ChosenRepositories, RepositoryBoxes } from "./repository-boxes.tsx";
 
 const dayTime = 24 * 60 * 60_000;
-/** Days a key can be good for. */
+/** The lifetimes of a key to choose from, in days. */
 const lifetimes = [1, 7, 30, 90, 365] as const;
 
-/** What is wrong with each part of the form; `whole`: with none of them. */
+/** The problem of each part of the form; `whole`: a problem of no single part. */
 type Problems = { readonly [Part in "name" | "repositories" | "grants" | "expires" | "whole"]?: string };
 
-/** A form for a new key beside what it would see; then the key, once. */
+/** A form for a new key beside a preview of what it would see; then the key, shown once. */
 export function NewKeyPage() {
   const [made, setMade] = useState<OperationResults["key/create"]>();
   return made === undefined ? <NewKeyForm onMade={setMade} /> : <MadeKey made={made} />;
@@ -150,13 +150,13 @@ function NewKeyForm({ onMade }: { onMade(made: OperationResults["key/create"]): 
   );
 }
 
-/** Which part of the form the daemon refuses. */
+/** The part of the form that the daemon rejects. */
 function partOf(error: unknown): keyof Problems {
   const argument = error instanceof RepoconfError ? error.details?.["argument"] : undefined;
   return argument === "name" || argument === "grants" || argument === "expires" ? argument : "whole";
 }
 
-/** Leads to the first part that has a problem. */
+/** Focuses the first part that has a problem. */
 function focusProblem(form: HTMLFormElement | null): void {
   const part = form?.querySelector("[aria-invalid='true'], fieldset:has(.problem) input[tabindex='0']");
   if (part instanceof HTMLElement) part.focus();

@@ -10,7 +10,7 @@ interface RepositoryBoxesProps {
   onChange(chosen: ChosenRepositories): void;
 }
 
-/** Which repositories a key is for. */
+/** The choice of repositories for a key. */
 export function RepositoryBoxes({ chosen, problem, onChange }: RepositoryBoxesProps) {
   const repositories = useScreen(state => state.repositories) ?? [];
   const names = new Map<string, number>();

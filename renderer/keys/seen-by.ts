@@ -5,20 +5,20 @@ import { runsAsCommand } from "../../shared/scopes/scope-schema.ts";
 import { findField, type ScopeEntry } from "../state/store.ts";
 import { covers, pathsOf } from "./field-patterns.ts";
 
-/** Repositories whose fields are listed; the others are counted. */
+/** The maximum of repositories whose fields are listed; the others are only counted. */
 const mostListed = 10;
 
 export interface SeenField {
   /** `<scope>.<field>` */
   readonly path: string;
   readonly isMasked: boolean;
-  /** Its value runs as a command, and this key could set it. */
+  /** Whether its value runs as a command and this key could set it. */
   readonly isCommand: boolean;
 }
 
 /** What a key would currently see. */
 export interface Seen {
-  /** How many. */
+  /** The number of repositories. */
   readonly repositories: number;
   readonly fields: number;
   /** The first few repositories with their fields. */
@@ -28,8 +28,8 @@ export interface Seen {
 }
 
 /**
- * What a key with these grants would read, judged by the code that the daemon judges with. `covered`: the repositories that the
- * grants name.
+ * What a key with these grants could read, decided by the same code as in the daemon. `covered`: the repositories that the grants
+ * name.
  */
 export function seenBy(grants: Grants, covered: readonly RepositoryEntry[], scopes: readonly ScopeEntry[]): Seen {
   const paths = pathsOf(scopes);

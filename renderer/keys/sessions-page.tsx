@@ -10,7 +10,7 @@ import { notify } from "../state/notices.ts";
 import { EndDialog } from "./end-dialog.tsx";
 import { useKeyList } from "./use-key-list.ts";
 
-/** The owner's windows: a list, with a button to end each. */
+/** The owner's windows, each with a button to end its session. */
 export function SessionsPage() {
   const { list, problem } = useKeyList();
   const [ending, setEnding] = useState<readonly string[]>([]);
@@ -107,7 +107,7 @@ function SessionRow({ entry: { name, createdAt, usedAt, connections }, isOwn, on
             End…
           </button>
         )}
-        {/* The desktop app's session is the app's own. */}
+        {/* The desktop app manages its session itself. */}
         {isOwn && shell === undefined && (
           <button type="button" className="button button-quiet" onClick={() => void signOut()}>
             Sign out
@@ -118,7 +118,7 @@ function SessionRow({ entry: { name, createdAt, usedAt, connections }, isOwn, on
   );
 }
 
-/** `owner (browser)`: Browser. */
+/** `owner (browser)` becomes `Browser`. */
 function windowName(name: string): string {
   const label = /^owner \((.+)\)$/.exec(name)?.[1] ?? name;
   return label.charAt(0).toUpperCase() + label.slice(1);

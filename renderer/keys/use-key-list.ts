@@ -5,7 +5,7 @@ import { daemon } from "../state/connection.ts";
 import { messageOf } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 
-/** Milliseconds after which the list is fetched again: no event tells that a key is used. */
+/** Milliseconds after which the list is loaded again, because no event reports the use of a key. */
 const refreshTime = 10_000;
 
 export interface KeyList {

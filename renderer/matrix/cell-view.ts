@@ -6,17 +6,17 @@ import type { ScreenState } from "../state/store.ts";
 import type { GridField } from "./grid-row.tsx";
 import type { CellOf } from "./use-cells.ts";
 
-/** Characters of a value that are in the page: more than its cell has room for. */
+/** The maximum of characters of a value in the page, more than fit into its cell. */
 const mostCharacters = 120;
 
-/** What a cell shows, and how it is marked. */
+/** The content and the marks of a cell. */
 export interface CellView {
   readonly text: string;
-  /** For screen readers, and beside the mouse: the text and its marks. */
+  /** For screen readers and as a tooltip: the text and its marks. */
   readonly label: string;
   readonly flags: {
     readonly "data-stored": boolean;
-    /** Most repositories have another value. */
+    /** Whether most repositories have another value. */
     readonly "data-differs": boolean;
     readonly "data-edited": boolean;
     readonly "data-refused": boolean;
@@ -53,7 +53,7 @@ export function cellView(repo: string, field: GridField, cellOf: CellOf, pending
   };
 }
 
-/** In a few words; a masked one as dots, whatever it is. */
+/** A short form of a value; dots if it is masked. */
 export function textOfValue(value: JsonValue | undefined, schema: ValueSchema): string {
   return schema["x-masked"] === true ? mask : shortened(showJson(value, schema), mostCharacters);
 }

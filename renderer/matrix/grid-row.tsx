@@ -10,18 +10,18 @@ import type { CellOf } from "./use-cells.ts";
 /** A column. */
 export interface GridField extends MatrixField {
   readonly scope: string;
-  /** Without the scope. */
+  /** The name without the scope. */
   readonly name: string;
   readonly schema: FieldSchema;
 }
 
 interface ColumnsProps {
   readonly fields: readonly GridField[];
-  /** Those in the page. */
+  /** The rendered columns. */
   readonly columns: readonly VirtualItem[];
 }
 
-/** The fields, each with the value that most repositories have. */
+/** The header with the fields and the most common value of each. */
 export function GridHead({ fields, columns }: ColumnsProps) {
   return (
     <Part role="row" className="matrix-head" aria-rowindex={1}>
@@ -59,7 +59,7 @@ function mostText({ schema, of, count, value, like }: GridField): string {
 
 interface GridRowProps extends ColumnsProps {
   readonly entry: RepositoryEntry;
-  /** Its place, from 0. */
+  /** The index of the row, from 0. */
   readonly row: number;
   /** In pixels. */
   readonly top: number;
@@ -68,7 +68,7 @@ interface GridRowProps extends ColumnsProps {
   readonly cellOf: CellOf;
 }
 
-/** A repository's cells. */
+/** The cells of one repository. */
 export function GridRow({ entry, row, top, fields, columns, active, selected, cellOf }: GridRowProps) {
   const pending = useScreen(state => state.pending);
   return (
@@ -105,12 +105,12 @@ export function GridRow({ entry, row, top, fields, columns, active, selected, ce
   );
 }
 
-/** A part of the grid: the focus stays with the grid itself, which says where the keyboard is. */
+/** A part of the grid. The focus stays on the grid itself, which names the active cell. */
 function Part(props: ComponentProps<"div">) {
   return <div {...props} />;
 }
 
-/** Of a cell in the page. */
+/** The id of a rendered cell. */
 export function idOf({ row, column }: CellPlace): string {
   return `matrix-${row}-${column}`;
 }

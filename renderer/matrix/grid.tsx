@@ -17,9 +17,9 @@ import {
 } from "./selection.ts";
 import type { CellOf } from "./use-cells.ts";
 
-/** Sizes in rem, as in matrix.css: of the headers, and of a cell. */
+/** Sizes in rem, as in matrix.css: of the headers and of a cell. */
 const [headHeight, headWidth, rowHeight, columnWidth] = [4, 13, 2, 10];
-/** Rows and columns beyond those in sight that are in the page. */
+/** Rows and columns rendered beyond the visible ones. */
 const [moreRows, moreColumns] = [6, 2];
 
 interface GridProps {
@@ -28,16 +28,16 @@ interface GridProps {
   readonly selection: GridSelection;
   readonly selected: SelectedCells;
   onSelection(selection: GridSelection): void;
-  /** The person wants to set what is selected. */
+  /** Called when the person wants to set the selected cells. */
   onEdit(): void;
   readonly cellOf: CellOf;
-  /** Other cells are in sight. */
+  /** Called when other cells become visible. */
   onSight(repos: readonly string[], fields: readonly string[]): void;
 }
 
 /**
- * Repositories below each other, as there are many of them and their names are of one length; fields beside each other, as the
- * question is what one of them is everywhere, and a column answers it at a glance. Only what is in sight is in the page, and asked for.
+ * Repositories are rows, because there are many of them and their names have similar lengths. Fields are columns, so that a
+ * glance down a column shows a field's value everywhere. Only visible cells are rendered and requested.
  */
 export function Grid({ rows, fields, selection, selected, cellOf, onSelection, onEdit, onSight }: GridProps) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -50,7 +50,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     paddingStart: headHeight * rem,
     scrollPaddingStart: headHeight * rem,
     overscan: moreRows,
-    // Both are drawn at once: after a drawing of one's own, the other's reading of its place is a layout between.
+    // Both virtualizers render together: if one rendered first, reading the other's position would force a layout in between.
     useFlushSync: false,
   });
   const horizontal = useVirtualizer({
@@ -70,7 +70,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
   // biome-ignore lint/correctness/useExhaustiveDependencies: who is told may be another function each time.
   useEffect(() => {
     const inSight = fields.slice(firstColumn, lastColumn + 1);
-    // For a long value the reply only says where it is.
+    // The reply identifies a long value only by the repository that has it (`like`).
     const likes = inSight.flatMap(({ like }) => (like === undefined ? [] : [like]));
     const repos = rows.slice(firstRow, lastRow + 1).map(({ id }) => id);
     onSight(
@@ -108,7 +108,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
     else if (isCommand && event.key.toLowerCase() === "a") onSelection(chooseColumn(selection, active.column, last));
     else if (event.key === "Escape") onSelection({ active, ranges: [] });
     else if (event.key === "Enter") {
-      // Its control has to be there to get the focus.
+      // The control must exist before it can get the focus.
       if (!selected.has(active)) flushSync(() => onSelection(choose(selection, { from: active })));
       onEdit();
     } else return;
@@ -184,7 +184,7 @@ export function Grid({ rows, fields, selection, selected, cellOf, onSelection, o
   );
 }
 
-/** Of a header one of the two. */
+/** The row and the column of a cell; for a header, only one of the two. */
 function placeOf(target: EventTarget): Partial<CellPlace> {
   const element = target instanceof Element ? target.closest<HTMLElement>("[data-row], [data-column]") : null;
   const { row, column } = element?.dataset ?? {};

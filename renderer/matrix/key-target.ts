@@ -4,11 +4,11 @@ interface GridKeys {
   readonly active: CellPlace;
   /** The last cell of the last row. */
   readonly last: CellPlace;
-  /** Rows of a page. */
+  /** The number of rows per page. */
   readonly page: number;
 }
 
-/** Where a key leads from the active cell, with Ctrl or Command or without; undefined: nowhere. */
+/** The cell that a key moves to from the active cell, with or without Ctrl or Command; undefined: none. */
 export function keyTarget(
   key: string,
   isCommand: boolean,

@@ -15,7 +15,7 @@ import { useMatrix } from "./use-matrix.ts";
 
 const problemId = "matrix-problem";
 
-/** A table of fields and repositories that a query finds: differences stand out, and many cells can be set at once. */
+/** A table of the fields and repositories that match a query: differences stand out, and many cells can be set at once. */
 export function MatrixPage({ query }: { readonly query: string }) {
   const repositories = useScreen(state => state.repositories);
   const scopes = useScreen(state => state.scopes);
@@ -102,7 +102,7 @@ export function MatrixPage({ query }: { readonly query: string }) {
     </article>
   );
 
-  /** That of the cell which the keyboard is at, or of the first selected one. */
+  /** The value of the active cell if it is selected, else of the first selected one. */
   function valueAt(scope: string, field: string) {
     const isActive = selected.has(selection.active);
     const repo = isActive ? rows[selection.active.row]?.id : only?.repos[0];

@@ -1,25 +1,25 @@
 import { useEffect, useRef, useState } from "react";
 
-/** Milliseconds after the last key before what is typed is asked for. */
+/** Milliseconds after the last key press until the query is applied. */
 const typingDelay = 250;
 
 interface QueryBoxProps {
-  /** That of the address. */
+  /** The query of the address. */
   readonly query: string;
-  /** Id of what is wrong with it. */
+  /** The id of the message that says what is wrong with it. */
   readonly describedBy: string | undefined;
-  /** Another one was typed. */
+  /** Called when another query was typed. */
   onQuery(query: string): void;
-  /** The person moves on to the results. */
+  /** Called when the person moves on to the results. */
   onDone(): void;
 }
 
-/** Where a query is typed. It has the focus when the page opens without one: then that is what comes first. */
+/** The box for the query. It gets the focus if the page opens without a query. */
 export function QueryBox({ query, describedBy, onQuery, onDone }: QueryBoxProps) {
   const [text, setText] = useState(query);
   const [known, setKnown] = useState(query);
   const box = useRef<HTMLInputElement>(null);
-  // Back, or a link, has led to another one.
+  // Back or a link has led to another query.
   if (query !== known) {
     setKnown(query);
     setText(query);

@@ -1,28 +1,28 @@
-/** A cell by the places of its row and its column, from 0. */
+/** A cell by the indexes of its row and column, from 0. */
 export interface CellPlace {
   readonly row: number;
   readonly column: number;
 }
 
-/** The cells between two corners: selected, or no more. */
+/** The cells between two corners: selected or deselected. */
 interface CellRange {
   readonly from: CellPlace;
   readonly to: CellPlace;
   readonly isOn: boolean;
 }
 
-/** What is selected in a grid, and where the keyboard is. Of ranges that meet, the last one counts. */
+/** The selection of a grid and its active cell. Where ranges overlap, the last one counts. */
 export interface GridSelection {
   readonly active: CellPlace;
   readonly ranges: readonly CellRange[];
 }
 
-/** Moves the keyboard focus to a cell; the selection stays. */
+/** Makes a cell active; the selection does not change. */
 export function moveTo({ ranges }: GridSelection, active: CellPlace): GridSelection {
   return { active, ranges };
 }
 
-/** From one cell to another, and nothing else; `more`: beside what is selected. The keyboard is at `active` then. */
+/** Selects only the cells from one to another, or with `more` adds them to the selection, and makes `active` the active cell. */
 export function choose(
   { ranges }: GridSelection,
   {
@@ -35,19 +35,19 @@ export function choose(
   return { active, ranges: [...(more ? ranges : []), { from, to, isOn }] };
 }
 
-/** A column; `last`: the last cell of the last row. */
+/** Selects a column; `last`: the last cell of the last row. */
 export function chooseColumn(selection: GridSelection, column: number, last: CellPlace, more = false): GridSelection {
   const active = { row: selection.active.row, column };
   return choose(selection, { from: { row: 0, column }, to: { row: last.row, column }, active }, { more });
 }
 
-/** A row. */
+/** Selects a row. */
 export function chooseRow(selection: GridSelection, row: number, last: CellPlace, more = false): GridSelection {
   const active = { row, column: selection.active.column };
   return choose(selection, { from: { row, column: 0 }, to: { row, column: last.column }, active }, { more });
 }
 
-/** The last range reaches to this cell now; where the keyboard has left it, one that begins at the keyboard is all there is. */
+/** Extends the last range to this cell; if the active cell is outside it, selects only from the active cell to this one. */
 export function extendTo({ active, ranges }: GridSelection, to: CellPlace): GridSelection {
   const range = ranges.at(-1);
   if (range === undefined || !isWithin(range, active))
@@ -61,10 +61,10 @@ function isWithin({ from, to }: CellRange, { row, column }: CellPlace): boolean 
   return isBetween(row, from.row, to.row) && isBetween(column, from.column, to.column);
 }
 
-/** The selected cells of a grid, looked up by their places. */
+/** The selected cells of a grid, for lookup by row and column. */
 export class SelectedCells {
   readonly count: number;
-  /** Rows and columns that have some, in order. */
+  /** Rows and columns that contain selected cells, in order. */
   readonly rows: readonly number[];
   readonly columns: readonly number[];
   readonly #isOn: Uint8Array;

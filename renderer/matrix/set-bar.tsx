@@ -13,16 +13,16 @@ import { editKey, findField, type ScreenState, useScreen } from "../state/store.
 
 interface SetBarProps {
   readonly ref: Ref<HTMLElement>;
-  /** The selected cells: their fields, and the repositories of each. */
+  /** The selected cells: their fields and the repositories of each. */
   readonly selected: readonly SelectedField[];
   readonly count: number;
-  /** The value of the cell that the keyboard is at, to begin with; undefined: masked, or not known yet. */
+  /** The initial value, from the active cell; undefined: masked, or not known yet. */
   readonly value: JsonValue | undefined;
-  /** The person goes back to the cells. */
+  /** Called when the person returns to the cells. */
   onDone(): void;
 }
 
-/** The selected cells of a field. */
+/** The selected cells of one field. */
 interface SelectedField {
   readonly scope: string;
   readonly field: string;
@@ -33,7 +33,7 @@ interface SelectedField {
 export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const scopes = useScreen(state => state.scopes);
   const pending = useScreen(state => state.pending);
-  /** What the person has chosen, for whatever cells of the field. */
+  /** The value that the person has chosen, whichever cells of the field are selected. */
   const [chosen, setChosen] = useState<JsonValue>();
   const [revealed, setRevealed] = useState(false);
   const [applying, setApplying] = useState(false);
@@ -45,7 +45,7 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   const scopeSchema = scopes.find(({ scope }) => scope === one?.scope)?.schema;
   const problems = schema === undefined || chosen === undefined ? [] : checkValue(shown, schema, scopeSchema);
   const tooMany = useMemo(() => describeExcess(selected, pending), [selected, pending]);
-  // Cells that nobody has seen are not set by accident.
+  // A value that is not known yet cannot be applied by accident.
   const isApplicable = tooMany === undefined && problems.length === 0 && (chosen ?? value) !== undefined;
 
   async function apply(next: JsonValue | undefined): Promise<void> {
@@ -125,19 +125,19 @@ export function SetBar({ ref, selected, count, value, onDone }: SetBarProps) {
   );
 }
 
-/** Not the name of a new entry: that has a form of its own. */
+/** Excludes the name of a new entry, which has a form of its own. */
 function isOwnInput(target: EventTarget): boolean {
   return target instanceof HTMLInputElement && target.form === null;
 }
 
-/** Why so much cannot be saved at once; undefined: it can. What is edited already is saved with it. */
+/** Why so many edits cannot be saved at once; undefined: they can. Existing edits count too, because they are saved together. */
 function describeExcess(selected: readonly SelectedField[], pending: ScreenState["pending"]): string | undefined {
   let others = 0;
   const describe = (count: number, most: number, what: string) =>
     `At most ${most.toLocaleString("en")} ${what} can be saved at once; this would make ${count.toLocaleString("en")}. ` +
     (others > 0 ? "Select fewer, or save your edits first." : "Select fewer.");
   const longest = Math.max(0, ...selected.map(({ repos }) => repos.length));
-  // Of very many the first look is enough.
+  // The cheap check first: with very many cells it is enough.
   if (longest > limits.repositoriesPerSet) return describe(longest, limits.repositoriesPerSet, "repositories");
   const keys = new Set<string>();
   const fields = new Map<string, number>();

@@ -10,15 +10,15 @@ import { findRepository, screenStore, useScreen } from "../state/store.ts";
 const askDelay = 60;
 
 interface Cell {
-  /** The effective one; undefined: masked, or not to be read. */
+  /** The effective value; undefined: masked or not readable. */
   readonly value: JsonValue | undefined;
   readonly isStored: boolean;
 }
 
-/** What is known of a repository's cells. */
+/** The known cells of a repository. */
 interface KnownRow {
   readonly revision: number;
-  /** As it was then: values may serve or not by what is wrong with the file. */
+  /** The health at that revision: it affects which values are active. */
   readonly health: RepositoryEntry["health"] | undefined;
   /** By `<scope>.<field>`. */
   readonly cells: ReadonlyMap<string, Cell>;
@@ -29,7 +29,7 @@ type KnownRows = ReadonlyMap<string, KnownRow>;
 /** The cell of a repository's field; undefined: not known yet. */
 export type CellOf = (repo: string, field: string) => Cell | undefined;
 
-/** The cells of these repositories and fields (as many as are in sight), asked for once, and anew when a repository has changed. */
+/** The cells of these repositories and fields (the visible ones), requested once, and again when a repository has changed. */
 export function useCells(repos: readonly string[], fields: readonly string[]): CellOf {
   const connected = useScreen(state => state.connection === "connected");
   const repositories = useScreen(state => state.repositories);
@@ -42,7 +42,7 @@ export function useCells(repos: readonly string[], fields: readonly string[]): C
     if (!connected) return;
     const timer = setTimeout(async () => {
       if (isAsking.current) return;
-      // Another schema has other defaults.
+      // A new schema may have other defaults.
       if (known.current.scopes !== scopes) known.current = { scopes, rows: new Map() };
       const missing = repos.filter(repo => !isKnown(known.current.rows.get(repo), repo, fields));
       if (missing.length === 0 || fields.length === 0) return;
@@ -55,7 +55,7 @@ export function useCells(repos: readonly string[], fields: readonly string[]): C
           rows.set(repo, withAnswer(rows.get(repo), entry, answered.get(repo), fields));
         known.current = { scopes, rows };
       } catch {
-        // The connection is lost, which is shown already; the next one asks again.
+        // The connection is lost, which is already shown; the next one requests them again.
         return;
       } finally {
         isAsking.current = false;
@@ -69,13 +69,13 @@ export function useCells(repos: readonly string[], fields: readonly string[]): C
 
 function isKnown(row: KnownRow | undefined, repo: string, fields: readonly string[]): boolean {
   const entry = findRepository(screenStore.getState(), repo);
-  // It is gone, and so will be its row.
+  // The repository was removed, and its row will be.
   if (entry === undefined) return true;
   if (row === undefined || row.revision < entry.revision || row.health !== entry.health) return false;
   return fields.every(field => row.cells.has(field));
 }
 
-/** Cells of before stay only where they are of the same state of the repository. */
+/** Keeps earlier cells only if they are of the same state of the repository. */
 function withAnswer(
   before: KnownRow | undefined,
   entry: RepositoryEntry | undefined,

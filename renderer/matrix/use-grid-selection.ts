@@ -4,8 +4,8 @@ import type { GridSelection } from "./selection.ts";
 const atStart: GridSelection = { active: { row: 0, column: 0 }, ranges: [] };
 
 /**
- * What is selected among these repositories and fields. When others come or some go, nothing is selected any more, for what the
- * person chose may be in another place; the keyboard stays where it is, as far as that is there.
+ * The selection among these repositories and fields. When rows or columns are added or removed, the selection is cleared, because
+ * the chosen cells may have moved; the active cell stays where it is, as far as it still exists.
  */
 export function useGridSelection(
   rows: readonly { readonly id: string }[],

@@ -4,10 +4,10 @@ import { daemon } from "../state/connection.ts";
 import { messageOf } from "../state/notices.ts";
 import { screenStore, useScreen } from "../state/store.ts";
 
-/** Milliseconds to wait for further changes of repositories before the daemon is asked again. */
+/** Milliseconds to wait for further changes of repositories before the daemon is queried again. */
 const refreshDelay = 500;
 
-/** What a query spans, kept true for as long as a page shows it. With a problem the answer before it stays. */
+/** The result of a query, kept up to date while a page shows it. On a problem, the previous result is kept. */
 export function useMatrix(query: string): {
   readonly matrix: Required<Matrix> | undefined;
   readonly problem: string | undefined;

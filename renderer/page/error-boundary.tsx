@@ -4,7 +4,7 @@ import { useScreen } from "../state/store.ts";
 
 interface ErrorBoundaryProps {
   readonly children: ReactNode;
-  /** What is shown instead; `again` retries. */
+  /** Rendered instead; `again` retries. */
   fallback(message: string, again: () => void): ReactNode;
 }
 
@@ -12,7 +12,7 @@ interface ErrorBoundaryState {
   readonly failure?: { readonly message: string } | undefined;
 }
 
-/** A part of the page whose failure affects nothing else. Edits are stored elsewhere and stay. */
+/** Confines a failure to one part of the page. Edits are stored elsewhere and are kept. */
 export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundaryState> {
   override state: ErrorBoundaryState = {};
 
@@ -28,7 +28,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
 }
 
 interface FailedPartProps {
-  /** As the beginning of a sentence: "The page". */
+  /** The beginning of a sentence, such as "The page". */
   readonly what: string;
   readonly message: string;
   again(): void;

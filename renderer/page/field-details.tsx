@@ -13,7 +13,7 @@ import { ErrorBoundary, FailedPart } from "./error-boundary.tsx";
 import { OtherRepositories } from "./other-repositories.tsx";
 import { showJson } from "./show-json.ts";
 
-/** Changes that are shown; the history has the rest. */
+/** The maximum of shown changes; the history has the rest. */
 const shownChanges = 5;
 
 interface FieldDetailsProps {
@@ -51,7 +51,7 @@ function Details({ repo, scope, field, schema }: FieldDetailsProps) {
         setExplanation(explained);
         setChanges(listed.filter(({ source }) => source !== "forget"));
       },
-      // The connection is lost, and that is told already; a field that is gone has nothing to tell.
+      // The connection is lost, which is already reported, or the field no longer exists.
       () => {},
     );
     return () => {

@@ -18,15 +18,15 @@ interface FieldRowProps {
   readonly scope: string;
   readonly field: string;
   readonly schema: FieldSchema;
-  /** The field that the address names. */
+  /** Whether the address names this field. */
   readonly current: boolean;
-  /** Without an inspector beside the fields, each has its details below. */
+  /** Without an inspector beside the fields, each field shows its details below it. */
   readonly holdsDetails: boolean;
-  /** The focus came into it. */
+  /** Called when the focus enters the row. */
   onFocus(): void;
 }
 
-/** One field in a line: its title and path, its value in a control, and below it what needs a person or more room. */
+/** One field as a row: its title and path, a control with its value, and below it what needs attention or more space. */
 export function FieldRow({ repo, scope, field, schema, current, holdsDetails, onFocus }: FieldRowProps) {
   const { path, key, value, pending, modified, problems, health, flashing } = useFieldState(repo, scope, field, schema);
   const keys = useKeys(repo, scope, schema["x-keyOf"]);
@@ -36,7 +36,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
   const id = useId();
   const title = schema.title ?? field;
   const large = isLarge(schema, value, keys !== undefined);
-  // What is wrong inside shows without being asked for.
+  // A value with problems is expanded by default.
   const open = large && (opened ?? problems.length > 0);
   const editor = (
     <ErrorBoundary
@@ -154,7 +154,7 @@ export function FieldRow({ repo, scope, field, schema, current, holdsDetails, on
   );
 }
 
-/** A large value in a few words: how many entries it has, and their names where they have any. */
+/** A short summary of a large value: its number of entries, and their names if they have names. */
 function summary(value: JsonValue, schema: ValueSchema): string {
   const isMasked = schema["x-masked"] === true;
   if (typeof value === "string") return isMasked ? mask : (value.split("\n")[0] ?? "");
@@ -172,7 +172,7 @@ function summary(value: JsonValue, schema: ValueSchema): string {
   }
 }
 
-/** The names that a reference to another field may have, edits included. */
+/** The keys that a reference to another field may use, unsaved edits included. */
 function useKeys(repo: string, scope: string, target: string | undefined): readonly string[] | undefined {
   const value = useScreen(state => {
     if (target === undefined) return undefined;

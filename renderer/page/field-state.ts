@@ -13,16 +13,16 @@ export interface FieldState {
   /** `<scope>.<field>`. */
   readonly path: string;
   readonly key: string;
-  /** As it will be: the edit, else what serves. */
+  /** The edited value, or the active value if there is no edit. */
   readonly value: JsonValue;
   readonly pending: PendingEdit | undefined;
-  /** Whether something is stored once the edits are saved, which a reset takes away. */
+  /** Whether a value is stored once the edits are saved; a reset would remove it. */
   readonly modified: boolean;
-  /** Of the edit. */
+  /** Problems of the edit. */
   readonly problems: readonly ValueProblem[];
-  /** Of what the file says. */
+  /** The problem of the value in the file. */
   readonly health: HealthProblem | undefined;
-  /** It changed elsewhere a moment ago. */
+  /** Whether it changed elsewhere a moment ago. */
   readonly flashing: boolean;
 }
 

@@ -11,10 +11,10 @@ import { FieldRow } from "./field-row.tsx";
 import { showJson } from "./show-json.ts";
 import { useSteadyField } from "./steady-field.ts";
 
-/** Room for an inspector beside the fields. */
+/** Whether the inspector fits beside the fields. */
 const wide = matchMedia("(width >= 75rem)");
 
-/** The fields of a repository in lines, and beside them all there is to know of the one with the focus. */
+/** The fields of a repository as rows, and beside them the details of the focused field. */
 export function FieldsView({ selection }: { readonly selection: Selection }) {
   const { repo, scope: wantedScope, field: wantedField } = selection;
   const scopes = useScreen(state => state.scopes);
@@ -29,7 +29,7 @@ export function FieldsView({ selection }: { readonly selection: Selection }) {
     if (wantedScope === undefined) return;
     const id = wantedField === undefined ? `scope-${wantedScope}` : `field-${joinConfigPath(wantedScope, wantedField)}`;
     const wanted = container.current?.querySelector(`#${CSS.escape(id)}`);
-    // What has the focus is in sight.
+    // The focused element is already visible.
     if (wanted?.contains(document.activeElement)) return;
     wanted?.scrollIntoView({ block: wantedField === undefined ? "start" : "nearest" });
   }, [wantedScope, wantedField]);
@@ -124,7 +124,7 @@ function onWideChange(listener: () => void): () => void {
   return () => wide.removeEventListener("change", listener);
 }
 
-/** The scopes with the fields alone whose path, title or value holds each of the words. */
+/** The scopes, reduced to the fields whose path, title or value contains each of the words. */
 function filtered(scopes: readonly ScopeEntry[], filter: string, effective: Config): readonly ScopeEntry[] {
   const words = filter.trim().toLowerCase().split(/\s+/);
   if (words[0] === "") return scopes;

@@ -1,4 +1,4 @@
-/** Milliseconds after which what is not there yet no longer gets the focus. */
+/** Milliseconds to wait for an element to appear before giving up on focusing it. */
 const longestWait = 3_000;
 
 /** Focuses a field's control as soon as it exists: the repository may have to be read first. */
@@ -6,7 +6,7 @@ export function focusField(path: string): void {
   focusWhenThere(`#${CSS.escape(`field-${path}`)} .field-control :is(input, textarea, button)`);
 }
 
-/** Moves the focus to the first element of the selector, from the next frame on as soon as there is one. */
+/** Focuses the first element that matches the selector as soon as one exists, from the next frame on. */
 export function focusWhenThere(selector: string): void {
   const end = performance.now() + longestWait;
   const attempt = () => {

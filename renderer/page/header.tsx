@@ -32,10 +32,10 @@ const tools: readonly Tool[] = [
   { text: "Sign out", icon: <LogOut aria-hidden="true" />, action: actionOf("sign-out"), quiet: true },
 ].filter(({ action }) => action.applies?.(screenStore.getState()) !== false);
 
-/** Room for all tools beside each other. */
+/** Whether all tools fit beside each other. */
 const roomy = matchMedia("(width >= 78rem)");
 
-/** Where one can go, how the connection is, and what can be done; in a smaller window the rest is in a menu. */
+/** Links to the pages, the state of the connection, and commands. In a smaller window the rest is in a menu. */
 export function Header() {
   const connection = useScreen(state => state.connection);
   const drawn = useScreen(state => state.drawn);

@@ -5,7 +5,7 @@ import { show } from "../state/navigation.ts";
 import { messageOf, notify } from "../state/notices.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
-/** What is wrong with a repository's file, and the ways out. */
+/** What is wrong with a repository's file, and how to fix it. */
 export function HealthNote({ entry }: { readonly entry: RepositoryEntry }) {
   if (entry.health.length === 0) return undefined;
   const broken = entry.health.some(({ code }) => code === 1106);

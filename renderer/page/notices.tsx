@@ -1,7 +1,7 @@
 import { dismiss } from "../state/notices.ts";
 import { useScreen } from "../state/store.ts";
 
-/** What the person should know of just now. */
+/** Messages about recent events. */
 export function Notices() {
   const notices = useScreen(state => state.notices);
   return (

@@ -9,7 +9,7 @@ import { addressOf } from "../state/place.ts";
 import { nameOfRepository, useScreen } from "../state/store.ts";
 import { mask, showJson } from "./show-json.ts";
 
-/** Repositories that are listed; the matrix has the rest. */
+/** The maximum of listed repositories; the matrix shows the rest. */
 const mostListed = 10;
 
 interface OtherRepositoriesProps {
@@ -24,7 +24,10 @@ interface Found {
   readonly config: Config;
 }
 
-/** The field's value in other repositories, first where it is stored; asked for by a button, as all of them may have to be read. */
+/**
+ * The field's value in other repositories, those that store one first. Loaded by a button, because the daemon may have to read
+ * all of them.
+ */
 export function OtherRepositories({ repo, scope, field, schema }: OtherRepositoriesProps) {
   const repositories = useScreen(state => state.repositories);
   const [pending, setPending] = useState(false);
@@ -81,7 +84,7 @@ export function OtherRepositories({ repo, scope, field, schema }: OtherRepositor
 
   function valueText(config: Config): string {
     const value = configValue(config, scope, field);
-    // Masked ones stay with the daemon.
+    // The daemon does not send masked values.
     return value === undefined ? mask : showJson(value, schema);
   }
 }

@@ -3,7 +3,7 @@ import { RecentActivity } from "../activity/recent-activity.tsx";
 import { useScreen } from "../state/store.ts";
 import { ToDo } from "./to-do.tsx";
 
-/** Reading fewer files than this takes less time than reading the message. */
+/** With fewer files than this, reading them takes less time than reading the message. */
 const shownFrom = 100;
 
 function describeReading(indexing: IndexingProgress | undefined): string {
@@ -11,7 +11,7 @@ function describeReading(indexing: IndexingProgress | undefined): string {
   return `Reading ${indexing.done.toLocaleString("en")} of ${indexing.total.toLocaleString("en")} files…`;
 }
 
-/** The start page: what needs a person, and what changed since yesterday. */
+/** The start page: what needs attention, and what changed since yesterday. */
 export function Overview({ onAdd }: { onAdd(): void }) {
   const repositories = useScreen(state => state.repositories);
   const indexing = useScreen(state => state.indexing);

@@ -10,9 +10,9 @@ import { Nothing } from "./nothing.tsx";
 import { useScrollPlace } from "./scroll-place.ts";
 
 const loadFileView = () => import("../file/file-view.tsx");
-/** With its editor it is a third of the screen's code, so the screen starts without it. */
+/** With its editor it is a third of the screen's code, so it is loaded separately. */
 const FileView = lazy(() => loadFileView().then(({ FileView: view }) => ({ default: view })));
-/** Milliseconds after which it is fetched all the same: it is there before it is wanted, and also when the daemon is gone. */
+/** Milliseconds after which it is loaded in advance, so that it is also available when the daemon is gone. */
 const fileViewDelay = 500;
 
 /** One repository: its fields, its history, or its file. */

@@ -1,9 +1,9 @@
 import { type RefObject, useLayoutEffect } from "react";
 
-/** How far down each page was, by its key, in pixels. */
+/** How far each page is scrolled down, by its key, in pixels. */
 const places = new Map<string, number>();
 
-/** A page that one returns to keeps its scroll position; a new one begins at the top. */
+/** Restores a page's scroll position on return; a new page starts at the top. */
 export function useScrollPlace(container: RefObject<HTMLElement | null>, key: string): void {
   useLayoutEffect(() => {
     const scroller = container.current?.closest("main");

@@ -3,13 +3,13 @@ import { maskParts, masksAnything } from "../../shared/scopes/masks.ts";
 import type { ValueSchema } from "../../shared/scopes/scope-schema.ts";
 import { showPlain } from "../../shared/scopes/value-text.ts";
 
-/** What stands for a masked value. */
+/** Shown in place of a masked value. */
 export const mask = "••••";
 
-/** Of a field whose schema is gone or broken: its values may be masked ones, so they do not show. */
+/** For a field whose schema is missing or broken: its values may be masked, so they are not shown. */
 export const unknownSchema: ValueSchema = { "x-masked": true };
 
-/** A value in one line, as a person reads it; what is masked does not show. */
+/** A value in one readable line; masked parts are hidden. */
 export function showJson(value: JsonValue | undefined, schema: ValueSchema): string {
   if (value === undefined) return "";
   if (Array.isArray(value) && value.length === 0) return "none";

@@ -1,8 +1,8 @@
 import { type RefObject, useEffect } from "react";
 
 /**
- * Rows do not jump while somebody edits: if rows above grow or shrink, the field with the focus stays where it is in the window. The
- * browser's own scroll anchoring keeps the first visible element, which may be the one that grew.
+ * Keeps the focused field at its place in the window when rows above it grow or shrink. The browser's own scroll anchoring keeps
+ * the first visible element in place, which may be the one that grew.
  */
 export function useSteadyField(container: RefObject<HTMLElement | null>): void {
   useEffect(() => {

@@ -7,15 +7,15 @@ import { addressOf } from "../state/place.ts";
 import { nameOfRepository, type PendingEdit, useScreen } from "../state/store.ts";
 import { WaitingValue } from "./waiting-value.tsx";
 
-/** Of each kind. */
+/** The maximum shown of each kind. */
 const mostShown = 20;
 
-/** What waits for the person: each with where it is, and what can be done about it. */
+/** What needs the person's attention: where each item is, and what can be done about it. */
 export function ToDo({ repositories }: { readonly repositories: readonly RepositoryEntry[] }) {
   const pending = useScreen(state => state.pending);
   const drafts = useScreen(state => state.drafts);
   const undecided = [...pending].filter(([, { conflict, refusal }]) => conflict !== undefined || refusal !== undefined);
-  // Of very many repositories nearly all are well.
+  // Even with very many repositories, few have problems.
   const problems = repositories
     .filter(({ health }) => health.length > 0)
     .flatMap(entry => problemsIn(entry.health).map(problem => ({ entry, problem })));
@@ -65,7 +65,7 @@ export function ToDo({ repositories }: { readonly repositories: readonly Reposit
   );
 }
 
-/** Edits by repository, and texts of files. */
+/** Unsaved edits by repository, and unsaved texts of files. */
 function Unsaved() {
   const pending = useScreen(state => state.pending);
   const drafts = useScreen(state => state.drafts);

@@ -5,7 +5,7 @@ import { Button } from "../button.tsx";
 import { daemon } from "../state/connection.ts";
 import { messageOf, notify } from "../state/notices.ts";
 
-/** A value that waits to be trusted: shown beside what serves now, and only then to be trusted. */
+/** An untrusted value: shown beside the active value before it can be trusted. */
 export function WaitingValue({ repo, field }: { readonly repo: string; readonly field: string }) {
   const [shown, setShown] = useState<UntrustedValue>();
   const [pending, setPending] = useState<"Reading…" | "Trusting…">();
@@ -15,7 +15,7 @@ export function WaitingValue({ repo, field }: { readonly repo: string; readonly 
       await task();
     } catch (error) {
       notify("problem", messageOf(error));
-      // What was shown may not be what waits.
+      // What was shown may no longer be the waiting value.
       setShown(undefined);
     }
     setPending(undefined);

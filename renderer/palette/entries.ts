@@ -4,33 +4,33 @@ import type { RepositoryEntry } from "../../shared/protocol.ts";
 import type { ScopeSchema } from "../../shared/scopes/scope-schema.ts";
 import { addressOf, type Place, views } from "../state/place.ts";
 
-/** What the palette needs to know of something that can be done. */
+/** What the palette needs to know about a command. */
 interface Command {
   readonly id: string;
   readonly title: string;
   readonly group: string;
 }
 
-/** What the palette offers. */
+/** An entry of the palette. */
 export interface Entry<Action extends Command> {
-  /** Unique among those shown. */
+  /** Unique among the shown entries. */
   readonly id: string;
   readonly title: string;
-  /** What tells it from others of the same title. */
+  /** Distinguishes it from others with the same title. */
   readonly detail: string;
-  /** What it is in a word; of an action its group. */
+  /** Its kind in one word; for an action, its group. */
   readonly kind: string;
   readonly target: { readonly place: Place } | { readonly action: Action } | { readonly query: string };
 }
 
-/** One that leads to a place, or searches. */
+/** An entry that leads to a place or starts a search. */
 type PlaceEntry = Entry<never>;
 
 export const mostEntries = 50;
-/** Repositories whose fields a first word opens to the words after it. */
+/** The maximum of repositories that match the first word and whose fields are searched for the rest. */
 const mostNamed = 8;
 
-/** As the screen has them. */
+/** The part of the screen's state that is needed. */
 interface EntriesState {
   readonly repositories: readonly RepositoryEntry[] | undefined;
   readonly scopes: readonly { readonly scope: string; readonly schema: ScopeSchema }[];
@@ -39,9 +39,9 @@ interface EntriesState {
 }
 
 /**
- * Prepares what does not change from one key to the next: of many repositories their names.
- * @param actions Those that apply.
- * @returns What there is for a query, the best first, at most `mostEntries`. Without one, where one was last, and what can be done.
+ * Prepares what does not depend on the query, such as the names of many repositories.
+ * @param actions The applicable actions.
+ * @returns The entries for a query, best first, at most `mostEntries`. Without a query: recent places, then commands.
  */
 export function entriesIn<Action extends Command>(
   state: EntriesState,
@@ -96,7 +96,7 @@ function fieldsOf({ id, name }: RepositoryEntry, scopes: EntriesState["scopes"])
   );
 }
 
-/** Where one was last, but not where one is. */
+/** Recent places, without the current one. */
 function recentEntries<Action extends Command>(
   state: EntriesState,
   always: readonly Entry<Action>[],

@@ -6,7 +6,7 @@ import { Modal } from "../dialogs/modal.tsx";
 import { screenStore, useScreen } from "../state/store.ts";
 import { type Entry, entriesIn } from "./entries.ts";
 
-/** Places, fields and commands in one list: what is typed narrows it, the best first; Enter goes there. */
+/** Places, fields and commands in one list, filtered by what is typed, best match first. Enter goes there. */
 export function Palette({ onClose }: { onClose(): void }) {
   const repositories = useScreen(state => state.repositories);
   const [query, setQuery] = useState("");
@@ -28,7 +28,7 @@ export function Palette({ onClose }: { onClose(): void }) {
   const choose = (entry: Entry<Action> | undefined) => {
     if (entry === undefined) return;
     flushSync(onClose);
-    // The dialog gives the focus back in the next frame; what is chosen may take it on from there.
+    // The dialog returns the focus in the next frame; the chosen entry may move it from there.
     requestAnimationFrame(() => follow(entry));
   };
   const onKeyDown = (event: KeyboardEvent) => {

@@ -1,6 +1,6 @@
 /**
- * One of two that are compared: what a repository has now, with what is edited; what it had at a revision; what its file says; the
- * defaults.
+ * One of two compared sides: a repository's current values with unsaved edits, its values at a revision, the values in its file,
+ * or the defaults.
  */
 export type ComparedSide =
   | { readonly kind: "now"; readonly repo: string }
@@ -8,11 +8,11 @@ export type ComparedSide =
   | { readonly kind: "revision"; readonly repo: string; readonly revision: number }
   | { readonly kind: "defaults" };
 
-/** No repository's id has a colon or an @ in it. */
+/** No repository id contains a colon or an @. */
 const defaults = ":default";
 const form = /^([A-Za-z0-9][\w-]*)(?:@([1-9]\d{0,14})|(:file))?$/;
 
-/** The side of a part of an address: `shop`, `shop@12` (revision 12), `shop:file`, `:default`; undefined: it is none. */
+/** Parses a part of an address: `shop`, `shop@12` (revision 12), `shop:file`, `:default`; undefined if invalid. */
 export function sideAt(text: string): ComparedSide | undefined {
   if (text === defaults) return { kind: "defaults" };
   const [, repo, revision, file] = form.exec(text) ?? [];
@@ -21,7 +21,7 @@ export function sideAt(text: string): ComparedSide | undefined {
   return { kind: file === undefined ? "now" : "file", repo };
 }
 
-/** What `sideAt` takes it from. */
+/** The text that `sideAt` parses into this side. */
 export function textOfSide(side: ComparedSide): string {
   switch (side.kind) {
     case "defaults":

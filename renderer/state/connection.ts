@@ -11,28 +11,28 @@ import { loadDrafts, loseDrafts, takeDrafts } from "./drafts.ts";
 import { withConflicts } from "./edits.ts";
 import { editKey, findRepository, type OpenRepository, type ScreenState, screenStore } from "./store.ts";
 
-/** Milliseconds that a field stays marked after it changed elsewhere. */
+/** How long a field stays marked after it changed elsewhere, in milliseconds. */
 const flashTime = 2_500;
-/** Milliseconds in which changes of repositories that are not open are counted together. */
+/** How long changes of repositories that are not open are collected before counting, in milliseconds. */
 const countDelay = 300;
 
 let client: RepoconfClient | undefined;
 const listeners = new Set<(change: ConfigChanged) => void>();
 
-/** The connection of this window. Throws before `connect`. */
+/** The connection of this window. Throws Error before `connect`. */
 export function daemon(): RepoconfClient {
   if (client === undefined) throw new Error("not connected yet");
   return client;
 }
 
-/** Calls `listener` with each change of a repository from now on, until what it returns is called. */
+/** Calls `listener` for each future change of a repository until the returned function is called. */
 export function onChange(listener: (change: ConfigChanged) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
 /**
- * Connects with this window's session, loads what there is, and keeps it true from then on. Ends with the session, or when it is
+ * Connects with this window's session, loads everything, and keeps it up to date. Resolves when the session ends or when it is
  * called again with another one.
  */
 export async function connect(locate: Locate): Promise<void> {
@@ -46,12 +46,12 @@ export async function connect(locate: Locate): Promise<void> {
       await loadAll();
       for (const repo of screenStore.getState().opened.keys()) await openRepository(repo, true);
       setState({ connection: "connected" });
-      // Behind the watch, which is asked for at once: nothing is missed in between.
+      // Runs after the watch, which is requested at once, so no change in between is missed.
       setTimeout(() => void loadEdited(own));
       for await (const message of own.watchEverything()) await take(message);
     } catch (error) {
       if (client !== own) return;
-      // The desktop app makes another session for its window.
+      // The desktop app creates a new session for its window.
       if (error instanceof RepoconfError && error.code === 1100 && shell === undefined) {
         forgetSession();
         setState({ connection: "ended" });
@@ -65,7 +65,7 @@ export async function connect(locate: Locate): Promise<void> {
   }
 }
 
-/** A session is the owner's, so it gets the counts. */
+/** Sessions belong to the owner, so they receive the counts. */
 function knownProgress({ done, total }: Partial<IndexingProgress> = {}): IndexingProgress | undefined {
   return done === undefined || total === undefined ? undefined : { done, total };
 }
@@ -75,7 +75,7 @@ function loseConnection(): void {
   screenStore.setState({ connection: "lost" });
 }
 
-/** What the person has edited and not saved, in whatever window; each edit is shown beside what is stored. */
+/** Loads the person's unsaved edits from all windows; each edit is shown beside the stored value. */
 async function loadEdited(own: RepoconfClient): Promise<void> {
   await loadDrafts(own);
   await openEdited();
@@ -106,11 +106,11 @@ async function loadRepositories(): Promise<void> {
   for await (const page of daemon().repositoryPages()) {
     const sorted = inOrder(page);
     if (entries.length === 0) screenStore.setState({ firstRepositories: sorted });
-    // What is in order by parts is in order in a quarter of the time, and in no long task.
+    // Sorting sorted parts takes a quarter of the time and avoids a long task.
     entries.push(...sorted);
   }
   const repositories = inOrder(entries);
-  // Drawn in a task of its own: somebody may be typing.
+  // Rendered in a separate task, because somebody may be typing.
   await new Promise(resolve => setTimeout(resolve));
   screenStore.setState({ repositories, firstRepositories: [] });
 }
@@ -120,15 +120,15 @@ function inOrder(entries: readonly RepositoryEntry[]): RepositoryEntry[] {
   return entries.toSorted((one, other) => collator.compare(one.name, other.name) || (one.id < other.id ? -1 : 1));
 }
 
-/** Repositories whose values are fetched at once, and shown together. */
+/** How many repositories are loaded and shown together. */
 const openedAtOnce = 50;
 
-/** Fetches a repository's values, if that was not done before. */
+/** Loads a repository's values if they are not loaded yet. */
 export async function openRepository(repo: string, again = false): Promise<void> {
   if (again || !screenStore.getState().opened.has(repo)) addOpened([[repo, await fetchRepository(repo)]]);
 }
 
-/** As `openRepository`, of many. */
+/** Like `openRepository`, for many. */
 export async function openRepositories(repos: readonly string[]): Promise<void> {
   const missing = repos.filter(repo => !screenStore.getState().opened.has(repo));
   for (let at = 0; at < missing.length; at += openedAtOnce) {
@@ -136,7 +136,7 @@ export async function openRepositories(repos: readonly string[]): Promise<void> 
     const fetched = await Promise.all(part.map(async repo => [repo, await fetchRepository(repo)] as const));
     const state = screenStore.getState();
     addOpened(fetched);
-    // Changed while the others were fetched: nobody told it to a repository that was not open.
+    // It changed during the load: changes of a repository that is not open are not applied.
     for (const [repo, { revision }] of fetched)
       if ((findRepository(state, repo)?.revision ?? 0) > revision) await openRepository(repo, true);
   }
@@ -182,7 +182,7 @@ async function take(message: WatchMessage): Promise<void> {
             ? state.repositories?.filter(({ id }) => id !== entry.id)
             : inOrder([...(state.repositories ?? []).filter(({ id }) => id !== entry.id), entry]),
       }));
-      // What serves may be other values now.
+      // Other values may be active now.
       if (event === "health" && screenStore.getState().opened.has(entry.id)) await openRepository(entry.id, true);
       return;
     }
@@ -214,7 +214,7 @@ function takeChange({ repo, revision, changes, actor }: ConfigChanged): void {
   screenStore.setState(state => {
     const before = state.opened.get(repo);
     if (before === undefined) return { repositories: withEntry(state, repo, entry => ({ ...entry, revision })) };
-    // What we saved ourselves is known from the reply already.
+    // Our own saves were applied from the reply.
     if (revision <= before.revision) return {};
     const stored = applyConfigEdits(
       before.stored,
@@ -239,7 +239,7 @@ function takeChange({ repo, revision, changes, actor }: ConfigChanged): void {
 
 const uncounted = new Set<string>();
 
-/** How many fields a repository stores that is not open has to be asked for. */
+/** Requests the number of fields stored in a repository that is not open. */
 function countLater(repo: string): void {
   uncounted.add(repo);
   if (uncounted.size > 1) return;
@@ -267,7 +267,7 @@ function withEntry(
   return state.repositories?.map(entry => (entry.id === id ? update(entry) : entry));
 }
 
-/** What a repository stored at a revision. Throws RequestError. */
+/** The stored values of a repository at a revision. Throws RequestError. */
 export function storedAt(repo: string, revision: number): Promise<Config> {
   return daemon().run("config/list", { repo, revision, stored: true });
 }

@@ -1,6 +1,6 @@
 import { type DialogName, screenStore } from "./store.ts";
 
-/** Opens one of the dialogs that belong to no page. It takes the place of another one of them. */
+/** Opens a dialog that belongs to no particular page, replacing an open one. */
 export function openDialog(dialog: DialogName): void {
   screenStore.setState({ dialog });
 }

@@ -2,9 +2,9 @@ import { joinConfigPath, splitConfigPath } from "../../shared/config-path.ts";
 import type { Draft, DraftName, FieldDraft, TextDraft } from "../../shared/protocol.ts";
 import type { ScreenState } from "./store.ts";
 
-/* Edits of the store as the daemon's drafts, and the other way round. */
+/* Converts between edits in the store and the daemon's drafts. */
 
-/** All that is edited here, by `keyOf`. */
+/** All edits of this window, by `keyOf`. */
 export function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "drafts">): ReadonlyMap<string, Draft> {
   const all = new Map<string, Draft>();
   for (const [key, { repo, scope, field, value, base }] of pending)
@@ -18,7 +18,7 @@ export function draftsOf({ pending, drafts }: Pick<ScreenState, "pending" | "dra
   return all;
 }
 
-/** With these drafts of fields, and without those. */
+/** Adds these drafts of fields and removes those. */
 export function withFields(
   before: ScreenState["pending"],
   drafts: readonly Draft[],
@@ -35,7 +35,7 @@ export function withFields(
   return pending;
 }
 
-/** With these drafts of texts, and without those. */
+/** Adds these drafts of texts and removes those. */
 export function withTexts(
   before: ScreenState["drafts"],
   drafts: readonly Draft[],
@@ -45,14 +45,14 @@ export function withTexts(
   for (const { repo, field } of removed) if (field === undefined) texts.delete(repo);
   for (const draft of drafts) {
     if (isOfField(draft)) continue;
-    // Where the file is will be known when it is shown.
+    // The file's path is loaded when the file is shown.
     const file = before.get(draft.repo)?.file.file ?? "";
     texts.set(draft.repo, { file: { file, text: draft.base }, text: draft.text });
   }
   return texts;
 }
 
-/** In a message, with the comma. */
+/** The size in a message, including the comma. */
 export function bytesOf(item: Draft | DraftName): number {
   return new TextEncoder().encode(JSON.stringify(item)).length + 1;
 }
@@ -69,7 +69,7 @@ export function nameOf(draft: Draft): DraftName {
   return isOfField(draft) ? { repo: draft.repo, field: draft.field } : { repo: draft.repo };
 }
 
-/** As `editKey` makes it. */
+/** The same key that `editKey` makes. */
 export function keyOf(name: Draft | DraftName): string {
   return `${name.repo} ${isOfText(name) ? "" : (name.field ?? "")}`;
 }

@@ -10,21 +10,21 @@ import { notify, settled } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
 
 /*
- * The daemon stores unsaved edits: of fields and of files' texts, each by itself, so that windows do not overwrite each other's. This
- * follows the store, sends what the daemon lacks, and applies what other windows sent.
+ * The daemon stores unsaved edits of fields and of files' texts, each separately, so that windows do not overwrite each other's
+ * edits. This module follows the store, sends what the daemon lacks, and applies what other windows sent.
  */
 
-/** Milliseconds in which edits are sent together. */
+/** How long edits are collected before they are sent, in milliseconds. */
 const sendDelay = 150;
-/** Bytes of drafts, or of their names, in one message. */
+/** The maximum of bytes of drafts, or of their names, in one message. */
 const partBytes = limits.messageBytes - 1_000;
 
-/** What the daemon has of a draft, as far as is known; undefined: nothing any more. */
+/** The daemon's last known state of a draft; undefined: it was removed. */
 interface Kept {
   readonly draft: Draft | undefined;
-  /** At which it had it. */
+  /** The revision of that state. */
   readonly revision: number;
-  /** It is gone when the daemon ends. */
+  /** Whether it is lost when the daemon ends. */
   readonly inMemory: boolean;
 }
 
@@ -32,14 +32,14 @@ let client: RepoconfClient | undefined;
 /** By `keyOf`. */
 let kept = new Map<string, Kept>();
 let loadedRevision = 0;
-/** What is sent and not answered, by `keyOf`; undefined: removed. */
+/** What was sent but not answered yet, by `keyOf`; undefined: removed. */
 let underway: ReadonlyMap<string, Draft | undefined> = new Map();
 let timer: ReturnType<typeof setTimeout> | undefined;
-/** The person knows that the daemon does not keep everything. */
+/** Whether the person was notified that the daemon does not store everything. */
 let isNotified = false;
 let turn: Promise<void> = Promise.resolve();
 
-/** Sends edits to the daemon from now on; the browser asks before it leaves a page with some that are not there yet. */
+/** Sends edits to the daemon from now on. The browser asks before it leaves a page with edits that are not stored yet. */
 export function keepDrafts(): void {
   screenStore.subscribe((state, before) => {
     if (state.pending !== before.pending || state.drafts !== before.drafts) timer ??= setTimeout(sendNow, sendDelay);
@@ -48,7 +48,7 @@ export function keepDrafts(): void {
   document.addEventListener("visibilitychange", sendNow);
   window.addEventListener("pagehide", sendNow);
   window.addEventListener("beforeunload", event => {
-    // The app's window closes with the app, and so does the app's daemon.
+    // The app's window closes with the app, and the app's daemon with it.
     if (shell !== undefined) loseDrafts();
     if (!hasUnkeptDrafts()) return;
     sendNow();
@@ -56,7 +56,7 @@ export function keepDrafts(): void {
   });
 }
 
-/** Loads the daemon's drafts. Edits made here meanwhile stay, and are sent. */
+/** Loads the daemon's drafts. Edits made here meanwhile are kept and sent. */
 export function loadDrafts(own: RepoconfClient): Promise<void> {
   client = own;
   return inTurn(async () => {
@@ -65,13 +65,13 @@ export function loadDrafts(own: RepoconfClient): Promise<void> {
     const before = kept;
     kept = new Map(result.map(draft => [keyOf(draft), keptOf(draft, revision)]));
     loadedRevision = revision;
-    // What is not there stays here: another window may have dropped it, but the daemon may also have lost it.
+    // Drafts that the daemon lacks stay here: another window may have dropped them, but the daemon may also have lost them.
     applyDraft(result, [], draftsIn(before));
     sendNow();
   });
 }
 
-/** Another window has sent something; or this one has, and then nothing here is changed by it. */
+/** Applies drafts that another window has sent. Has no effect if this window sent them. */
 export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const isNewer = (name: Draft | DraftName) => revision > (kept.get(keyOf(name))?.revision ?? loadedRevision);
   const before = draftsIn(kept);
@@ -79,17 +79,17 @@ export function takeDrafts({ revision, drafts, removed }: DraftsChanged): void {
   const dropped = removed.filter(isNewer);
   for (const draft of changed) kept.set(keyOf(draft), keptOf(draft, revision));
   for (const name of dropped) kept.set(keyOf(name), { draft: undefined, revision, inMemory: false });
-  // Which of two came last is known with the answer.
+  // For drafts in flight, the reply decides which one is newer.
   const isSettled = (name: Draft | DraftName) => !underway.has(keyOf(name));
   applyDraft(changed.filter(isSettled), dropped.filter(isSettled), before);
 }
 
-/** The daemon may have ended, and with it the drafts that were only in its memory. */
+/** The daemon may have ended and lost the drafts that were only in its memory. */
 export function loseDrafts(): void {
   kept = new Map([...kept].filter(([, { inMemory }]) => !inMemory));
 }
 
-/** Leaves what is edited to the daemon: this window has nothing of it any more. */
+/** Clears all edits in this window; the daemon keeps them. */
 export function forgetDrafts(): void {
   client = undefined;
   kept = new Map();
@@ -101,17 +101,17 @@ export function hasUnkeptDrafts(): boolean {
   return drafts.length > 0 || removed.length > 0;
 }
 
-/** Sends what the daemon does not have, if anything. */
+/** Sends what the daemon lacks, if anything. */
 export function sendDrafts(): Promise<void> {
   clearTimeout(timer);
   timer = undefined;
   return inTurn(send);
 }
 
-/** One after the other, so that a reply is of what was sent last. */
+/** Runs steps in sequence, so that a reply always belongs to what was sent last. */
 function inTurn(step: () => Promise<void>): Promise<void> {
   const run = turn.then(step).catch(error => {
-    // What is not kept is sent when there is a connection again.
+    // What was not stored is sent on the next connection.
     if (!(error instanceof RepoconfError)) throw error;
   });
   turn = run.catch(() => {});
@@ -129,10 +129,10 @@ async function send(): Promise<void> {
   const state = screenStore.getState();
   const fitting = drafts.filter(draft => bytesOf(draft) <= partBytes);
   const refusals = fitting.length === drafts.length ? [] : ["A text is too large."];
-  // Of a repository that is gone nothing is kept.
+  // The daemon keeps no drafts of a removed repository.
   const wanted = fitting.filter(({ repo }) => findRepository(state, repo) !== undefined);
   const messages = [
-    // First, as it makes room.
+    // Removals first, because they free space.
     ...inParts(removed).map(part => ({ drafts: [], removed: part })),
     ...inParts(wanted).map(part => ({ drafts: part, removed: [] })),
   ];
@@ -145,7 +145,7 @@ async function send(): Promise<void> {
     });
     if (client !== own) return;
     const [first] = errors;
-    // It goes on as where the connection is lost.
+    // Handled like a lost connection.
     if (first?.code === 1100 || first?.code === 1113) return;
     if (first === undefined) noteKept(sent, result.revision, result.inMemory);
     else refusals.push(first.message);
@@ -161,7 +161,7 @@ async function send(): Promise<void> {
   isNotified = refusal !== undefined;
 }
 
-/** What was sent is kept, but where another window's change came after it. */
+/** Records what was sent as stored, unless another window's change came later. */
 function noteKept(sent: typeof underway, revision: number, inMemory: readonly DraftName[]): void {
   const masked = new Set(inMemory.map(keyOf));
   const later: Draft[] = [];
@@ -175,7 +175,7 @@ function noteKept(sent: typeof underway, revision: number, inMemory: readonly Dr
   applyDraft(later, removedLater, sent);
 }
 
-/** For a message each. */
+/** Splits the items into parts that fit into one message each. */
 function inParts<Item extends Draft | DraftName>(items: readonly Item[]): readonly (readonly Item[])[] {
   const parts: Item[][] = [];
   let room = 0;
@@ -191,7 +191,7 @@ function inParts<Item extends Draft | DraftName>(items: readonly Item[]): readon
   return parts;
 }
 
-/** How what is edited here differs from what the daemon has. */
+/** The difference between the edits here and the daemon's drafts. */
 function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
   const here = draftsOf(screenStore.getState());
   return {
@@ -200,7 +200,7 @@ function unkept(): { readonly drafts: Draft[]; readonly removed: DraftName[] } {
   };
 }
 
-/** Puts drafts in the place of those here that are as they were before, and so no newer edits of this window. */
+/** Applies drafts except where this window has newer edits, that is, where its edits differ from `before`. */
 function applyDraft(drafts: readonly Draft[], removed: readonly DraftName[], before: typeof underway): void {
   const here = draftsOf(screenStore.getState());
   const isUntouched = (name: Draft | DraftName) => sameJson(here.get(keyOf(name)), before.get(keyOf(name)));

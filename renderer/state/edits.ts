@@ -4,7 +4,7 @@ import { mergeValues } from "../../shared/merge-values.ts";
 import { notify } from "./notices.ts";
 import { editKey, findField, type PendingEdit, type ScreenState, screenStore } from "./store.ts";
 
-/** A value that the person wants a field to have; undefined: its default. */
+/** The value that the person wants a field to have; undefined: its default. */
 export interface WantedValue {
   readonly repo: string;
   readonly scope: string;
@@ -17,8 +17,8 @@ export function edit(repo: string, scope: string, field: string, value: JsonValu
 }
 
 /**
- * The person wants fields to have these values, or their defaults. What is stored already is no edit, nor is the default where
- * nothing is stored: a switch that is turned on and off again leaves nothing. The repositories have to be open.
+ * Edits fields to these values or to their defaults. A value that equals the stored one is not an edit, nor is the default where
+ * nothing is stored: toggling a switch twice leaves no edit. The repositories have to be open.
  */
 export function editAll(wanted: readonly WantedValue[]): void {
   screenStore.setState(state => {
@@ -49,7 +49,7 @@ export function dropEdit(key: string): void {
   });
 }
 
-/** They can be brought back, as long as nobody edits the same fields anew. */
+/** Discards all edits. They can be restored unless the same fields are edited again. */
 export function discardAllEdits(): void {
   const { pending: discarded } = screenStore.getState();
   screenStore.setState({ pending: new Map() });
@@ -61,14 +61,14 @@ export function discardAllEdits(): void {
   notify("done", `${what} discarded.`, "discarded edits", { text: "Bring back", run: bringBack });
 }
 
-/** What was stored meanwhile is another value to choose from. */
+/** A value stored meanwhile makes a conflict. */
 function withNewConflicts(pending: ScreenState["pending"], opened: ScreenState["opened"]): ScreenState["pending"] {
   let result = pending;
   for (const [repo, { stored }] of opened) result = withConflicts(result, repo, stored, "another");
   return result;
 }
 
-/** Of two values of a field, the person's own stays; the other one is known now. */
+/** Resolves a conflict in favour of the person's own value; the other value becomes the base. */
 export function keepMine(key: string): void {
   screenStore.setState(state => {
     const before = state.pending.get(key);
@@ -78,7 +78,7 @@ export function keepMine(key: string): void {
   });
 }
 
-/** A field's stored value as the person will have it: the edit, else what is stored. */
+/** A field's edited value, or the stored one if there is no edit. */
 export function wantedValue(
   state: ScreenState,
   repo: string,
@@ -91,8 +91,8 @@ export function wantedValue(
 }
 
 /**
- * The stored values of a repository changed elsewhere. An edit of the same field has both changes if they do not touch; else there
- * are two values to choose from.
+ * Updates edits after the stored values of a repository changed elsewhere. An edit of the same field is merged with the change if
+ * the two do not overlap; otherwise it is in conflict.
  */
 export function withConflicts(
   pending: ScreenState["pending"],
@@ -111,14 +111,14 @@ export function withConflicts(
     if (sameJson(now, one.value) || (merged !== undefined && sameJson(now, merged))) result.delete(key);
     else if (sameJson(now, one.base)) result.set(key, rest);
     else if (merged === undefined) result.set(key, { ...rest, conflict: { stored: now, actor } });
-    // Where the change is one that the edit has too, there is nothing to tell.
+    // If the edit already contains the change, there is nothing to report.
     else if (sameJson(merged, one.value)) result.set(key, { ...rest, base: now });
     else result.set(key, { ...rest, base: now, value: merged, mergedWith: actor });
   }
   return result ?? pending;
 }
 
-/** Both changes as one value; undefined if they touch. Back to the default is a change of everything. */
+/** Merges both changes; undefined if they overlap. A reset to the default changes the whole field. */
 function merge({ scope, field, base, value }: PendingEdit, now: JsonValue | undefined): JsonValue | undefined {
   if (value === undefined) return undefined;
   const byDefault = findField(screenStore.getState().scopes, scope, field)?.default;

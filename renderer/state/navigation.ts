@@ -3,12 +3,12 @@ import { messageOf, notify, settled } from "./notices.ts";
 import { addressOf, type Place, pageKeyOf, placeAt, type Selection, type View } from "./place.ts";
 import { screenStore } from "./store.ts";
 
-/** Milliseconds after the last key before the daemon is asked. */
+/** Milliseconds after the last key press until the daemon is queried. */
 const searchDelay = 150;
 const searchLimit = 300;
-/** Repositories whose values are fetched because something in them was found. */
+/** The maximum of repositories whose values are loaded because they contain a match. */
 const mostOpenedBySearch = 50;
-/** Places of this window that are kept in mind. */
+/** The maximum of recent places remembered in this window. */
 const mostRecent = 9;
 let searchTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -19,7 +19,7 @@ export function go(place: Place): void {
   followAddress();
 }
 
-/** The focus went to a part of the page that has an address of its own: a reload shows it, and Back does not lead through all of them. */
+/** Call when the focus enters a part of the page with its own address: a reload shows that part, but Back skips it. */
 export function focusPlace(place: Place): void {
   const address = addressOf(place);
   if (address === location.hash) return;
@@ -36,7 +36,7 @@ export function followAddress(): void {
   });
 }
 
-/** Shows a repository in the view that is shown, and in it a scope or a field, which are shown among the fields. */
+/** Shows a repository in the current view; a scope or a field of it is shown among the fields. */
 export function select(selection: Selection): void {
   const { place } = screenStore.getState();
   go({
@@ -51,7 +51,7 @@ export function show(repo: string, view: View): void {
   go({ page: "repo", view, repo });
 }
 
-/** Fetches what the page of a repository shows. */
+/** Loads what the page of a repository shows. */
 export async function open(repo: string): Promise<void> {
   try {
     await openRepository(repo);
@@ -61,13 +61,13 @@ export async function open(repo: string): Promise<void> {
   }
 }
 
-/** Opens or closes a row that holds others. */
+/** Expands or collapses a row. */
 export function expand(key: string, open: boolean): void {
   screenStore.setState(state => {
     const expanded = new Set(state.expanded);
     if (open) expanded.add(key);
     else expanded.delete(key);
-    // A single scope need not be opened by itself.
+    // A single scope is expanded together with its repository.
     const [scope, ...more] = state.scopes;
     if (open && !key.includes(" ") && scope !== undefined && more.length === 0) expanded.add(`${key} ${scope.scope}`);
     return { expanded };
@@ -76,7 +76,7 @@ export function expand(key: string, open: boolean): void {
   if (open && repo !== undefined) void openRepository(repo).catch(error => notify("problem", messageOf(error), repo));
 }
 
-/** Searches as one types: names at once, fields and values when the daemon has answered. */
+/** Searches while typing: names at once, fields and values when the daemon has replied. */
 export function search(query: string): void {
   screenStore.setState({ query });
   clearTimeout(searchTimer);
@@ -87,7 +87,7 @@ export function search(query: string): void {
   searchTimer = setTimeout(() => void fetchHits(query), searchDelay);
 }
 
-/** Fetches the next hits of the search that is shown. */
+/** Loads the next matches of the current search. */
 export async function searchOn(): Promise<void> {
   const { found } = screenStore.getState();
   if (found?.next !== undefined) await fetchHits(found.query, found.next);
@@ -105,7 +105,7 @@ async function fetchHits(query: string, after?: string): Promise<void> {
     if (!isWanted()) return;
     const hits = result ?? [];
     const repositories = new Set(hits.filter(hit => hit.field).map(({ repo }) => repo));
-    // Of the rest the hits themselves tell the values.
+    // For the other repositories, the hits themselves contain the values.
     await Promise.all([...repositories].slice(0, mostOpenedBySearch).map(repo => openRepository(repo)));
     if (!isWanted()) return;
     screenStore.setState(({ found }) => ({
@@ -116,6 +116,6 @@ async function fetchHits(query: string, after?: string): Promise<void> {
       },
     }));
   } catch {
-    // The connection is lost, which is shown already.
+    // The connection is lost, which is already shown.
   }
 }

@@ -1,11 +1,11 @@
 import { type Notice, screenStore } from "./store.ts";
 
-/** Milliseconds that good news stays. */
+/** How long a success notice is shown, in milliseconds. */
 const noticeTime = 6_000;
 let lastId = 0;
 
 /**
- * Shows a notice. Problems stay until they are dismissed, or until there is a newer notice `about` the same thing: a save, a file, a
+ * Shows a notice. Problems stay until they are dismissed or until a newer notice is `about` the same subject: a save, a file, a
  * repository.
  */
 export function notify(kind: Notice["kind"], text: string, about?: string, action?: Notice["action"]): void {
@@ -27,7 +27,7 @@ export function notify(kind: Notice["kind"], text: string, about?: string, actio
   if (kind === "done" && action === undefined) setTimeout(() => dismiss(id), noticeTime);
 }
 
-/** All is well about this: what was said of it is over. */
+/** Removes the notices about a subject, because their problem is resolved. */
 export function settled(about: string): void {
   screenStore.setState(state => ({ notices: state.notices.filter(one => one.about !== about) }));
 }
@@ -36,7 +36,7 @@ export function dismiss(id: number): void {
   screenStore.setState(state => ({ notices: state.notices.filter(one => one.id !== id) }));
 }
 
-/** What went wrong, in words. */
+/** The message of an error. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -10,27 +10,27 @@ export const views = [
 
 export type View = (typeof views)[number][0];
 
-/** A repository, and in it a scope or a field. */
+/** A repository, and optionally a scope or a field in it. */
 export interface Selection {
   readonly repo: string;
   readonly scope?: string;
   readonly field?: string;
 }
 
-/** What the main part of the screen shows. Its address is the window's hash, and nothing else says where one is. */
+/** What the main part of the screen shows. It is derived only from the window's hash. */
 export type Place =
   | { readonly page: "start" }
   | ({ readonly page: "repo"; readonly view: View } & Selection)
   | { readonly page: "matrix" | "activity"; readonly query: string }
   | { readonly page: "compare"; readonly left?: ComparedSide | undefined; readonly right?: ComparedSide | undefined }
   | { readonly page: "keys" | "new-key" | "sessions" }
-  /** An address that leads nowhere. */
+  /** An invalid address. */
   | { readonly page: "unknown"; readonly address: string };
 
 /**
- * The place of an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
- * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/activity?q=...`,
- * `#/compare/A/B` (see `sideAt`), `#/keys`, `#/keys/new`, `#/sessions`.
+ * Parses an address: `#/`, `#/repo/ID`, `#/repo/ID/svc.timeout`, `#/repo/ID/svc.*` (a scope), `#/repo/ID/history`,
+ * `#/repo/ID/history?field=svc.timeout`, `#/repo/ID/json`, `#/matrix?q=...`, `#/activity?q=...`, `#/compare/A/B` (see `sideAt`),
+ * `#/keys`, `#/keys/new`, `#/sessions`.
  */
 export function placeAt(address: string): Place {
   const unknown = { page: "unknown", address } as const;
@@ -53,7 +53,7 @@ export function placeAt(address: string): Place {
   return { page, view, repo, scope, ...(field !== "*" && { field }) };
 }
 
-/** The address of a place: what `placeAt` takes it from. */
+/** The address of a place, which `placeAt` parses. */
 export function addressOf(place: Place): string {
   switch (place.page) {
     case "start":
@@ -84,12 +84,12 @@ export function addressOf(place: Place): string {
   }
 }
 
-/** Places of the same key are one page in several states. */
+/** Places with the same key are one page in different states. */
 export function pageKeyOf(place: Place): string {
   return place.page === "repo" ? `repo ${place.repo}` : place.page;
 }
 
-/** Undefined: one of the sides is none. One that is left out is still to be chosen. */
+/** Undefined if a side is invalid. An empty side is still to be chosen. */
 function compareAt(left = "", right = ""): Place | undefined {
   const [one, other] = [left, right].map(text => (text === "" ? undefined : (sideAt(text) ?? "none")));
   if (one === "none" || other === "none") return undefined;
@@ -101,7 +101,7 @@ function splitAddress(address: string): { readonly path: readonly string[]; read
   return { path: path.split("/").map(decoded), query: new URLSearchParams(query) };
 }
 
-/** A part of a path as it is meant; as it stands where it is encoded wrongly. */
+/** Decodes a part of a path; returns it unchanged if it is encoded wrongly. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part);

@@ -1,10 +1,10 @@
 import { daemon } from "./connection.ts";
 import { screenStore } from "./store.ts";
 
-/** Milliseconds between two reports to the daemon. */
+/** The minimum time between two reports to the daemon, in milliseconds. */
 const step = 60_000;
 
-/** Reports to the daemon that a person is using this window: an unused session ends. */
+/** Reports to the daemon that a person is using this window, because an unused session ends. */
 export function announcePresence(): void {
   let reportedAt = 0;
   const report = () => {

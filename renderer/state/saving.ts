@@ -7,17 +7,18 @@ import { messageOf, notify, settled } from "./notices.ts";
 import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
 
-/** How often a save is tried again after something else of the repository changed. */
+/** How often a save is retried if the repository changed in the meantime. */
 const mostTries = 3;
 
-/** What became of one repository's edits: saved, or why not. */
+/** The result for one repository's edits: saved, or the reason why not. */
 type Outcome =
   | { readonly repo: string; readonly saved: SavedChange }
   | { readonly repo: string; readonly problem: string };
 
 /**
- * Saves all edits as one batch, a set for each repository: whole or not at all, and only on the revision that the person has seen.
- * What is refused stays an edit, with the reason beside it. What is saved is undone together.
+ * Saves all edits as one batch with one set per repository. Each set is applied as a whole or not at all, and only on the
+ * revision that the person has seen. A rejected edit is kept with the reason beside it. One undo reverts everything that was
+ * saved.
  */
 export async function saveEdits(reason: string): Promise<boolean> {
   const { pending, saving } = screenStore.getState();
@@ -71,7 +72,7 @@ async function saveRepository(
   try {
     for (let tries = 1; ; tries += 1) {
       const { pending, opened } = screenStore.getState();
-      // Merged meanwhile with what others changed, or in conflict with it.
+      // An edit may have been merged with changes of others meanwhile, or be in conflict with them.
       const edits = given.map(one => pending.get(editKey(one.repo, one.scope, one.field)) ?? one);
       if (edits.some(({ conflict }) => conflict !== undefined)) return { repo, problem: inConflict };
       const revision = opened.get(repo)?.revision ?? 0;
@@ -91,7 +92,7 @@ async function saveRepository(
         const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
         return { repo, saved: { repo, revision: saved, fields, ...(batch !== undefined && { batch }) } };
       }
-      // Other fields may have changed; where it was one of these, the edit is in conflict now and waits for the person.
+      // Other fields may have changed; if one of these did, its edit is in conflict now and waits for the person.
       const isConflict = reply.errors.some(({ code }) => code === 1104);
       if (!isConflict) return { repo, problem: refuse(repo, reply.errors) };
       await openRepository(repo, true);
@@ -112,7 +113,7 @@ function setArguments(edits: readonly PendingEdit[]) {
   return { values, unset };
 }
 
-/** The note at the field is gone with the edit. */
+/** Saving removes the edit and with it the note at the field. */
 function notifyMerged(edits: readonly PendingEdit[]): void {
   const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
   if (fields.length === 0) return;
@@ -125,7 +126,7 @@ async function settle(edits: readonly PendingEdit[], revision: number): Promise<
     const pending = new Map(state.pending);
     for (const { repo, scope, field, value } of edits) {
       const key = editKey(repo, scope, field);
-      // Edited again while it was being saved: that is another edit.
+      // A field that was edited again during the save keeps its newer edit.
       if (sameJson(pending.get(key)?.value, value)) pending.delete(key);
     }
     return { pending };
@@ -134,7 +135,7 @@ async function settle(edits: readonly PendingEdit[], revision: number): Promise<
     await openRepository(first.repo, true);
 }
 
-/** Writes each refusal at its field. Returns them in short. */
+/** Stores each rejection at its field. Returns a short summary. */
 function refuse(repo: string, errors: readonly ErrorEntry[]): string {
   screenStore.setState(state => {
     const pending = new Map(state.pending);

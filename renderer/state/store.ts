@@ -12,43 +12,43 @@ export interface OpenRepository {
   readonly revision: number;
 }
 
-/** A change that the person has made and not saved. */
+/** An unsaved edit of a field. */
 export interface PendingEdit {
   readonly repo: string;
   readonly scope: string;
   readonly field: string;
-  /** Undefined: back to the default. */
+  /** Undefined: reset to the default. */
   readonly value: JsonValue | undefined;
-  /** What was stored when the edit began; undefined: nothing was. */
+  /** The stored value when the edit began; undefined: none. */
   readonly base: JsonValue | undefined;
-  /** The field changed elsewhere meanwhile: the person has to choose. */
+  /** Set if the field changed elsewhere meanwhile: the person has to choose. */
   readonly conflict?: { readonly stored: JsonValue | undefined; readonly actor: string };
-  /** Who changed other places of the field meanwhile: the value has both changes. */
+  /** Who changed other parts of the field meanwhile; the value includes both changes. */
   readonly mergedWith?: string;
-  /** What the daemon said of it at the last save. */
+  /** Why the daemon rejected it at the last save. */
   readonly refusal?: string;
 }
 
-/** The text of a repository's file, edited and not saved. */
+/** The edited, unsaved text of a repository's file. */
 export interface Draft {
-  /** What the text began with. */
+  /** The file when the editing began. */
   readonly file: FileText;
   readonly text: string;
 }
 
-/** What was saved of one repository in this window, for undo and redo. */
+/** What this window saved in one repository, for undo and redo. */
 export interface SavedChange {
   readonly repo: string;
-  /** Of the save. */
+  /** The revision of the save. */
   readonly revision: number;
   readonly fields: readonly string[];
-  /** The id of the batch that it belongs to. */
+  /** The id of its batch. */
   readonly batch?: string;
 }
 
-/** What was saved at once, or undone at once. */
+/** What was saved or undone in one step. */
 export interface SavedStep {
-  /** It was not made before: RFC 3339. */
+  /** The step began no earlier than this RFC 3339 time. */
   readonly since: string;
   readonly saved: readonly SavedChange[];
 }
@@ -57,13 +57,13 @@ export interface Notice {
   readonly id: number;
   readonly kind: "done" | "problem";
   readonly text: string;
-  /** What can be done about it. */
+  /** A button of the notice. */
   readonly action?: { readonly text: string; run(): void };
-  /** What it is about; only the newest notice about it is shown. */
+  /** Its subject; only the newest notice about a subject is shown. */
   readonly about?: string;
 }
 
-/** The dialogs that belong to no page. */
+/** The dialogs that belong to no particular page. */
 export type DialogName = "add" | "palette" | "review" | "shortcuts" | "sign-out";
 
 export interface ScopeEntry {
@@ -73,35 +73,35 @@ export interface ScopeEntry {
 
 export interface ScreenState {
   readonly connection: "connecting" | "connected" | "lost" | "ended";
-  /** By name, then id; undefined until they are known. */
+  /** Sorted by name, then id; undefined until they are loaded. */
   readonly repositories: readonly RepositoryEntry[] | undefined;
-  /** How far the daemon is in reading files that it has not read yet, while that is waited for. */
+  /** The daemon's progress in reading new files, while the screen waits for it. */
   readonly indexing: IndexingProgress | undefined;
-  /** Some of them, for the tree, until all are known. */
+  /** The first repositories, for the tree, until all are loaded. */
   readonly firstRepositories: readonly RepositoryEntry[];
   readonly scopes: readonly ScopeEntry[];
   readonly opened: ReadonlyMap<string, OpenRepository>;
-  /** By `editKey`, in the order in which they were made. */
+  /** By `editKey`, in the order in which the edits were made. */
   readonly pending: ReadonlyMap<string, PendingEdit>;
   /** By repository. */
   readonly drafts: ReadonlyMap<string, Draft>;
   /** Follows the window's address; see navigation.ts. */
   readonly place: Place;
-  /** Where one was in this window, the last first, and that is `place`: each page and repository once. */
+  /** The places visited in this window, the current one first; each page and repository once. */
   readonly recent: readonly Place[];
   readonly dialog: DialogName | undefined;
-  /** A narrow window shows the repositories, over the page. */
+  /** Whether a narrow window shows the repository drawer over the page. */
   readonly drawn: boolean;
   readonly expanded: ReadonlySet<string>;
   readonly query: string;
-  /** What the daemon found for the query; undefined while there is none. */
+  /** The daemon's matches for the query; undefined while there are none. */
   readonly found: { readonly query: string; readonly hits: readonly SearchHit[]; readonly next?: string } | undefined;
   /** Fields changed elsewhere a moment ago, by `editKey`. */
   readonly flashes: ReadonlySet<string>;
   readonly undoable: readonly SavedStep[];
   readonly redoable: readonly SavedStep[];
   readonly notices: readonly Notice[];
-  /** How often keys or sessions came or went while this window is open. */
+  /** Incremented whenever keys or sessions were added or removed. */
   readonly keyChanges: number;
   readonly saving: boolean;
 }
@@ -134,12 +134,12 @@ export function useScreen<Selected>(select: (state: ScreenState) => Selected): S
   return useStore(screenStore, select);
 }
 
-/** Names one field of one repository. */
+/** The key of a field in a repository. */
 export function editKey(repo: string, scope: string, field: string): string {
   return `${repo} ${scope}.${field}`;
 }
 
-/** By id, of each list there was: every row of a page asks at every change, and there may be 10,000. */
+/** Indexes each list by id: every row of a page looks up its entry at every change, and there may be 10,000. */
 const byId = new WeakMap<readonly RepositoryEntry[], ReadonlyMap<string, RepositoryEntry>>();
 
 export function findRepository(
@@ -152,7 +152,7 @@ export function findRepository(
   return entries.get(id);
 }
 
-/** What people call a repository; its id where it is not there any more. */
+/** The name of a repository, or its id if it no longer exists. */
 export function nameOfRepository(state: Pick<ScreenState, "repositories">, id: string): string {
   return findRepository(state, id)?.name ?? id;
 }

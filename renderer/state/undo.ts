@@ -4,25 +4,25 @@ import { daemon } from "./connection.ts";
 import { messageOf, notify } from "./notices.ts";
 import { nameOfRepository, type SavedStep, screenStore } from "./store.ts";
 
-/** Milliseconds before a step within which it is looked for, in case the clock was put back. */
+/** Milliseconds before a step from which its entries are searched, in case the clock was set back. */
 const clockLeeway = 60_000;
 
-/** A text that makes what this window saves at once one batch. */
+/** The id of a new batch, for everything that this window saves at once. */
 export function newBatch(): string {
   return `screen ${crypto.getRandomValues(new BigUint64Array(2)).join(" ")}`;
 }
 
-/** For a step that begins now. */
+/** The `since` of a step that begins now. */
 export function stepTime(): string {
   return new Date(Date.now() - clockLeeway).toISOString();
 }
 
-/** What was saved at once is one step of undo; nothing that was undone before it can come back. */
+/** Adds a save as one undo step and clears the redo steps. */
 export function rememberSaved(step: SavedStep): void {
   if (step.saved.length > 0) screenStore.setState(state => ({ undoable: [...state.undoable, step], redoable: [] }));
 }
 
-/** What a save of the file as text changed since `revision` is a step of undo too. */
+/** Adds an undo step for the change that saving the file as text made after `revision`. */
 export async function rememberFileSave(repo: string, revision: number): Promise<void> {
   const { result } = await daemon().request("history/list", { repo, limit: 20 });
   const saved = result?.find(entry => entry.revision > revision && entry.source === "file");
@@ -30,7 +30,7 @@ export async function rememberFileSave(repo: string, revision: number): Promise<
   rememberSaved({ since: saved.time, saved: [{ repo, revision: saved.revision, fields: fieldsChanged(saved) }] });
 }
 
-/** What was changed, as `<scope>.<field>`; of a revision, or of a request. */
+/** The changed fields of a revision or a request, as `<scope>.<field>`. */
 export function fieldsChanged({
   changes,
 }: {
@@ -43,23 +43,23 @@ export function fieldsChanged({
 
 let turn: Promise<void> = Promise.resolve();
 
-/** Keys may be pressed faster than the daemon answers: each step waits for the one before. */
+/** Keys may be pressed faster than the daemon replies: each step waits for the previous one. */
 function inTurn(step: () => Promise<void>): Promise<void> {
   turn = turn.then(step);
   return turn;
 }
 
-/** Undoes the last save of this window with the journal. */
+/** Undoes the last save of this window, using the journal. */
 export function undo(): Promise<void> {
   return inTurn(() => takeBack("undoable", "redoable", "undo", "Nothing to undo."));
 }
 
-/** Brings back what was undone last. */
+/** Redoes what was undone last. */
 export function redo(): Promise<void> {
   return inTurn(() => takeBack("redoable", "undoable", "redo", "Nothing to redo."));
 }
 
-/** Takes the last step of one list back, which is a step of the other one then. Where that fails it can be tried again. */
+/** Reverts the last step of one list and adds the revert to the other list. If it fails, it can be retried. */
 async function takeBack(
   from: "undoable" | "redoable",
   to: "undoable" | "redoable",
@@ -93,7 +93,7 @@ async function undoStep({ since, saved }: SavedStep, what: "undo" | "redo"): Pro
   const { batch, repo, revision } = first;
   const reason = more.length > 0 ? `${what} of batch ${batch}` : `${what} of revision ${revision}`;
   if (batch !== undefined) return daemon().undoBatch(batch, { since, reason });
-  // A save of the file as text: an edit by hand, which is of no batch.
+  // A save of the file as text is an edit by hand, which belongs to no batch.
   const { result } = await daemon().request("history/list", { repo, after: String(revision + 1), limit: 1 });
   return undoEntries(
     daemon(),
@@ -102,7 +102,7 @@ async function undoStep({ since, saved }: SavedStep, what: "undo" | "redo"): Pro
   );
 }
 
-/** What is as it was before the step, as a step to be taken back itself. */
+/** The fields that were restored, as a step that can itself be reverted. */
 function takenBack({ saved }: SavedStep, { restored, left }: UndoneBatch): SavedStep["saved"] {
   const isLeft = (repo: string, path: string) =>
     left.some(one => one.repo === repo && (one.field === undefined || one.field === path));

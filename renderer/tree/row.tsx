@@ -5,9 +5,9 @@ import type { TreeRow } from "./rows.ts";
 
 interface TreeRowProps {
   readonly row: TreeRow;
-  /** Pixels from the top of all rows. */
+  /** Pixels from the top of the tree. */
   readonly top: number;
-  /** Undefined: it holds no others. */
+  /** Undefined: it has no children. */
   readonly open: boolean | undefined;
   readonly active: boolean;
   readonly selected: boolean;
@@ -120,7 +120,7 @@ function RowContent({ row }: { readonly row: TreeRow }) {
   }
 }
 
-/** Rows are rebuilt at each change of the screen; an equal one is not rendered again. */
+/** Rows are rebuilt at each change of the screen; equal ones are not rendered again. */
 function sameRow(before: TreeRowProps, after: TreeRowProps): boolean {
   const sameProps = (["top", "open", "active", "selected"] as const).every(name => before[name] === after[name]);
   return sameProps && sameContent(before.row, after.row);

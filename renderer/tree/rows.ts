@@ -9,10 +9,10 @@ import type { Selection } from "../state/place.ts";
 import { editKey, type OpenRepository, type ScreenState } from "../state/store.ts";
 
 interface RowPlace {
-  /** Unique, and the same for as long as the thing is. */
+  /** Unique, and unchanged for as long as the item exists. */
   readonly key: string;
   readonly level: 1 | 2 | 3;
-  /** Among its siblings, from 1. */
+  /** The position among its siblings, from 1. */
   readonly position: number;
   readonly siblings: number;
   readonly selection: Selection;
@@ -24,7 +24,7 @@ export type TreeRow = RowPlace &
         readonly kind: "repository";
         readonly entry: RepositoryEntry;
         readonly open: boolean;
-        /** Fields of it that are edited and not saved. */
+        /** The number of its fields with unsaved edits. */
         readonly edits: number;
       }
     | { readonly kind: "scope"; readonly title: string; readonly modified: number; readonly open: boolean }
@@ -46,7 +46,7 @@ type RowsState = Pick<
   "repositories" | "scopes" | "opened" | "pending" | "expanded" | "query" | "found" | "flashes"
 >;
 
-/** The rows of the tree as they stand below each other. With a query only what matches, and what holds it. */
+/** The rows of the tree from top to bottom. With a query: only matches and their ancestors. */
 export function treeRows(state: RowsState): TreeRow[] {
   const matches = matchesOf(state);
   const entries = (state.repositories ?? []).filter(({ id }) => matches === undefined || matches.has(id));
@@ -56,7 +56,7 @@ export function treeRows(state: RowsState): TreeRow[] {
   for (const [index, entry] of entries.entries()) {
     const { id } = entry;
     const fields = matches?.get(id);
-    // What was found inside shows without being opened.
+    // A repository with matches inside is shown expanded.
     const open = state.expanded.has(id) || (fields !== undefined && fields.size > 0);
     rows.push(repositoryRow(entry, index + 1, entries.length, open, edits.get(id) ?? 0));
     if (open) rows.push(...scopeRows(state, entry, fields));
@@ -66,7 +66,7 @@ export function treeRows(state: RowsState): TreeRow[] {
 
 type RepositoryRow = Extract<TreeRow, { kind: "repository" }>;
 
-/** Of very many repositories most rows stay as they are while one types. */
+/** Caches rows: of very many repositories, most rows stay the same while the person types. */
 const repositoryRows = new WeakMap<RepositoryEntry, RepositoryRow>();
 
 function repositoryRow(
@@ -150,10 +150,10 @@ function isStored(stored: Config, scope: string, field: string): boolean {
   return configValue(stored, scope, field) !== undefined;
 }
 
-/** By `<scope>.<field>`, the effective value; undefined: a masked one. */
+/** The effective value by `<scope>.<field>`; undefined: a masked value. */
 type FoundFields = ReadonlyMap<string, JsonValue | undefined>;
 
-/** What the hits themselves say of a repository whose values nobody has asked for. */
+/** The values of a repository that is not loaded, as far as the search results contain them. */
 function unopened(found: FoundFields): Pick<OpenRepository, "effective" | "stored"> {
   const effective: { [scope: string]: { [field: string]: JsonValue } } = {};
   for (const [path, value] of found) {
@@ -164,7 +164,7 @@ function unopened(found: FoundFields): Pick<OpenRepository, "effective" | "store
   return { effective, stored: {} };
 }
 
-/** The repositories that the query finds, each with the fields found in it; undefined without a query. */
+/** The repositories that match the query, each with its matching fields; undefined without a query. */
 function matchesOf({ query, found, repositories }: RowsState): ReadonlyMap<string, FoundFields> | undefined {
   const text = query.trim().toLowerCase();
   if (text === "") return undefined;
@@ -175,7 +175,7 @@ function matchesOf({ query, found, repositories }: RowsState): ReadonlyMap<strin
     if (scope !== undefined && field !== undefined) fields.set(joinConfigPath(scope, field), value);
   }
   const matches = new Map<string, FoundFields>(inside);
-  // Names need no answer from the daemon, so they show at once.
+  // Names are matched locally, so they show at once.
   const words = text.split(/\s+/);
   for (const entry of repositories ?? []) {
     if (matches.has(entry.id)) continue;
@@ -186,7 +186,7 @@ function matchesOf({ query, found, repositories }: RowsState): ReadonlyMap<strin
 }
 
 const nothingInside: FoundFields = new Map();
-/** Of very many repositories, put together once and not at every key. */
+/** Caches the searched text of each repository, so that it is not built again at every key press. */
 const searchedTexts = new WeakMap<RepositoryEntry, string>();
 
 function searchedText(entry: RepositoryEntry): string {
@@ -197,7 +197,7 @@ function searchedText(entry: RepositoryEntry): string {
   return text;
 }
 
-/** A value in a few words. */
+/** A short form of a value. */
 function shortValue(value: unknown, schema: FieldSchema): string {
   if (value === undefined || value === "") return "";
   if (Array.isArray(value))

@@ -1,7 +1,7 @@
 import { search, searchOn } from "../state/navigation.ts";
 import { useScreen } from "../state/store.ts";
 
-/** The search above the tree. */
+/** The search box above the tree. */
 export function SearchBox() {
   const query = useScreen(state => state.query);
   const more = useScreen(state => state.found?.next !== undefined);

@@ -18,16 +18,17 @@ import { type ScreenState, useScreen } from "../state/store.ts";
 import { TreeRowView } from "./row.tsx";
 import { type TreeRow, treeRows } from "./rows.ts";
 
-/** Heights of rows in rem, as in frame.css: of a repository, with its path below its name, and of what is in it. */
+/** Row heights in rem, as in frame.css: of a repository, with its path below its name, and of the rows inside it. */
 const [tallRow, lowRow] = [2.75, 1.75];
 
 /**
- * Repositories, scopes and fields as flat rows, of which only those in sight are in the page. React Aria's Tree in its Virtualizer
- * builds a collection of all rows first: measured again in November 2026 (react-aria-components 1.22.1, 10,000 repositories), its
- * first rows took 6 to 9 times as long as these, 18 times or more with everything open, and an arrow key 70 ms instead of 1.
+ * Repositories, scopes and fields as flat rows, of which only the visible ones are in the page. React Aria's Tree in its
+ * Virtualizer first builds a collection of all rows: measured again in November 2026 (react-aria-components 1.22.1, 10,000
+ * repositories), its first rows took 6 to 9 times as long as these, 18 times or more with everything open, and an arrow key 70 ms
+ * instead of 1.
  */
 export function Tree() {
-  // Very many repositories are drawn in short tasks, when nothing else waits: somebody is typing.
+  // Deferred: rendering very many repositories is split into short tasks that do not delay typing.
   const repositories = useDeferredValue(useScreen(state => state.repositories));
   const firstRepositories = useDeferredValue(useScreen(state => state.firstRepositories));
   const query = useDeferredValue(useScreen(state => state.query));
@@ -54,7 +55,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
   );
   const [activeKey, setActiveKey] = useState<string>();
   const focusWanted = useRef(false);
-  /** The row with the focus, while the focus is in the tree. */
+  /** The focused row, while the focus is in the tree. */
   const focusedRow = useRef<HTMLElement>(null);
   const lastIndex = useRef(0);
   const scroller = useRef<HTMLDivElement>(null);
@@ -71,9 +72,9 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
     estimateSize: index => (rows[index]?.kind === "repository" ? tallRow : lowRow) * rem,
     getItemKey,
     overscan: 12,
-    // Drawn in a task of its own, not in the event that scrolls.
+    // Rendered in a separate task, not in the scroll event.
     useFlushSync: false,
-    // The active row stays in the page, or focus would fall to the body when it scrolls out of sight.
+    // The active row stays in the page, or the focus would fall to the body when it scrolls out of view.
     rangeExtractor: range => {
       const visible = defaultRangeExtractor(range);
       return visible.includes(activeIndex) ? visible : [...visible, activeIndex].sort((one, other) => one - other);
@@ -131,7 +132,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
         else if (open) activate(activeIndex + 1);
         return true;
       case "ArrowLeft":
-        // What a search has found stays open.
+        // Search results stay expanded.
         if (open && expanded.has(row.key)) expand(row.key, false);
         else activate(parentIndex(rows, activeIndex));
         return true;
@@ -153,7 +154,7 @@ const Rows = memo(function Rows({ isKnown, repositories, query, found }: RowsPro
     <div
       ref={scroller}
       className="tree"
-      // Without a row it is none, and only says so.
+      // Without rows it is not a tree; it only shows a message.
       role={rows.length > 0 ? "tree" : "group"}
       aria-label="Repositories"
       aria-busy={!isKnown}
@@ -205,7 +206,7 @@ function isOpen(row: TreeRow): boolean | undefined {
   return row.kind === "repository" || row.kind === "scope" ? row.open : undefined;
 }
 
-/** A closed repository represents its fields. */
+/** A collapsed repository represents its fields. */
 function isSelected({ kind, selection: { repo, scope, field } }: TreeRow, place: Place, open: boolean): boolean {
   if (place.page !== "repo" || place.repo !== repo) return false;
   return (kind === "repository" && !open) || (place.scope === scope && place.field === field);
