@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Browser } from "playwright-core";
 
-/** Chromium's own switches that a test machine needs; never the package's, which switch off what origin tests rest on. */
+/** Chromium switches for a test machine, instead of the package's, which disable what the origin tests rely on. */
 const switches = ["--no-sandbox", "--no-zygote", "--disable-gpu"];
 const installed = [
   "/usr/bin/google-chrome",
@@ -10,7 +10,7 @@ const installed = [
   "C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe",
 ];
 
-/** A real Chromium: the one inside the npm package on Linux, else the installed Chrome. Undefined where there is none. */
+/** Launches a real Chromium: the one inside the npm package on Linux, else the installed Chrome. Undefined if there is none. */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser | undefined> {
   const executablePath = await browserPath();
   if (executablePath === undefined) return undefined;

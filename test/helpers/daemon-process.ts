@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { connectClient, type TestClient } from "./daemon.ts";
 import type { Death, DyingDaemonMessage } from "./dying-daemon.ts";
 
-/** A daemon as a process of its own, by a bundle of dying-daemon.ts. */
+/** A daemon in a separate process, from a bundle of dying-daemon.ts. */
 export class DaemonProcess implements AsyncDisposable {
   readonly home: string;
   readonly url: string;
@@ -22,7 +22,7 @@ export class DaemonProcess implements AsyncDisposable {
     const child = fork(program, [home], {
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
-      // Beside the program, so that it goes with it.
+      // Beside the program, so that both are deleted together.
       env: { ...process.env, NODE_COMPILE_CACHE: join(dirname(program), "cache") },
     });
     const ended = new Promise<void>(resolve => child.once("exit", () => resolve()));
@@ -35,7 +35,7 @@ export class DaemonProcess implements AsyncDisposable {
     return connectClient(this.url, (await readFile(join(this.home, "owner.key"), "utf8")).trim());
   }
 
-  /** It will die at this call, counted from now on. */
+  /** Makes it die at this call, counted from now on. */
   async arm(death: Death): Promise<void> {
     const armed = nextMessage(this.#child);
     this.#child.send(death);

@@ -1,7 +1,7 @@
 import { open, rename } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The least that a durable replacement of a file needs. */
+/** The minimum of calls for a durable replacement of a file. */
 export async function writeDurably(folder: string, name: string, text: string): Promise<void> {
   const temporary = join(folder, `${name}.tmp`);
   const file = await open(temporary, "w", 0o600);

@@ -1,6 +1,6 @@
 /**
- * A real daemon that kills itself: `dying-daemon.ts HOME`. Told a number by message, its process dies by SIGKILL at that
- * file-system call from then on, before it is made, or after it where the message says so: a kill -9 at an exact step.
+ * A real daemon that kills itself: `dying-daemon.ts HOME`. After a message with the number of a file-system call, its process
+ * dies by SIGKILL at that call, counted from then on, either before or after it: a kill -9 at an exact step.
  */
 import { flushCompileCache } from "node:module";
 import { pino } from "pino";
@@ -8,16 +8,16 @@ import { createDaemon } from "../../main/daemon/daemon.ts";
 import { CallOrder, last } from "./call-order.ts";
 import { watchFileSystem } from "./file-system.ts";
 
-/** Sent to the process. */
+/** The message to the process. */
 export interface Death {
   /** Counted from 1. */
   readonly call: number;
   readonly when: "before" | "after";
-  /** What comes last of what is done side by side: see `last` in call-order.ts. Undefined: as it happens. */
+  /** Which of two parallel operations finishes last: see `last` in call-order.ts. Undefined: as it happens. */
   readonly last?: "journal" | "tmp";
 }
 
-/** Sent by the process. */
+/** The messages from the process. */
 export type DyingDaemonMessage = { readonly kind: "ready"; readonly url: string } | { readonly kind: "armed" };
 
 const fileSystem = watchFileSystem();
@@ -35,7 +35,7 @@ process.on("message", ({ call, when, last: folder }: Death) => {
   };
   process.send?.({ kind: "armed" } satisfies DyingDaemonMessage);
 });
-// The process that started it has ended.
+// The parent process has ended.
 process.on("disconnect", () => process.exit());
 
 const [, , home = ""] = process.argv;
@@ -48,6 +48,6 @@ const { url } = await createDaemon({
   fileSystem,
   rescanInterval: 3_600_000,
 });
-// Where there is a cache; a killed process would leave nothing in it.
+// Flushed here if there is a cache; a killed process would not write it.
 flushCompileCache();
 process.send?.({ kind: "ready", url } satisfies DyingDaemonMessage);

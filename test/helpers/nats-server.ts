@@ -10,18 +10,18 @@ import { until } from "./daemon.ts";
 import { openServerLine, type ServerLine } from "./server-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** Where Debian has it, if it is installed. */
+/** Its path on Debian, if it is installed. */
 const program = ["nats-server", "/usr/sbin/nats-server"].find(
   path => spawnSync(path, ["--version"], { stdio: "ignore" }).status === 0,
 );
 
-/** Tests that need a real server; skipped, and named so, where there is none. */
+/** Tests that need a real server; skipped, with a note in the title, where there is none. */
 export function describeWithNats(title: string, define: () => void): void {
   const isMissing = program === undefined;
   describe.skipIf(isMissing)(isMissing ? `${title} (skipped: no nats-server)` : title, define);
 }
 
-/** A real server with a folder of its own. It keeps its port, also where it is killed and started again. */
+/** A real server with its own folder. It keeps its port when it is killed and started again. */
 export interface TestServer extends AsyncDisposable {
   readonly port: number;
   /** `nats://HOST:PORT` */
@@ -30,12 +30,12 @@ export interface TestServer extends AsyncDisposable {
   /** kill -9 */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Stands still, as one whose machine does, once it resolves; `resume` ends that. */
+  /** Resolves once the server is suspended, as if its machine stood still; `resume` continues it. */
   pause(): Promise<void>;
   resume(): void;
 }
 
-/** Arguments for a server with these settings; `text` is asked at each start. */
+/** Arguments for a server with these settings; `text` is called at each start. */
 export function configured(text: () => string): (folder: string) => readonly string[] {
   return folder => {
     const file = join(folder, "server.conf");
@@ -81,7 +81,7 @@ export async function startNatsServer(more: (folder: string) => readonly string[
   };
 }
 
-/** Whether all threads of a process are stopped: under load one goes on for a moment after the signal. */
+/** Whether all threads of a process are stopped: under load, some run for a moment after the signal. */
 async function isStopped(pid: number | undefined): Promise<boolean> {
   const folder = `/proc/${pid}/task`;
   const threads = await readdir(folder).catch(() => []);
@@ -91,24 +91,24 @@ async function isStopped(pid: number | undefined): Promise<boolean> {
   return states.every(stat => stat.slice(stat.lastIndexOf(")") + 2).startsWith("T"));
 }
 
-/** Three servers that are one. */
+/** Three servers that form a cluster. */
 export interface TestCluster extends AsyncDisposable {
   readonly servers: readonly TestServer[];
   /** `nats://HOST:PORT,HOST:PORT,HOST:PORT` */
   readonly url: string;
-  /** The one that has the say about a stream, as soon as one has. */
+  /** The leader of a stream, as soon as there is one. */
   leaderOf(stream: string): Promise<TestServer | undefined>;
 }
 
-/** A cluster between whose servers the network can fail. */
+/** A cluster in which the network between the servers can fail. */
 export interface PartitionedCluster extends TestCluster {
-  /** This server and the others no longer reach each other; all go on, and so do the connections of their clients. */
+  /** Disconnects this server from the others; all servers and their clients' connections continue. */
   cutOff(server: TestServer): Promise<void>;
-  /** All reach each other again. */
+  /** Reconnects all servers. */
   heal(): Promise<void>;
 }
 
-/** As `startCluster`, with a line of its own from each server to each other one. */
+/** Like `startCluster`, with a separate relay from each server to each other one. */
 export async function startPartitionedCluster(): Promise<PartitionedCluster> {
   const stack = new AsyncDisposableStack();
   const ports = [await freePort(), await freePort(), await freePort()];
@@ -146,14 +146,14 @@ export async function startCluster(): Promise<TestCluster> {
   return startServers(ports, () => ports.map(port => `nats://127.0.0.1:${port}`));
 }
 
-/** Resolves once they have found each other: before that there can be no stream on all of them. */
+/** Resolves once the servers have found each other: before that, a stream cannot be placed on all of them. */
 async function startServers(
   ports: readonly number[],
   routesOf: (index: number) => readonly string[],
 ): Promise<TestCluster> {
   const stack = new AsyncDisposableStack();
   const start = async (port: number, index: number) => {
-    // What a server tells the others of the way to it leads nowhere: they have their routes.
+    // The address that a server advertises to the others is unreachable, so that they use their configured routes.
     const own = ["--cluster", `nats://127.0.0.1:${port}`, "--cluster_advertise", "127.0.0.1:1"];
     const cluster = ["--cluster_name", "test", ...own, "--routes", routesOf(index).join(",")];
     return stack.use(await startNatsServer(() => ["--name", `server${index}`, ...cluster]));

@@ -3,24 +3,27 @@ import { io, type Socket } from "socket.io-client";
 import { sign } from "../../main/credentials.ts";
 import { type ClientProof, clientText, type Handshake, serverText, sessionText } from "../../shared/handshake.ts";
 
-/** What a client connects with: a key's text, which is shown, or a session or a link's code, which is proven; undefined: nothing. */
+/**
+ * A client's credentials: a key's text, which is sent; a session or a link's code, which is proven without being sent; undefined:
+ * none.
+ */
 export type TestKey = string | TestSession | undefined;
 
-/** As `session/create` answers it; `secret` is hexadecimal. */
+/** The result of `session/create`; `secret` is hexadecimal. */
 export interface TestSession {
   readonly id: string;
   readonly secret: string;
 }
 
-/** What proves it on a connection. */
+/** The proof of a session on a connection. */
 export function proofOf({ id, secret }: TestSession, handshake: Handshake): ClientProof {
   return { keyId: id, nonce: handshake.nonce, proof: sign(Buffer.from(secret, "hex"), clientText(handshake)) };
 }
 
 /**
- * A bare socket to a daemon, connected, and once a proven daemon has proven itself too. Rejects with the handshake's error (its
- * `data` holds the code) if the daemon refuses, and when the connection is lost on the way, of which socket.io-client itself says
- * nothing. `onProven` is told the secret that both sides derive of a link's code.
+ * Connects a bare socket to a daemon; resolves once connected and, for a proven daemon, once it has proven itself. Rejects with
+ * the handshake's error (its `data` holds the code) if the daemon refuses, and if the connection is lost before, which
+ * socket.io-client itself does not report. `onProven` receives the secret that both sides derive from a link's code.
  */
 export async function openSocket(
   url: string,
@@ -53,7 +56,7 @@ export async function openSocket(
       socket.close();
       reject(error);
     });
-    // After `connect_error`, which comes together with it where the daemon refuses.
+    // Deferred until after `connect_error`, which is emitted in the same turn if the daemon refuses.
     socket.io.engine.once("close", reason =>
       queueMicrotask(() => reject(new Error(`the connection was lost: ${reason}`))),
     );
@@ -61,16 +64,16 @@ export async function openSocket(
   return socket;
 }
 
-/** The code in a link to the screen, as what proves it. */
+/** The code in a link to the screen, as a session to prove. */
 export function codeOf(link: string): TestSession {
   const [id = "", secret = ""] = new URLSearchParams(new URL(link).hash.slice(1)).get("code")?.split(".") ?? [];
   return { id, secret };
 }
 
-/** Follows a link as the page does, by the daemon's address: the session that it becomes. Rejects as `openSocket`. */
+/** Follows a link as the page does, by the daemon's address. Returns the session made from it. Rejects like `openSocket`. */
 export async function followLink(link: string): Promise<TestSession> {
   const { promise, resolve } = Promise.withResolvers<TestSession>();
-  // The page calls it by the screen's name, which not every system's resolver knows.
+  // The page uses the screen's host name, which not every system's resolver knows.
   const socket = await openSocket(`http://127.0.0.1:${new URL(link).port}`, codeOf(link), resolve);
   socket.close();
   return promise;

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import type { CommandHome } from "./command-home.ts";
 import { type Finished, repoconfCommand, runProcess } from "./spawned-daemon.ts";
 
-/** A shell that a person types into, with `repoconf` on its path. */
+/** An interactive shell with `repoconf` on its path. */
 export interface PromptingShell {
-  /** Types the lines into a new shell, each at a prompt of its own; `before`: what its startup file has ahead of the hook. */
+  /** Types the lines into a new shell, each at its own prompt; `before`: the lines of its startup file before the hook. */
   type(lines: readonly string[], before?: string): Promise<Finished>;
-  /** The arguments of every repoconf that was started so far, one line each. */
+  /** The arguments of every repoconf started so far, one line each. */
   calls(): Promise<readonly string[]>;
 }
 
 const start = {
   bash: ["--noprofile", "--rcfile"],
-  // Reads .zshrc of ZDOTDIR.
+  // Reads .zshrc from ZDOTDIR.
   zsh: ["-d"],
 };
 

@@ -6,11 +6,11 @@ import type { TestClient } from "./daemon.ts";
 import { entrySeen, may } from "./rights-model.ts";
 import { type RightsWorld, repositories } from "./rights-world.ts";
 
-/** A key's round, and what a client of the key sees in it that the model does not say. */
+/** One round of a key: collects what a client of the key sees that differs from the model. */
 export class RightsCheck {
-  /** A line for each leak, and for each thing that is kept from the key though it may see it. */
+  /** A line for each leak, and for each thing withheld although the key may see it. */
   readonly wrong: string[] = [];
-  /** Every reply that it got. */
+  /** Every reply received. */
   readonly replies: unknown[] = [];
   readonly world: RightsWorld;
   readonly owner: TestClient;
@@ -39,7 +39,7 @@ export class RightsCheck {
       this.wrong.push(`${what}: ${JSON.stringify(given)}, and the model says ${JSON.stringify(wanted)}`);
   }
 
-  /** What the key is answered is what the owner is, reduced by the model. Of both that part is compared. */
+  /** Compares the key's reply with the owner's reply reduced by the model. `part` selects the compared part of both. */
   async compare<Name extends OperationName>(
     name: Name,
     args: { readonly [name: string]: unknown },
@@ -70,7 +70,7 @@ export class RightsCheck {
     entries.flatMap(entry => entrySeen(this.grants, this.name, repo, entry) ?? []);
 }
 
-/** The same text for two replies that differ in nothing but the name. */
+/** Makes two replies equal that differ only in this name. */
 export function masked(reply: unknown, name: string): string {
   return JSON.stringify(reply).replaceAll(name, "NAME");
 }
@@ -79,7 +79,7 @@ export function placesOf(errors: readonly ErrorEntry[]): string[] {
   return errors.map(({ code, repo, field }) => `${code} ${repo} ${field}`).sort();
 }
 
-/** Where a set of the field is refused. */
+/** The places at which a set of the field is rejected. */
 export function refusals(check: RightsCheck, repos: readonly string[], field: string): string[] {
   const known = repos.filter(repo => check.mayAny("write", repo));
   const left = known.filter(repo => !check.may("write", repo, field));

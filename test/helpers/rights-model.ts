@@ -9,11 +9,11 @@ import type {
 } from "../../shared/protocol.ts";
 
 /*
- * What a key may see, written a second time from the pages "key/* and grants" and "config/watch and events" of
- * docs/protocol.md, and in another way than in the product: each function reduces what the owner is answered.
+ * What a key may see, implemented a second time from the pages "key/* and grants" and "config/watch and events" of
+ * docs/protocol.md, in a different way from the product: each function reduces the owner's reply.
  */
 
-/** Rights add up, write includes read, a star stands at the end. */
+/** Rights add up, write includes read, a star matches any ending. */
 export function may(grants: Grants, right: Right, repo: string, field: string): boolean {
   for (const { repos, fields: given, right: allowed } of grants) {
     if (right === "write" && allowed === "read") continue;
@@ -26,12 +26,12 @@ export function may(grants: Grants, right: Right, repo: string, field: string): 
   return false;
 }
 
-/** Whether it may read the field in some repository, one that is there or not. */
+/** Whether the key may read the field in any repository, existing or not. */
 export function maySomewhere(grants: Grants, field: string): boolean {
   return grants.some(grant => grant.repos.length > 0 && may([{ ...grant, repos: "*" }], "read", "any", field));
 }
 
-/** Whether it may read whatever a field of the repository may be called. */
+/** Whether the key may read every possible field of the repository. */
 export function mayReadAll(grants: Grants, repo: string): boolean {
   return may(grants, "read", repo, "\u0000");
 }
@@ -40,7 +40,10 @@ export function configSeen(grants: Grants, repo: string, config: Config): Config
   return filterConfig(config, (scope, field) => may(grants, "read", repo, `${scope}.${field}`));
 }
 
-/** An entry of the history, or an event without its repository; undefined if nothing of it shows. `name` is the key's own. */
+/**
+ * The visible part of an entry of the history, or of an event without its repository; undefined if none. `name` is the key's own
+ * name.
+ */
 export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   grants: Grants,
   name: string,
@@ -48,11 +51,11 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   entry: Entry,
 ): Entry | undefined {
   const { batch, ...unbatched } = entry;
-  // That more was done at once is told to those who did it.
+  // Only the key that made the changes sees that they belong to a batch.
   const own = batch !== undefined && entry.actor === name ? { batch } : {};
   const seen = { ...unbatched, ...own, actor: actorSeen(name, entry.actor) } as Entry;
   if (entry.source === "forget") return may(grants, "read", repo, entry.field ?? "") ? seen : undefined;
-  // The beginning of a repository without values hides nothing.
+  // The first entry of a repository without values hides nothing.
   if (Object.keys(entry.changes).length === 0) return seen;
   const changes = Object.entries(entry.changes).flatMap(([scope, fields]) => {
     const left = Object.entries(fields).filter(([field]) => may(grants, "read", repo, `${scope}.${field}`));
@@ -61,13 +64,13 @@ export function entrySeen<Entry extends HistoryEntry | ConfigChanged>(
   if (changes.length === 0) return undefined;
   const count = (scopes: readonly (readonly [string, object])[]) =>
     scopes.reduce((sum, [, fields]) => sum + Object.keys(fields).length, 0);
-  // A reason is for anyone who sees all that there was a reason for.
+  // A reason is only visible to a key that sees all changes it applies to.
   const { reason, ...rest } = seen;
   const whole = count(changes) === count(Object.entries(entry.changes));
   return { ...(whole ? seen : rest), changes: Object.fromEntries(changes) } as Entry;
 }
 
-/** Without the place in the home, which is the owner's alone. */
+/** Without the place in the home, which only the owner sees. */
 export function explanationSeen(name: string, { file, line, column, ...rest }: Explanation): Explanation {
   return { ...rest, ...(rest.actor !== undefined && { actor: actorSeen(name, rest.actor) }) };
 }
@@ -77,7 +80,7 @@ function actorSeen(name: string, actor: string): string {
   return actor === name ? "this key" : "another key";
 }
 
-/** A repository's entry, of which `stored` are all stored values. */
+/** The visible part of a repository's entry; `stored` has all stored values. */
 export function repositorySeen(grants: Grants, entry: RepositoryEntry, stored: Config): RepositoryEntry {
   const health = entry.health.flatMap(problem => problemSeen(grants, entry.id, problem) ?? []);
   return { ...entry, modified: countConfigFields(configSeen(grants, entry.id, stored)), health };
@@ -86,7 +89,7 @@ export function repositorySeen(grants: Grants, entry: RepositoryEntry, stored: C
 function problemSeen(grants: Grants, repo: string, problem: HealthProblem): HealthProblem | undefined {
   const { field, code, line } = problem;
   if (field !== undefined) {
-    // A scope's problem bears its name alone.
+    // A scope's problem only has the scope's name.
     return may(grants, "read", repo, field.includes(".") ? field : `${field}.*`) ? problem : undefined;
   }
   if (mayReadAll(grants, repo)) return problem;

@@ -6,10 +6,10 @@ import type { JsonValue } from "../../shared/json.ts";
 import { startTestDaemon, type TestClient, type TestDaemon, until } from "./daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** Whose values change. The file of `sick` has problems, that of `broken` was broken from the start. */
+/** Repositories whose values change. The file of `sick` has problems; the file of `broken` was broken from the start. */
 export const changing = ["alpha", "beta", "gamma"] as const;
 export const repositories = [...changing, "sick", "broken"];
-/** Each takes any short text, so that each value can tell where it comes from. */
+/** Each accepts any short text, so that each value can name where it comes from. */
 export const texts = [
   "svc.domain",
   "svc.provider",
@@ -20,7 +20,7 @@ export const texts = [
   "team.lead_phone",
   "team.channel",
 ] as const;
-/** And two that a rule binds to each other. */
+/** The text fields, and two fields that a rule of the schema connects. */
 export const fields = [...texts, "team.desk", "team.desks"] as const;
 
 const patterns = [
@@ -44,7 +44,7 @@ const anyGrant: fc.Arbitrary<Grant> = fc.record(
   { noNullPrototype: true },
 );
 const anyField = fc.oneof(fc.constantFrom(...texts), fc.constantFrom("team.desk", "team.desks"));
-/** May write one thing here and another there, which chance alone makes too seldom. */
+/** Keys that may write one field here and another there, which random grants contain too rarely. */
 const divided: fc.Arbitrary<Grants> = fc.tuple(anyField, anyField).map(([one, other]) => [
   { repos: ["alpha"], fields: [one], right: "write" },
   { repos: ["beta", "gamma"], fields: [other], right: "write" },
@@ -66,18 +66,18 @@ const team = {
   },
 };
 
-/** Said by the error of the broken file. */
+/** Text from the broken file that appears in its error. */
 export const brokenWords = "secret-words";
 const brokenText = `{ "config": { "team": { "lead": 1, "${brokenWords}": 2, "${brokenWords}": 3 } } }`;
-/** Of a key that changes what it likes; none but the owner may learn it. */
+/** The name of a key that makes changes; only the owner may learn it. */
 export const rivalName = "secret name";
 
-/** A text that tells its place; anyone who may not read there must never see it. */
+/** A text that names its place; a key that may not read that place must never see it. */
 export function mark(repo: string, field: string, round: number): string {
   return `mark-${repo}-${field}-${round}-end`;
 }
 
-/** The marks in a text: what may stand in it only for a key that may read there. */
+/** The marks in a text, each of which only a key that may read its place may see. */
 export function* marksIn(text: string): Generator<readonly [repo: string, field: string]> {
   for (const [, repo = "", field = ""] of text.matchAll(/mark-([a-z]+)-([a-z_.]+)-\d+-end/g)) yield [repo, field];
 }
@@ -88,7 +88,7 @@ export function markedValue(repo: string, field: string, round: number): JsonVal
   return field === "team.desks" ? { left: marked, right: marked } : marked;
 }
 
-/** A file whose values are good but for one, and that has an unknown field and an unknown scope. */
+/** A file with one invalid value, an unknown field and an unknown scope; all other values are valid. */
 function sickText(round: number): string {
   const config: { [scope: string]: { [field: string]: JsonValue } } = { svc: { nope: 1 }, team: {}, nope: { at: 1 } };
   for (const [index, path] of texts.entries()) {
@@ -98,12 +98,12 @@ function sickText(round: number): string {
   return JSON.stringify({ config });
 }
 
-/** A daemon in which something happens, round by round, so that there is something to be kept from keys. */
+/** A daemon with changes in each round, so that there is something to withhold from keys. */
 export interface RightsWorld extends AsyncDisposable {
   readonly t: TestDaemon;
-  /** Every field that there is. */
+  /** All fields. */
   readonly paths: readonly string[];
-  /** In each repository: a field's past is forgotten, all fields are set, and one that stands alone. The owner watches. */
+  /** In each repository: erases a field's past, sets all fields together, and one on its own. The owner watches. */
   happen(round: number): Promise<void>;
 }
 

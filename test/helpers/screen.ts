@@ -10,12 +10,12 @@ import { startTestDaemon, type TestDaemon, until } from "./daemon.ts";
 import { projectFolder } from "./spawned-daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-// One browser for each worker, whose files share this module; it ends with the worker's process.
+// One browser per worker, whose test files share this module; it ends with the worker's process.
 const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
 
 export const screenFolder = join(projectFolder, "dist/screen");
 
-/** Tests in a real browser; where none can be launched they are skipped, and say so. */
+/** Tests in a real browser; skipped, with a note in the title, where none can be launched. */
 export function describeScreen(title: string, define: () => void): void {
   const missing = browser === undefined;
   describe.skipIf(missing)(missing ? `${title} (skipped: no Chromium)` : title, define);
@@ -24,23 +24,23 @@ export function describeScreen(title: string, define: () => void): void {
 /** A daemon with a temporary home that serves the built screen. */
 export interface TestScreen extends AsyncDisposable {
   readonly t: TestDaemon;
-  /** A page with a session of its own. */
+  /** A page with its own session. */
   open(options?: PageOptions): Promise<ScreenPage>;
-  /** Sets fields as a tool does. */
+  /** Sets fields like a tool. */
   set(repo: string, fields: { readonly [path: string]: JsonValue }): Promise<void>;
-  /** What the repository stores in a field; undefined: nothing. */
+  /** The stored value of a field; undefined: none. */
   stored(repo: string, path: string): Promise<JsonValue | undefined>;
   revision(repo: string): Promise<number>;
 }
 
 export interface TestScreenOptions {
-  /** Ids of repositories to begin with, each with the fields that it stores. */
+  /** The ids of the initial repositories, each with its stored fields. */
   readonly repositories?: { readonly [id: string]: { readonly [path: string]: JsonValue } };
   /** Schemas of scopes besides svc, by name. */
   readonly scopes?: { readonly [scope: string]: object };
-  /** The log that the home shares with others, as in the settings. */
+  /** The shared log of the home, as in the settings. */
   readonly log?: { readonly address: string; readonly machine: string };
-  /** The home stays where it is, and the daemon on its port. */
+  /** Keeps the home's path and the daemon's port. */
   readonly samePort?: boolean;
 }
 
@@ -78,7 +78,7 @@ export async function startScreen(options: TestScreenOptions = {}): Promise<Test
   };
 }
 
-/** Leaves no room for another draft: the daemon refuses them from now on. */
+/** Fills the storage of drafts: the daemon rejects further ones. */
 export async function fillDrafts(t: TestDaemon, repo: string): Promise<void> {
   const empty = { repo, field: "svc.f0", value: "" };
   const value = "x".repeat(limits.draftBytes / 5 - JSON.stringify(empty).length);
@@ -99,42 +99,42 @@ export async function freePort(): Promise<number> {
 
 export interface PageOptions {
   readonly colorScheme?: "light" | "dark";
-  /** The system chooses the colours. */
+  /** Enforces the system's colours. */
   readonly forcedColors?: "active";
   readonly width?: number;
   readonly height?: number;
-  /** What the browser may complain of, as when the daemon is gone. */
+  /** Complaints of the browser that are allowed, such as when the daemon is gone. */
   readonly expected?: RegExp;
-  /** Run in the page before its own script. */
+  /** A script that runs in the page before its own. */
   readonly initialScript?: string;
-  /** Instead of that of the test file: one with switches of its own. */
+  /** A browser with different switches, instead of the test file's. */
   readonly browser?: Browser | undefined;
 }
 
-/** One page of the screen. Its disposal fails if the browser complained: of the page's policy, of an error, of anything. */
+/** One page of the screen. Its disposal fails if the browser complained about anything, such as the page's policy or an error. */
 export interface ScreenPage extends AsyncDisposable {
   readonly page: Page;
-  /** What the browser complained of so far. */
+  /** The browser's complaints so far. */
   readonly complaints: readonly string[];
   readonly tree: Locator;
-  /** The rows of the tree with this name, as a screen reader says it; what follows it (marks, values) is left out. */
+  /** The rows of the tree whose accessible name starts with this name; marks and values may follow. */
   row(name: string): Locator;
   /** The section of the field with this title. */
   field(title: string): Locator;
-  /** Opens the control of a field that takes more than a line. */
+  /** Expands the control of a field that takes more than one line. */
   expand(title: string): Promise<void>;
-  /** What is told of the field with the focus. */
+  /** The details of the focused field. */
   readonly inspector: Locator;
-  /** Shows a repository, by its row, and waits for it. */
+  /** Shows a repository by clicking its row, and waits for it. */
   choose(repository: string): Promise<void>;
   view(title: "Fields" | "History" | "JSON"): Promise<void>;
-  /** Saves what is edited, without a reason, and waits until it is. */
+  /** Saves the edits without a reason and waits until they are saved. */
   save(): Promise<void>;
   /** The element with the focus, as `role name`. */
   focused(): Promise<string>;
 }
 
-/** Tells of each breach of the page's policy; runs before the page's own script. */
+/** Logs each violation of the page's policy; runs before the page's own script. */
 const logViolations = `addEventListener("securitypolicyviolation", event => {
   console.error("violates the policy: " + event.violatedDirective + " " + event.blockedURI + " " + event.sample);
 });`;
@@ -199,12 +199,12 @@ const describeFocus = `(() => {
   return role + " " + name.replace(/\\s+/g, " ").trim();
 })()`;
 
-/** Reads until what is read is as expected; a failure tells the last that was read. */
+/** Reads until the value is as expected; a failure shows the last value. */
 export function poll<Value>(read: () => Value | Promise<Value>) {
   return expect.poll(read, { timeout: 20_000, interval: 20 });
 }
 
-/** Waits until the text of an element holds this. */
+/** Waits until the text of an element contains this. */
 export async function reads(locator: Locator, text: string | RegExp): Promise<void> {
   await poll(() => locator.innerText()).toMatch(typeof text === "string" ? new RegExp(escapeRegExp(text)) : text);
 }
@@ -217,7 +217,7 @@ export async function untilScope(t: TestDaemon, wanted: string): Promise<void> {
   );
 }
 
-/** Presses keys one after the other. */
+/** Presses keys in sequence. */
 export async function press(page: Page, ...keys: readonly string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
 }

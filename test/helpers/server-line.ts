@@ -1,6 +1,6 @@
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 
-/** A line to a server on this machine, which can be closed and opened again on the same port. */
+/** A TCP relay to a local server, which can be closed and opened again on the same port. */
 export interface ServerLine extends AsyncDisposable {
   readonly port: number;
   close(): Promise<void>;

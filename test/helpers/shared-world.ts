@@ -6,12 +6,12 @@ import { startNatsServer, type TestServer } from "./nats-server.ts";
 import { messagesOf } from "./stream-messages.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A server and some machines, each with a home and a daemon of its own. */
+/** A server and several machines, each with its own home and daemon. */
 export interface SharedWorld extends AsyncDisposable {
   readonly server: TestServer;
   readonly address: string;
   home(machine: string): string;
-  /** Starts the daemon of a machine, on the home that it had. `settings`: of its own, `log` among them. */
+  /** Starts the daemon of a machine on its existing home. `settings`: the machine's own settings, including `log`. */
   start(
     machine: string,
     options?: TestDaemonOptions,
@@ -19,7 +19,7 @@ export interface SharedWorld extends AsyncDisposable {
   ): Promise<TestDaemon>;
 }
 
-/** `settings`: of the log, on every machine. `serverArguments`: beside those that every test server has, by its folder. */
+/** `settings`: of the log, on every machine. `serverArguments`: further server arguments, from the server's folder. */
 export async function makeSharedWorld(
   settings: object = {},
   serverArguments?: (folder: string) => readonly string[],
@@ -48,7 +48,7 @@ export async function timeoutOf({ owner }: TestDaemon, repo: string): Promise<un
   return result["svc"]?.["timeout"];
 }
 
-/** Waits until a daemon serves it. */
+/** Waits until a daemon serves this timeout. */
 export async function sees(daemon: TestDaemon, repo: string, timeout: number): Promise<void> {
   await until(async () => (await timeoutOf(daemon, repo)) === timeout, `timeout ${timeout}`);
 }
@@ -58,7 +58,7 @@ export async function set({ owner }: TestDaemon, repo: string, timeout: number, 
   expect(errors).toEqual([]);
 }
 
-/** Sets until the stream begins later. */
+/** Sets values until the stream has dropped its oldest messages. */
 export async function outgrow(world: SharedWorld, daemon: TestDaemon, repo: string): Promise<number> {
   let timeout = 1_000;
   const { first } = await messagesOf(world);

@@ -5,7 +5,7 @@ import type { ChangedRepository, ChangeSource, HealthProblem, Reply } from "../.
 import { startTestDaemon, type TestDaemon, type TestDaemonOptions } from "./daemon.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A daemon whose home held one repository's file, `shop`, when it started; the owner watches it. */
+/** A daemon that started with one repository file, `shop`, in its home; the owner watches it. */
 export interface Shop extends AsyncDisposable {
   readonly t: TestDaemon;
   /** The path of the repository's file. */
@@ -17,7 +17,7 @@ export interface Shop extends AsyncDisposable {
   value(field: string): Promise<JsonValue | undefined>;
   revision(): Promise<number | undefined>;
   health(): Promise<readonly HealthProblem[]>;
-  /** Sources of all changes that the owner was told of. */
+  /** The sources of all changes that the owner received. */
   sources(): ChangeSource[];
 }
 
@@ -39,9 +39,9 @@ export async function startShop(text: string = shopText, options: TestDaemonOpti
   const file = join(home.path, "repos/shop.json");
   await mkdir(join(home.path, "repos"));
   await writeFile(file, text);
-  // What is seen is seen by the watch alone, unless a test asks for rescans.
+  // Only the watch detects changes, unless a test asks for rescans.
   const t = await startTestDaemon({ home: home.path, rescanInterval: 3_600_000, ...options });
-  // Answered when the history has what the file said.
+  // The reply arrives when the history contains the file's values.
   await t.owner.call("file/read", { repo: "shop" });
   await t.owner.call("config/watch", { repo: "shop" });
   return {
@@ -65,13 +65,13 @@ export async function healthOf(t: TestDaemon, id: string): Promise<readonly Heal
   return result.find(entry => entry.id === id)?.health ?? [];
 }
 
-/** Saves as most editors do: a new file beside, renamed over the old one. */
+/** Saves as most editors do: writes a new file and renames it over the old one. */
 export async function saveByRename(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);
 }
 
-/** Line and column, from 1, at which `part` stands in `text`. */
+/** The line and column, from 1, of `part` in `text`. */
 export function placeIn(text: string, part: string): { readonly line: number; readonly column: number } {
   const before = text.slice(0, text.indexOf(part)).split("\n");
   return { line: before.length, column: (before.at(-1) ?? "").length + 1 };

@@ -2,16 +2,16 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type FileCall, watchFileSystem } from "./file-system.ts";
 
-/** So many ids of repositories. */
+/** Returns this many repository ids. */
 export const repositoryNames = (count: number) => Array.from({ length: count }, (_, index) => `r${index}`);
 
-/** Puts files into a home that no daemon has read. */
+/** Writes repository files into a home before a daemon reads it. */
 export async function writeRepositoryFiles(home: string, ids: readonly string[]): Promise<void> {
   await mkdir(join(home, "repos"), { recursive: true, mode: 0o700 });
   for (const id of ids) await writeFile(join(home, "repos", `${id}.json`), `{ "name": "${id}" }\n`);
 }
 
-/** A disk on which slow files are opened only when the test lets them be. */
+/** A disk on which opening a slow file waits until the test releases it. */
 export function slowDisk(isSlow: (call: FileCall) => boolean) {
   const fileSystem = watchFileSystem();
   const held: (() => void)[] = [];
@@ -29,9 +29,9 @@ export function slowDisk(isSlow: (call: FileCall) => boolean) {
   return {
     fileSystem,
     held,
-    /** Of all that were ever held. */
+    /** The paths of all files that were ever held. */
     paths,
-    /** How many were being opened at once at most. */
+    /** The maximum number of files being opened at once. */
     most: () => most,
     hold: () => {
       isHolding = true;
