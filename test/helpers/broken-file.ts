@@ -2,16 +2,16 @@ import { rename, writeFile } from "node:fs/promises";
 import type { HealthProblem } from "../../shared/protocol.ts";
 import { type TestDaemon, until } from "./daemon.ts";
 
-/** No JSON: the file as a whole cannot be used. */
+/** Not JSON: the whole file is unusable. */
 export const halfAFile = "{ half";
 
-/** Leaves half a file where the repository's was, and waits until the daemon has seen it. */
+/** Replaces the repository's file with half a file, and waits until the daemon has detected it. */
 export async function breakFile(t: TestDaemon, repo: string): Promise<void> {
   await t.writeRepository(repo, halfAFile);
   await untilHealth(t, repo, health => health.length > 0);
 }
 
-/** Waits until the owner is told this of the repository's file. */
+/** Waits until the owner sees the expected health of the repository's file. */
 export async function untilHealth(
   t: TestDaemon,
   repo: string,
@@ -23,7 +23,7 @@ export async function untilHealth(
   }, `the health of ${repo} to be as expected`);
 }
 
-/** Puts a file in place whole, as careful editors do: nobody sees half of it. */
+/** Replaces a file atomically, as careful editors do: nobody sees half of it. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);

@@ -2,10 +2,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { FileCall } from "./file-system.ts";
 import type { Random } from "./random.ts";
 
-/** Which of the calls that wait is made next, by its place among them. */
+/** Returns the index of the waiting call to make next. */
 export type ChooseCall = (waiting: readonly FileCall[]) => number;
 
-/** Of two things done side by side the one in these folders comes last, as far as the program leaves that open. */
+/** Makes the operation in this folder the last of two parallel ones, as far as the program allows it. */
 export function last(folder: "journal" | "tmp"): ChooseCall {
   const isOther = ({ path }: FileCall) => !path.replaceAll("\\", "/").includes(`/${folder}/`);
   return waiting => Math.max(0, waiting.findIndex(isOther));
@@ -15,13 +15,13 @@ export function anyOrder(random: Random): ChooseCall {
   return waiting => random(waiting.length);
 }
 
-/** Turns of the event loop without a new call after which all that does not wait for a file has come as far as it can. */
+/** Turns of the event loop without a new call after which everything that does not wait for a file is assumed to be finished. */
 const restTurns = 5;
 
 /**
- * Lets file-system calls happen one at a time, in an order of the test's choosing. None is made while another one could
- * still be begun, so calls that nothing in the program puts in order can be had in every order, and not only in the one
- * that this disk happens to give them. To be called by a WatchedFileSystem.
+ * Runs file-system calls one at a time, in an order that the test chooses. No call is made while the program may still begin
+ * another one, so calls that the program does not order can be tested in every order, not only in the one that this disk happens
+ * to produce. A WatchedFileSystem calls it.
  */
 export class CallOrder {
   readonly #choose: ChooseCall;
@@ -35,7 +35,7 @@ export class CallOrder {
 
   /** Resolves when it is this call's turn. */
   turnOf(call: FileCall): Promise<void> {
-    // It waits for nothing, and a close is made already.
+    // readNow is synchronous and cannot wait, and a close has already been made.
     if (call.operation === "readNow" || call.operation === "close") return Promise.resolve();
     return new Promise(go => {
       this.#waiting.push({ call, go });
@@ -43,7 +43,7 @@ export class CallOrder {
     });
   }
 
-  /** The call whose turn it was has ended, one way or the other. */
+  /** The call whose turn it was has ended, successfully or not. */
   ended(call: FileCall): void {
     if (call.operation === "readNow" || call.operation === "close") return;
     this.#running = false;

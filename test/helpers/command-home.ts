@@ -5,20 +5,20 @@ import { stopDaemon } from "../../main/cli/stop.ts";
 import { homeAt } from "../../main/home.ts";
 import { type Finished, type RunOptions, runRepoconf } from "./spawned-daemon.ts";
 
-/** A home and a folder to work in, both temporary, and the built command run on them as a user would. */
+/** A temporary home and a temporary work folder, with the built command run on them as a user would. */
 export interface CommandHome extends AsyncDisposable {
   readonly homeFolder: string;
-  /** Where the commands run, unless `folder` says otherwise. */
+  /** Where the commands run, unless `folder` is given. */
   readonly workFolder: string;
   /** Runs `repoconf ARGS`; a daemon that it starts is stopped at the end. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
-  /** As `run`, but fails unless it exits with code 0 and says nothing on standard error; returns the output. */
+  /** Like `run`, but fails unless it exits with code 0 and writes nothing to standard error; returns the output. */
   succeed(args: readonly string[], options?: RunOptions): Promise<string>;
-  /** `daemon.json`, while a daemon runs. */
+  /** The content of `daemon.json` while a daemon runs. */
   endpoint(): Promise<{ readonly url: string; readonly pid: number }>;
 }
 
-/** A home whose path is too long for a Unix socket is reached by the port: the same tests run on such a one too. */
+/** A home whose path is too long for a Unix socket is reached through the port: the same tests run with such a home too. */
 const homeName = process.env["REPOCONF_TEST_CHANNEL"] === "port" ? `home-${"h".repeat(100)}` : "home";
 
 export async function makeCommandHome(): Promise<CommandHome> {
@@ -38,9 +38,9 @@ export async function makeCommandHome(): Promise<CommandHome> {
     },
     endpoint: async () => JSON.parse(await readFile(join(homeFolder, "daemon.json"), "utf8")),
     [Symbol.asyncDispose]: async () => {
-      // What `repoconf stop` does, without a process for it: hundreds of tests end here.
+      // Does what `repoconf stop` does, but without a process, because hundreds of tests end here.
       await stopDaemon(homeAt(homeFolder), {}).catch(() => undefined);
-      // A daemon that a command started beside one that was there may be coming up just now.
+      // A second daemon, started by a command beside a running one, may just be starting.
       await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };

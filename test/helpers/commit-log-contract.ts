@@ -8,16 +8,16 @@ import {
 } from "../../main/daemon/store/log/commit-log.ts";
 import { until } from "./daemon.ts";
 
-/** A log whose commits set a timeout, which tells them apart. */
+/** A log whose commits each set a timeout, which identifies them. */
 export interface TestLog {
   readonly log: CommitLog;
-  /** The timeouts of the commits that a start would have to see to. */
+  /** The timeouts of the commits that a start would have to process. */
   readonly found: readonly number[];
   readonly lost: number;
   readonly problems: readonly string[];
-  /** The timeouts of what was told as committed, in that order, with their numbers. */
+  /** The numbers and timeouts of the reported commits, in order. */
   readonly committed: [LogNumber, number][];
-  /** One request with these commits. */
+  /** Sends one request with these commits. */
   append(...timeouts: number[]): Promise<void>;
 }
 
@@ -55,12 +55,12 @@ export function timeoutOf({ documents }: Commit): number {
   return Number(documents[0]?.edits[0]?.value);
 }
 
-/** A place for one log, which can be opened again once it was closed. */
+/** A place for one log, which can be reopened after it was closed. */
 export interface LogPlace extends AsyncDisposable {
   open(): Promise<TestLog>;
 }
 
-/** What every implementation of `CommitLog` has to keep, whatever it is made of. */
+/** What every implementation of `CommitLog` must fulfil. */
 export function describeCommitLog(name: string, makePlace: () => Promise<LogPlace>): void {
   describe(`${name}, as every log`, () => commitLogTests(makePlace));
 }
@@ -140,7 +140,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
     const append = async () => {
       while (!isEnded) await opened.append(++count);
     };
-    // While one of them is written, the other waits.
+    // While one of them is being written, the other waits.
     const appending = [append(), Promise.resolve().then(append)];
     await until(async () => count > 10, "entries");
     await opened.log.seal();
@@ -168,7 +168,7 @@ function commitLogTests(makePlace: () => Promise<LogPlace>): void {
   });
 }
 
-/** What one that nobody else appends to has to keep beside that. */
+/** What a log without other writers must fulfil in addition. */
 export function describeOwnLog(name: string, makePlace: () => Promise<LogPlace>): void {
   describe(`${name}, as every log of one home`, () => {
     test("has a new id once it is renewed, and no start sees what was there before", async () => {

@@ -1,6 +1,6 @@
 /**
- * Many clients that watch, as one process; the daemon's address, the key and their number come by message.
- * Says when all watch; counts events, and sends the count when asked.
+ * Many watching clients in one process; the daemon's address, the key and their number come in a message. Reports when all are
+ * watching; counts events and sends the count on request.
  */
 import { openSocket } from "./open-socket.ts";
 
@@ -9,14 +9,14 @@ export interface Crowd {
   readonly url: string;
   readonly key: string;
   readonly count: number;
-  /** What they watch; left out: everything. */
+  /** What they watch; omitted: everything. */
   readonly repo?: string;
 }
 
 /** Sent by the process. */
 export interface CrowdReport {
   readonly events: number;
-  /** How many lost their connection. */
+  /** The number of lost connections. */
   readonly lost: number;
 }
 

@@ -9,28 +9,28 @@ import type { Grants } from "../../shared/grants.ts";
 import type { ConfigChanged, EventMessage, OperationName, OperationResults, Reply } from "../../shared/protocol.ts";
 import { openSocket, type TestKey } from "./open-socket.ts";
 
-/** A real daemon on a free port and a temporary home, and real clients of it. `await using` takes all of it away. */
+/** A real daemon on a free port and a temporary home, with real clients. `await using` removes everything. */
 export interface TestDaemon extends AsyncDisposable {
   readonly daemon: Daemon;
   readonly url: string;
-  /** Where the screen is, as the header Host has it: a name that only its links tell. */
+  /** The value of the header Host for the screen: a name that only its links contain. */
   readonly screenHost: string;
   readonly homeFolder: string;
   readonly ownerKey: string;
-  /** What the daemon logged, a line each. */
+  /** The lines that the daemon logged. */
   readonly log: readonly string[];
   /** A client with the owner's key. */
   readonly owner: TestClient;
   connect(key?: TestKey): Promise<TestClient>;
   /** A client whose key has these grants. */
   connectWith(grants: Grants, name?: string): Promise<TestClient>;
-  /** Adds a repository with an id (else a new one) and returns its id. */
+  /** Adds a repository with the given id or a new one, and returns its id. */
   addRepository(id?: string): Promise<string>;
   repositoryFile(id: string): string;
-  /** The text of its file, with everything that is committed. */
+  /** The text of its file, once everything committed is written. */
   readRepository(id: string): Promise<string>;
   writeRepository(id: string, text: string): Promise<void>;
-  /** Ends the daemon and starts another on the same home. The clients are gone. */
+  /** Stops the daemon and starts another on the same home. Its clients are disconnected. */
   restart(): Promise<void>;
 }
 
@@ -42,9 +42,9 @@ export interface TestClient {
     name: Name,
     args?: { readonly [name: string]: unknown },
   ): Promise<Reply<OperationResults[Name]>>;
-  /** The message as it is, for what the types forbid. */
+  /** Sends the message unchanged, for what the types forbid. */
   emit(...message: unknown[]): Promise<Reply>;
-  /** The next `config changed` event not yet taken by this. Fails after a while. */
+  /** Returns the next `config changed` event that it has not returned yet. Fails after a timeout. */
   nextChange(): Promise<ConfigChanged>;
 }
 
@@ -54,9 +54,9 @@ export type TestDaemonOptions = Partial<
     "idleTimeout" | "log" | "fileSystem" | "clock" | "rescanInterval" | "mostOpen" | "port" | "onStop" | "screenFolder"
   >
 > & {
-  /** An existing home; then it is not taken away at the end. */
+  /** An existing home; it is not deleted at the end. */
   readonly home?: string;
-  /** The port that the settings prefer; then none is insisted on. */
+  /** The port preferred in the settings; then no port is required. */
   readonly settingsPort?: number;
 };
 
@@ -111,13 +111,13 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
     addRepository: async id => {
       const reply = await owner.call("repo/add", { name: id ?? "a repository", ...(id !== undefined && { id }) });
       if (reply.errors.length > 0) throw new Error(JSON.stringify(reply.errors));
-      // Nothing of it is written behind what a test does next.
+      // Waits, so that nothing of it is written during the test's next step.
       await owner.call("file/read", { repo: reply.result.id });
       return reply.result.id;
     },
     repositoryFile: id => join(folder, "repos", `${id}.json`),
     readRepository: async id => {
-      // The file follows what was set; who asks for its text waits for that.
+      // The file is written after a set; the request waits for that.
       if (owner.socket.connected) await owner.call("file/read", { repo: id });
       return readFile(join(folder, "repos", `${id}.json`), "utf8");
     },
@@ -137,7 +137,7 @@ export async function startTestDaemon(options: TestDaemonOptions = {}): Promise<
   };
 }
 
-/** As `openSocket`. */
+/** Like `openSocket`. */
 export async function connectClient(url: string, key: TestKey): Promise<TestClient> {
   const socket = await openSocket(url, key);
   const events: EventMessage[] = [];
@@ -166,7 +166,7 @@ export async function connectClient(url: string, key: TestKey): Promise<TestClie
   };
 }
 
-/** Waits until the condition holds; fails after half a minute, naming what was waited for. */
+/** Waits until the condition is true; fails after half a minute, naming what it waited for. */
 export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
   const end = Date.now() + 30_000;
   while (!(await condition())) {

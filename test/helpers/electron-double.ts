@@ -1,23 +1,22 @@
 /**
- * A double of the `electron` module, for tests of the desktop shell where Electron's runtime cannot be had. The shell's
- * real code runs against it; behind each `BrowserWindow` is a page of a real Chromium, with the built preload in it. What
- * it cannot show is in docs/desktop.md: sandbox and isolated world, menus, tray and dialogs as the system draws them, the
- * single-instance lock between processes, fuses, loading from an asar, and the screen's own scheme, which Chromium alone cannot
- * load: the page is at an http address that stands for it, its files come from the shell's real handler, and the home's
- * settings let its origin connect.
+ * A double of the `electron` module, for tests of the desktop shell where Electron's runtime is not available. The shell's real
+ * code runs against it; behind each `BrowserWindow` is a page of a real Chromium with the built preload. docs/desktop.md lists
+ * what it cannot show: sandbox and isolated world, menus, tray and dialogs as the system draws them, the single-instance lock
+ * between processes, fuses, loading from an asar, and the screen's own scheme, which Chromium alone cannot load. Instead, the
+ * page has an http address, its files come from the shell's real handler, and the home's settings let its origin connect.
  */
 import { EventEmitter } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page, Route } from "playwright-core";
 
-/** What the shell did, and what the test answers for the person: one object for each started app. */
+/** What the shell did, and what the test answers for the person; one object for each started app. */
 export interface ElectronDouble {
   readonly app: AppDouble;
   readonly windows: WindowDouble[];
-  /** What the dialogs said, in order. */
+  /** The messages of the dialogs, in order. */
   readonly dialogs: Question[];
-  /** The index of the button that the person presses. */
+  /** Returns the index of the button that the person presses. */
   answer: (message: string) => number;
   /** The folder that the person chooses. */
   folder: string | undefined;
@@ -27,32 +26,32 @@ export interface ElectronDouble {
   /** The order in which the shell used Electron. */
   readonly calls: string[];
   readonly handlers: Map<string, (event: { senderFrame: unknown }) => unknown>;
-  /** Of the default session, then those of partitions. */
+  /** The default session first, then those of partitions. */
   readonly sessions: SessionDouble[];
-  /** What was registered before the app was ready. */
+  /** The schemes registered before the app was ready. */
   readonly schemes: { readonly scheme: string; readonly privileges: { readonly [name: string]: boolean } }[];
 }
 
 type SchemeHandler = (request: { readonly url: string; readonly method: string }) => Response | Promise<Response>;
 
-/** The screen's own address, and the one that stands for it in Chromium. */
+/** The screen's own address, and its replacement in Chromium. */
 const screenAddress = "repoconf-screen://app";
 const standIn = "http://app.repoconf-screen.localhost";
 
 const shown = (url: string) => (url.startsWith(`${screenAddress}/`) ? standIn + url.slice(screenAddress.length) : url);
 const meant = (url: string) => (url.startsWith(`${standIn}/`) ? screenAddress + url.slice(standIn.length) : url);
 
-/** For its browser, which would ask a person whether a page that came from no address may reach the loopback. */
+/** Switches for its browser, which would otherwise ask a person whether a page without an address may reach the loopback. */
 export const standInSwitches = ["--disable-features=LocalNetworkAccessChecks,LocalNetworkAccessChecksWebSockets"];
 
-/** Lets the page's stand-in connect, as the daemon lets the scheme's origin: a home has no settings else. */
+/** Lets the replacement origin connect, as the daemon allows the scheme's origin. The home has no other settings. */
 function allowStandIn(home: string): void {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   writeFileSync(join(home, "settings.json"), JSON.stringify({ origins: [standIn] }));
 }
 
 export class SessionDouble {
-  /** Undefined: the default one. */
+  /** Undefined: the default partition. */
   readonly partition: string | undefined;
   readonly options: unknown;
   readonly schemes = new Map<string, SchemeHandler>();
@@ -90,12 +89,12 @@ interface MenuItem {
 let current: ElectronDouble | undefined;
 let browser: Browser | undefined;
 
-/** Before the shell is imported: what it will get, and the browser whose pages are its windows. */
+/** Call before the shell is imported: sets what it will get, and the browser whose pages are its windows. */
 export function prepareElectron(options: {
   readonly browser: Browser;
   readonly home: string;
   readonly firstInstance?: boolean;
-  /** What happens while the app starts, before it is ready. */
+  /** Runs while the app starts, before it is ready. */
   readonly whileStarting?: (app: AppDouble) => void;
 }): ElectronDouble {
   browser = options.browser;
@@ -156,7 +155,7 @@ export class AppDouble extends EventEmitter {
 
   setLoginItemSettings(): void {}
 
-  /** As Electron: anyone who listens may prevent it. */
+  /** As in Electron, any listener may prevent it. */
   quit(): void {
     electron().calls.push("quit");
     let prevented = false;
@@ -257,7 +256,7 @@ export class WindowDouble extends EventEmitter {
           prevented = true;
         },
       };
-      // Electron asks before a page or a frame goes elsewhere by itself, and not before the shell loads it.
+      // Electron asks before a page or a frame navigates by itself, but not when the shell loads a page.
       if (!this.#loading) {
         this.webContents.emit(isMainFrame ? "will-navigate" : "will-frame-navigate", event);
       }
@@ -284,7 +283,7 @@ export class WindowDouble extends EventEmitter {
     return page;
   }
 
-  /** By the window's session, where the address stands for one of a scheme's. */
+  /** Handled by the window's session if the address replaces one of a custom scheme. */
   async #load(route: Route): Promise<void> {
     const request = route.request();
     const url = meant(request.url());
@@ -298,7 +297,7 @@ export class WindowDouble extends EventEmitter {
   async loadURL(url: string): Promise<void> {
     electron().calls.push("load");
     const page = await this.page;
-    // As soon as it is asked for: the page's script runs before it has loaded to the end.
+    // Set when the load starts: the page's script runs before the load is complete.
     this.webContents.mainFrame.url = url;
     this.#loading = true;
     await page.goto(shown(url));
@@ -333,7 +332,7 @@ export class WindowDouble extends EventEmitter {
     return { x: 40, y: 30, width: 1000, height: 700 };
   }
 
-  /** As the person does. */
+  /** Closes the window as a person does. */
   close(): void {
     let prevented = false;
     this.emit("close", {
@@ -344,7 +343,7 @@ export class WindowDouble extends EventEmitter {
     if (!prevented) void this.page.then(page => page.close({ runBeforeUnload: true }));
   }
 
-  /** Without a question to the page. */
+  /** Closes the window without asking the page. */
   async destroy(): Promise<void> {
     const page = await this.page;
     await page.close();
@@ -387,7 +386,7 @@ export class NotificationDouble extends EventEmitter {
   }
 }
 
-/** Passes every use on to the app that is running now. */
+/** Forwards every use to the running app. */
 export const app = new Proxy({} as AppDouble, {
   get(_target, name) {
     const { app: running } = electron();

@@ -5,7 +5,7 @@ import { FileLog } from "../../main/daemon/store/log/file-log.ts";
 import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
 import { type TestLog, testLog } from "./commit-log-contract.ts";
 
-/** The log in a folder, as a start opens it. */
+/** The log in a folder, opened as at a start. */
 export async function openLog(folder: string, fileSystem: FileSystem = realFileSystem): Promise<TestLog> {
   const problems: string[] = [];
   const opened = await FileLog.open({
@@ -18,7 +18,7 @@ export async function openLog(folder: string, fileSystem: FileSystem = realFileS
   return testLog(opened, problems);
 }
 
-/** Paths of the log's files, the oldest first. */
+/** The paths of the log's files, oldest first. */
 export async function logFiles(folder: string): Promise<string[]> {
   return (await readdir(folder)).sort().map(name => join(folder, name));
 }

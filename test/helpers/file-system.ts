@@ -14,24 +14,26 @@ const handleOperations = [
 ] as const;
 type HandleOperation = (typeof handleOperations)[number];
 
-/** One call under a durable write. */
+/** One call made by a durable write. */
 export interface FileCall {
   readonly operation: "open" | "rename" | "unlink" | "readNow" | HandleOperation;
-  /** The file's path, of a rename the one it has before; of a temporary file in the home without its random ending. */
+  /** The file's path; for a rename, the old one; for a temporary file in the home, without its random ending. */
   readonly path: string;
 }
 
-/** The real file system, with a word before and after each call. */
+/** The real file system, with hooks before and after each call. */
 export interface WatchedFileSystem extends FileSystem {
-  /** Every call so far, in the order in which they began. */
+  /** All calls so far, in the order in which they began. */
   readonly calls: FileCall[];
-  /** Runs before each call, which waits for it (but for readNow, which waits for nothing); what it throws becomes the call's failure. */
+  /**
+   * Runs before each call, which waits for it (except readNow, which is synchronous); what it throws becomes the call's error.
+   */
   before: (call: FileCall) => void | Promise<void>;
-  /** Runs when a call has succeeded. */
+  /** Runs after a successful call. */
   after: (call: FileCall) => void;
-  /** Runs when a call has ended, one way or the other. */
+  /** Runs after each call, successful or not. */
   ended: (call: FileCall) => void;
-  /** How many bytes of those asked for one `read` or `write` takes. The system may take fewer, and reports no error then. */
+  /** How many of the requested bytes one `read` or `write` handles. The system may handle fewer without reporting an error. */
   takes: (call: FileCall, bytes: number) => number;
 }
 
@@ -45,7 +47,7 @@ export function watchFileSystem(): WatchedFileSystem {
     try {
       let result: Result;
       if (call.operation === "close") {
-        // A close that fails has closed all the same.
+        // Even a close that fails closes the file.
         result = await real();
         await watched.before(call);
       } else {
@@ -88,7 +90,7 @@ export function watchFileSystem(): WatchedFileSystem {
         watchHandle(await realFileSystem.open(path, flags, mode), String(path)),
       ),
     rename: (from, to) => run({ operation: "rename", path: String(from) }, () => realFileSystem.rename(from, to)),
-    // Its last look is another call, which `before` hears of after this one.
+    // Its final check is a separate call, which `before` receives after this one.
     replace: (temporary, path, assertUnchanged, aside) =>
       run({ operation: "rename", path: temporary }, () =>
         realFileSystem.replace(temporary, path, assertUnchanged, aside),
@@ -106,7 +108,7 @@ export function watchFileSystem(): WatchedFileSystem {
   return watched;
 }
 
-/** An error as the system gives it, such as ENOSPC. */
+/** An error as the system creates it, such as ENOSPC. */
 export function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code });
 }

@@ -4,9 +4,9 @@ import { systemErrorCode } from "../../main/files/file-system.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
- * The home as a kill -9 at this moment would leave it, while its daemon runs on: the same files, inode for inode, in
- * another folder. They stay as they are, as the daemon never writes into a file but puts another in its place; all but the log
- * and the journals, which it appends to, so these are copies.
+ * The home as a kill -9 at this moment would leave it, while its daemon continues: the same files, inode for inode, in another
+ * folder. They do not change, because the daemon replaces files instead of writing into them; it only appends to the log and the
+ * journals, so these are copied.
  */
 export async function freezeHome(folder: string): Promise<AsyncDisposable & { readonly path: string }> {
   const frozen = await temporaryFolder();
@@ -18,7 +18,7 @@ export async function freezeHome(folder: string): Promise<AsyncDisposable & { re
       await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
       const isAppendedTo = ["journal", "log"].includes(relative(folder, entry.parentPath));
       await (isAppendedTo ? copyFile(path, target) : link(path, target)).catch(error => {
-        // Calls run side by side: another one may have taken it away since the folder was listed.
+        // Calls run in parallel: another one may have removed it since the folder was listed.
         if (systemErrorCode(error) !== "ENOENT") throw error;
       });
     }

@@ -1,7 +1,7 @@
 /**
- * A script that edits a repository's file by hand, `hand-editing-process.ts FILE SCOPE FIELDS`: reads the file, changes
- * one field, renames a new file over it, and when the daemon has written next looks whether its edit is there; if not it
- * makes it again. Sends a word of each; ends at the first message and sends what it wrote.
+ * A script that edits a repository's file by hand, `hand-editing-process.ts FILE SCOPE FIELDS`: it reads the file, changes one
+ * field, renames a new file over it, and after the daemon's next write checks whether its edit is there; if not, it repeats the
+ * edit. Sends a message for each edit; ends at the first message received and sends what it wrote.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 export interface HandEditing {
   /** Field and value, in order. */
   readonly edits: readonly (readonly [field: string, value: string])[];
-  /** When those that had to be repeated were made, from before the file was replaced to after it, in microseconds of `hrtime`. */
+  /** When the repeated edits were made, from before the file was replaced to after it, in microseconds of `hrtime`. */
   readonly repeats: readonly (readonly [from: number, to: number])[];
 }
 
@@ -28,7 +28,9 @@ function edit(field: string, value: string): [from: number, to: number] {
   return [from, now()];
 }
 
-/** Waits until the daemon has written the file anew, whatever it made of the edit; not for ever, as it may have nothing to write. */
+/**
+ * Waits until the daemon has rewritten the file, whatever it did with the edit, but not forever, as it may have nothing to write.
+ */
 async function settled(): Promise<void> {
   const text = readFileSync(file, "utf8");
   for (let turn = 0; turn < 200 && readFileSync(file, "utf8") === text; turn++) await delay(5);

@@ -1,21 +1,23 @@
 import type { Page } from "playwright-core";
 import { until } from "./daemon.ts";
 
-/** What a page asks of the daemon, held on its way until it is let go: a daemon as slow as the test needs it. */
+/** Requests of a page, held until the test releases them: simulates a daemon as slow as the test needs. */
 export interface HeldRequests {
-  /** How often the page has asked for the operation so far. */
+  /** How often the page has requested the operation so far. */
   asked(operation: string): number;
-  /** Waits until one is held. */
+  /** Waits until a request is held. */
   untilHeld(): Promise<void>;
-  /** Lets through what is held, as `change` makes it, and holds what follows. */
+  /** Releases the held requests, modified by `change`, and holds the following ones. */
   release(change?: (message: string) => string): void;
 }
 
-/** Holds the requests for these operations from now on. The page is loaded anew: its connection goes through here. */
+/**
+ * Holds the requests for these operations from now on. Reloads the page, because its connection has to be routed through here.
+ */
 export async function holdRequests(page: Page, ...operations: readonly string[]): Promise<HeldRequests> {
   const asked: string[] = [];
   const held: ((change: (message: string) => string) => void)[] = [];
-  // The link's code is good for one page only; from now on it has a session.
+  // The link's code works only once; from now on the page has a session.
   await page.getByText("Connected", { exact: true }).waitFor();
   await page.routeWebSocket(/socket\.io/, socket => {
     const server = socket.connectToServer();

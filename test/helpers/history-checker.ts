@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** Values by field. Each set gives values that no other set gives, so that what is seen tells which set it comes from. */
+/** Values by field. No two sets use the same value, so that a value identifies its set. */
 export type Values = { readonly [field: string]: string };
 
 /**
- * What clients of one repository sent and saw. Times are of one clock that never gives the same twice; a request begins
- * before it is sent and ends when its reply was read.
+ * What the clients of one repository sent and saw. Times are from one clock that never returns the same time twice; a request
+ * begins before it is sent and ends when its reply was read.
  */
 export interface RecordedHistory {
-  /** What was there before. */
+  /** The initial state. */
   readonly start: { readonly revision: number; readonly values: Values };
   readonly sets: readonly RecordedSet[];
   readonly reads: readonly RecordedRead[];
   readonly watchers: readonly RecordedWatcher[];
-  /** What the daemon tells of its past in the end, the oldest first. */
+  /** The daemon's history at the end, oldest first. */
   readonly revisions: readonly RecordedRevision[];
 }
 
@@ -21,9 +21,9 @@ export interface RecordedSet {
   readonly client: string;
   readonly began: number;
   readonly changes: Values;
-  /** Of a compare and set: the revision that it was to follow on. */
+  /** For compare and set: the expected current revision. */
   readonly expected?: number;
-  /** Left out: the connection was lost before a reply, and the set may have happened or not. */
+  /** Omitted: the connection was lost before a reply, and it is unknown whether the set happened. */
   readonly reply?: { readonly ended: number } & ({ readonly revision: number } | { readonly conflict: number });
 }
 
@@ -40,11 +40,11 @@ interface RecordedRevision {
   readonly changes: Values;
 }
 
-/** One who watches through lost connections. */
+/** A watcher that resumes after lost connections. */
 export interface RecordedWatcher {
   readonly name: string;
   readonly sessions: readonly {
-    /** The revision that it asked to go on from. */
+    /** The revision from which it asked to resume. */
     readonly since: number;
     readonly events: readonly (RecordedRevision & { readonly seen: number })[];
   }[];
@@ -56,10 +56,10 @@ export interface Violation {
 }
 
 /**
- * Decides whether a history could have happened to one copy of the values, changed by one set at a time, each at its
- * revision and at one moment between its beginning and its reply. The revisions are the order that the daemon claims, and
- * it is held to them: every set stands where its reply said, every read saw what stands there, and no request that began
- * when another had ended came before it.
+ * Decides whether a history could have happened to one copy of the values, changed by one set at a time, each at its revision and
+ * at one moment between its beginning and its reply. The daemon claims the order of the revisions, and it must be consistent:
+ * every set has the place that its reply stated, every read saw the values at its place, and no request that began after another
+ * had ended comes before it.
  */
 export function checkHistory(history: RecordedHistory): readonly Violation[] {
   const states = statesOf(history);
@@ -84,7 +84,7 @@ function statesOf({ start, revisions }: RecordedHistory): ReadonlyMap<number, Va
 
 const text = (values: Values) => JSON.stringify(values);
 
-/** The revision that holds any of a set's values. */
+/** The revisions that contain any of a set's values. */
 function whereDone({ revisions }: RecordedHistory): (set: RecordedSet) => readonly RecordedRevision[] {
   const byValue = new Map<string, RecordedRevision[]>();
   for (const revision of revisions) {
@@ -143,14 +143,14 @@ function checkReads({ reads }: RecordedHistory, states: ReadonlyMap<number, Valu
   });
 }
 
-/** A moment at which somebody knew that a revision was there. */
+/** A moment at which somebody knew that a revision existed. */
 interface Sight {
   readonly ended: number;
   readonly revision: number;
   readonly what: string;
 }
 
-/** No request that began when another had ended came before it. */
+/** A request that began after another had ended must not come before it. */
 function checkOrder(history: RecordedHistory): Violation[] {
   const sights: Sight[] = [];
   const requests: { began: number; revision: number; writes: boolean; what: string }[] = [];
@@ -173,7 +173,7 @@ function checkOrder(history: RecordedHistory): Violation[] {
     sights.push({ ended, revision, what });
     requests.push({ began, revision, writes: false, what });
   }
-  // An event may come late, so nothing is asked of it; but what it told is known from then on.
+  // An event may arrive late, so its own order is not checked; but its revision is known from then on.
   for (const { name, sessions } of history.watchers)
     for (const { seen, revision } of sessions.flatMap(({ events }) => events))
       sights.push({ ended: seen, revision, what: `${name}'s event of revision ${revision}` });
@@ -194,7 +194,7 @@ function checkOrder(history: RecordedHistory): Violation[] {
   return violations;
 }
 
-/** Each revision once, in order, whole, also across lost connections, and up to the last. */
+/** Each watcher saw each revision once, in order, whole, across lost connections, and up to the last. */
 function checkWatchers({ start, revisions, watchers }: RecordedHistory): Violation[] {
   const violations: Violation[] = [];
   const changesOf = new Map(revisions.map(({ revision, changes }) => [revision, changes]));

@@ -1,4 +1,4 @@
-/** Files and schemas made to take long: as somebody puts them into a repository that others clone. */
+/** Files and schemas designed to be slow, as somebody might put them into a repository that others clone. */
 import type { JsonValue } from "../../shared/json.ts";
 
 interface HostileFile {
@@ -6,7 +6,7 @@ interface HostileFile {
   readonly text: string;
 }
 
-/** Texts of a repository's file, of some `bytes` each; `longest` of a value that a scope of hostileScopes judges. */
+/** Texts of a repository's file, of about `bytes` each; `longest`: of a value that a scope of hostileScopes checks. */
 export function hostileFiles(bytes: number): readonly HostileFile[] {
   const many = (piece: (index: number) => string, separator = ",", most = bytes - 200) => {
     const parts: string[] = [];
@@ -59,7 +59,7 @@ export function hostileFiles(bytes: number): readonly HostileFile[] {
 const many = <Item>(count: number, item: (index: number) => Item) =>
   Array.from({ length: count }, (_, index) => item(index));
 const scope = (field: object, more: object = {}) => ({ type: "object", properties: { field }, ...more });
-/** Two ways at each level, and both lead on: 2^64 ways to the end of 64 levels. */
+/** Two branches per level, and both continue: 2^64 paths through 64 levels. */
 const branching = (keyword: "anyOf" | "oneOf" | "allOf") => ({
   [keyword]: [
     { type: "object", properties: { a: { $ref: "#/$defs/tree" } } },
@@ -67,11 +67,11 @@ const branching = (keyword: "anyOf" | "oneOf" | "allOf") => ({
   ],
 });
 
-/** Scopes whose fields take long to be judged, by name; each has a field called `field`, whose value is in hostileValues. */
+/** Scopes whose fields are slow to check, by name; each has a field called `field`, whose value is in hostileValues. */
 export const hostileScopes: Readonly<Record<string, object>> = {
   weak: scope({ type: "string", pattern: "^(([a-z0-9]+)+\\.?)+$", default: "a" }),
   large: scope({ type: "string", pattern: "^(?:a?){400}a{400}$", default: "a".repeat(400) }),
-  // What it remembers is new at each character: whatever stood up to 900 before.
+  // It has a new state at each character: the up to 900 characters before it.
   new: scope({ type: "string", pattern: "(?:a[ab]{900}b)$", default: `a${"a".repeat(900)}b` }),
   texts: scope({ type: "array", items: { type: "string", pattern: "^a$|(?:a[ab]{900}b)$" }, default: [] }),
   names: scope({ type: "object", patternProperties: { "^(a+)+$": { type: "integer" } }, default: {} }),
@@ -116,7 +116,7 @@ export const hostileScopes: Readonly<Record<string, object>> = {
   },
 };
 
-/** Schemas of some `bytes` each, which take long to be read. Those that cannot be used are refused. */
+/** Schemas of about `bytes` each, which are slow to read. Unusable ones are rejected. */
 export function hostileSchemas(bytes: number): readonly HostileFile[] {
   const times = (length: number) => Math.floor(bytes / length);
   const text = { type: "string", default: "" };
@@ -153,7 +153,7 @@ const patterned = (source: (index: number) => string) =>
     ]),
   );
 
-/** Of a and b, and never the same for long: Marsaglia's xorshift. */
+/** A text of a and b that does not repeat: Marsaglia's xorshift. */
 function irregular(length: number): string {
   let state = 1;
   return many(length, () => {
@@ -168,11 +168,11 @@ interface HostileValue {
   readonly title: string;
   readonly scope: string;
   readonly value: JsonValue;
-  /** Its check ends because it takes too many steps. */
+  /** Whether its check is aborted because it takes too many steps. */
   readonly isEnded: boolean;
 }
 
-/** Values for the scopes above, of some `bytes` at most. */
+/** Values for the scopes above, of at most about `bytes`. */
 export function hostileValues(bytes: number): readonly HostileValue[] {
   const nested = (depth: number, inner: JsonValue): JsonValue =>
     depth === 0 ? inner : { a: nested(depth - 1, inner) };

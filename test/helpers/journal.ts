@@ -5,7 +5,7 @@ import { Journal, listSegments, type Retention } from "../../main/daemon/store/j
 import type { ChangeRecord, JournalRecord } from "../../main/daemon/store/journal/record.ts";
 import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts";
 
-/** What is kept where a test does not say: all of it, in one segment. */
+/** The default retention of a test: everything, in one segment. */
 const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface OpenedJournal {
@@ -14,7 +14,7 @@ export interface OpenedJournal {
   readonly damage: readonly string[];
 }
 
-/** The journal of the repository `shop` in a folder, opened as a start does it. */
+/** The journal of the repository `shop` in a folder, opened as at a start. */
 export async function openJournal(
   folder: string,
   options: { readonly retention?: Retention; readonly fileSystem?: FileSystem; readonly known?: number } = {},
@@ -49,7 +49,7 @@ export function configOf(revision: number) {
   return revision === 0 ? {} : { svc: { timeout: revision } };
 }
 
-/** Appends these revisions one by one. */
+/** Appends these revisions one at a time. */
 export async function appendUpTo(journal: Journal, from: number, to: number): Promise<void> {
   for (let revision = from; revision <= to; revision++)
     await journal.append([changeTo(revision)], configOf(revision - 1));
@@ -66,7 +66,7 @@ export async function revisionsOf(records: AsyncIterable<JournalRecord>): Promis
   return (await collect(records)).flatMap(({ kind, revision }) => (kind === "change" ? [revision] : []));
 }
 
-/** Every file of the journals in a folder, by name. */
+/** All files of the journals in a folder, by name. */
 export async function journalFiles(folder: string): Promise<Record<string, string>> {
   const files: Record<string, string> = {};
   for (const name of (await readdir(folder)).sort()) files[name] = await readFile(join(folder, name), "utf8");

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import { until } from "./daemon.ts";
 
-/** What a process holds, as its inspector tells; of one that was started with `--inspect=0`. */
+/** The memory of a process started with `--inspect=0`, read through its inspector. */
 export interface KeptMemory extends Disposable {
-  /** Bytes of JavaScript values and buffers that something still refers to: all garbage is collected first. */
+  /** Bytes of JavaScript values and buffers that are still referenced: all garbage is collected first. */
   read(): Promise<number>;
-  /** Bytes that are taken for new values, whether any are there or not. */
+  /** Bytes reserved for new values, used or not. */
   readRoomForNew(): Promise<number>;
 }
 
-/** `errorOutput`: what the process has written there so far; the inspector's address is in it. */
+/** `errorOutput`: what the process has written to standard error so far, including the inspector's address. */
 export async function openKeptMemory(errorOutput: () => string): Promise<KeptMemory> {
   const address = () => /Debugger listening on (ws:\S+)/.exec(errorOutput())?.[1];
   await until(() => address() !== undefined, "the inspector's address");
@@ -32,7 +32,7 @@ export async function openKeptMemory(errorOutput: () => string): Promise<KeptMem
   };
   return {
     read: async () => {
-      // What a finalizer of the first collection lets go of is garbage for the second.
+      // What a finalizer releases after the first collection is garbage for the second.
       for (let times = 0; times < 2; times++) await ask("HeapProfiler.collectGarbage");
       return evaluate("process.memoryUsage().heapUsed + process.memoryUsage().external");
     },

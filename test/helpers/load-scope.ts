@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Puts a scope `load` with these text fields into a home, before its daemon starts. */
+/** Adds a scope `load` with these text fields to a home, before its daemon starts. */
 export async function addLoadScope(home: string, fields: readonly string[]): Promise<void> {
   const property = { type: "string", title: "A field", description: "A field.", default: "" };
   const schema = {

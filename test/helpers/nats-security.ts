@@ -14,7 +14,7 @@ import {
 
 const run = promisify(execFile);
 
-/** Files of an authority of our own, and of a server's and a client's certificate by it. */
+/** The files of our own certificate authority, and of a server's and a client's certificate issued by it. */
 export interface TestCertificates {
   readonly ca: string;
   readonly server: { readonly certificate: string; readonly key: string };
@@ -38,7 +38,7 @@ export async function makeCertificates(folder: string): Promise<TestCertificates
   return { ca, server: await sign("server"), client: await sign("client") };
 }
 
-/** What a server's configuration says of an operator with one account, and credentials of a user of it. */
+/** The server configuration of an operator with one account, and the credentials of a user of it. */
 export async function makeCredentials(): Promise<{ readonly configuration: string; readonly credentials: Uint8Array }> {
   const [operator, system, account, user] = [createOperator(), createAccount(), createAccount(), createUser()];
   const unlimited = { conn: -1, leaf: -1, imports: -1, exports: -1, subs: -1, data: -1, payload: -1, wildcards: true };

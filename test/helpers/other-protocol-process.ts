@@ -1,4 +1,4 @@
-/** A daemon of another protocol: `other-protocol-process.ts HOME`. It proves itself, leaves at SIGTERM, and says nothing else. */
+/** A daemon of another protocol: `other-protocol-process.ts HOME`. It proves itself, exits on SIGTERM, and does nothing else. */
 import { unlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

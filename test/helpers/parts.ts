@@ -1,4 +1,4 @@
-/** Does work in parts to its end; in how many, and what it gave. */
+/** Runs work in parts until it ends; returns the number of parts and the result. */
 export function inParts<Result>(work: Generator<void, Result>): { readonly parts: number; readonly result: Result } {
   for (let parts = 1; ; parts++) {
     const { done, value } = work.next();

@@ -6,40 +6,40 @@ import { type FileSystem, realFileSystem } from "../../main/files/file-system.ts
 import type { Random } from "./random.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** A file's content, wherever it is named; as disks have it. */
+/** The identity of a file's content, whatever its name, like an inode on a disk. */
 type Inode = number;
 
-/** What a call changes on a disk. */
+/** The change that a call makes on a disk. */
 type Effect =
   | { readonly kind: "name"; readonly path: string; readonly inode: Inode | undefined; readonly from?: string }
   | { readonly kind: "write"; readonly inode: Inode; readonly content: Buffer; readonly position: number }
   | { readonly kind: "truncate"; readonly inode: Inode; readonly length: number };
 
-/** A call that changes something, or makes changes sure. Times count the beginnings and ends of all calls. */
+/** A call that changes something, or makes changes durable. Times count the beginnings and ends of all calls. */
 interface RecordedCall {
   readonly label: string;
-  /** The label without what is random in it, and which of the calls with that label it is. */
+  /** The label without its random part, and the index of this call among those with that label. */
   readonly what: string;
   readonly begin: number;
   end: number;
   readonly effect?: Effect;
-  /** The inode whose content, or the folder whose entries, are on the disk when this has ended. */
+  /** The inode whose content, or the folder whose entries, are durable when this call has ended. */
   readonly syncs?: Inode | string;
 }
 
-/** A home as a power loss may leave it. */
+/** A state of the home that a power loss may leave. */
 export interface LossState {
   readonly label: string;
-  /** Calls begun and ended up to then. */
+  /** The number of calls begun and ended by then. */
   readonly time: number;
-  /** Path in the home to content. */
+  /** Inodes by path in the home. */
   readonly files: ReadonlyMap<string, Inode>;
   readonly contents: ReadonlyMap<Inode, Buffer>;
-  /** What was done to each content, in words: the same in each record of the same calls, though times and hashes differ. */
+  /** A description of what was done to each content: equal in all records of the same calls, though times and hashes differ. */
   readonly done: ReadonlyMap<Inode, string>;
 }
 
-/** A record of every call under durable writes, with contents, from which a disk is made that forgot what it may forget. */
+/** Records every call under durable writes, with contents, and builds disks that have lost what a disk may lose. */
 export class PowerLoss {
   readonly fileSystem: FileSystem;
   readonly #home: string;
@@ -47,15 +47,15 @@ export class PowerLoss {
   #time = 0;
   #recording = false;
   #nextInode = 1;
-  /** The names as they are now. */
+  /** The current names. */
   #names = new Map<string, Inode>();
   #firstNames: ReadonlyMap<string, Inode> = new Map();
   readonly #firstContents = new Map<Inode, Buffer>();
-  /** Where files of the home are kept by a second name, so that a state can have the very same ones. */
+  /** Keeps files of the home under a second name, so that a state can contain the identical files. */
   #vault: { readonly path: string } | undefined;
   readonly #kept = new Map<Inode, { readonly path: string; readonly content: Buffer }>();
 
-  /** `under`: what makes the calls, if it is more than the system. */
+  /** `under`: the file system to call, if not the real one. */
   constructor(home: string, under: FileSystem = realFileSystem) {
     this.#home = home;
     this.fileSystem = {
@@ -64,7 +64,7 @@ export class PowerLoss {
       open: async (path, flags, mode) => {
         const name = this.#nameOf(String(path));
         const isNew = typeof flags === "string" && flags.includes("w") && !this.#names.has(name);
-        // Taken before the wait: of two files that are made side by side each has its own.
+        // Assigned before the wait, so that two files created in parallel get different inodes.
         const inode = this.#names.get(name) ?? this.#nextInode++;
         const effect: Effect | undefined = isNew ? { kind: "name", path: name, inode } : undefined;
         const handle = await this.#run(`open ${name}`, { ...(effect && { effect }) }, () =>
@@ -100,7 +100,7 @@ export class PowerLoss {
     };
   }
 
-  /** The home is on the disk as it is; what happens from now on is not, until it is synced. */
+  /** The home is durable as it is now; what happens from now on is not, until it is synced. */
   async begin(): Promise<AsyncDisposable> {
     const vault = await temporaryFolder();
     this.#vault = vault;
@@ -123,16 +123,16 @@ export class PowerLoss {
   }
 
   /**
-   * Every state that a power loss at any moment may leave, each once: all that is not sure, and any part of it, left out.
-   * Above `most` unsure calls at a moment, all single ones and random sets of them. `seen` has those that are known already
-   * from other records of the same, and is added to.
+   * Every state that a power loss at any moment may leave, each once: with any subset of the changes that are not durable left
+   * out. With more than `most` such changes at a moment: all single ones and random sets. `seen` contains the known states from
+   * other records of the same calls, and is added to.
    */
   *states(random: Random, most = 6, seen = new Set<string>()): Generator<LossState> {
     for (let time = 0; time <= this.#time; time++) {
       const begun = this.#calls.filter(call => call.begin < time && call.effect !== undefined);
       const unsure = begun.filter(call => !this.#isSure(call, time));
       for (const left of leftOut(unsure, random, most)) {
-        // A write that is not sure may also be there in part.
+        // A write that is not durable may also be partially on the disk.
         for (const torn of [undefined, ...unsure.filter(({ effect }) => effect?.kind === "write")]) {
           if (torn !== undefined && left.has(torn)) continue;
           const state = this.#build(
@@ -141,7 +141,7 @@ export class PowerLoss {
             time,
             [...left].map(({ label }) => label),
           );
-          // The later moment is the stricter one: what was acknowledged by then has to be there.
+          // With equal states, the later moment is stricter: what was acknowledged by then must be there.
           const fingerprint = `${fingerprintOf(state)}${this.#acknowledged(time)}`;
           if (seen.has(fingerprint)) continue;
           seen.add(fingerprint);
@@ -151,7 +151,7 @@ export class PowerLoss {
     }
   }
 
-  /** Marks that a client has its reply; from here on the new state alone will do. */
+  /** Records that a client has its reply; from here on, only the new state is valid. */
   acknowledge(): void {
     this.#acknowledgedAt = this.#time;
   }
@@ -160,12 +160,12 @@ export class PowerLoss {
     return time >= this.#acknowledgedAt;
   }
 
-  /** Whether the reply was out when this state was left. */
+  /** Whether the reply was sent before this state. */
   isAcknowledged({ time }: LossState): boolean {
     return this.#acknowledged(time);
   }
 
-  /** Makes a home of it. */
+  /** Creates a home in this state. */
   async make({ files, contents }: LossState): Promise<AsyncDisposable & { readonly path: string }> {
     const home = await temporaryFolder();
     for (const folder of ["repos", "journal", "log", "tmp", "removed", "scopes"])
@@ -174,7 +174,7 @@ export class PowerLoss {
       const content = contents.get(inode) ?? Buffer.alloc(0);
       const target = join(home.path, name);
       const kept = this.#kept.get(inode);
-      // Log and journal are appended to, so they have to be copies; a repository's file is known by its inode.
+      // Log and journal are appended to, so they have to be copies; a repository's file is recognized by its inode.
       if (kept !== undefined && !/^(journal|log)\b/.test(name) && kept.content.equals(content))
         await link(kept.path, target);
       else await writeFile(target, content, { mode: 0o600 });
@@ -186,7 +186,7 @@ export class PowerLoss {
     return relative(this.#home, path);
   }
 
-  /** In no time, so that the rename that follows is begun as soon as the program begins it. */
+  /** Synchronous, so that the following rename begins as soon as the program calls it. */
   #keep(inode: Inode | undefined, path: string): void {
     if (this.#vault === undefined || inode === undefined || this.#kept.has(inode)) return;
     const target = join(this.#vault.path, String(inode));
@@ -227,7 +227,7 @@ export class PowerLoss {
       if (operation === "truncate") return { kind: "truncate", inode, length: Number(first) };
       return undefined;
     };
-    // One that was opened before the record began has another number in it.
+    // A file opened before the record began has a different number in it.
     const inodeNow = () => this.#names.get(name) ?? opened;
     return new Proxy(handle, {
       get: (target, property) => {
@@ -245,7 +245,7 @@ export class PowerLoss {
     });
   }
 
-  /** Whether a sync that began when this had ended, and has ended itself by then, covers it. */
+  /** Whether a sync covers the change: one that began after the change had ended, and has itself ended by then. */
   #isSure({ effect, end }: RecordedCall, time: number): boolean {
     const covers = ({ syncs }: RecordedCall) =>
       syncs !== undefined && (effect?.kind === "name" ? syncs === dirname(effect.path) : syncs === effect?.inode);
@@ -282,14 +282,14 @@ export class PowerLoss {
   }
 }
 
-/** The bytes that a write was asked to take. */
+/** The bytes passed to a write. */
 function takenOf([bytes, offset = 0, length]: readonly unknown[]): Buffer {
   const start = Number(offset);
   const whole = Buffer.from(bytes as Buffer);
   return whole.subarray(start, length === undefined ? whole.length : start + Number(length));
 }
 
-/** The sets of calls to leave out: all if they are few, else none, each, all, and random ones. */
+/** The sets of calls to leave out: all subsets if there are few calls, else none, each, all, and random sets. */
 function* leftOut(unsure: readonly RecordedCall[], random: Random, most: number): Generator<ReadonlySet<RecordedCall>> {
   if (unsure.length <= most) {
     for (let bits = 0; bits < 2 ** unsure.length; bits++)
@@ -302,7 +302,7 @@ function* leftOut(unsure: readonly RecordedCall[], random: Random, most: number)
   for (let count = 0; count < 2 ** most; count++) yield new Set(unsure.filter(() => random(2) === 0));
 }
 
-/** The names there are, each with what became of its content. */
+/** All names, each with the history of its content. */
 function fingerprintOf({ files, done }: LossState): string {
   return [...files]
     .map(([name, inode]) => `${steadyName(name)}: ${done.get(inode)}\n`)

@@ -1,6 +1,6 @@
 import type { OperationName } from "../../shared/protocol.ts";
 
-/** Codes and names as the protocol's table has them, written down a second time: programs rely on them. */
+/** Codes and names of the protocol's table, written a second time, because programs rely on them. */
 export const protocolCodes: Readonly<Record<number, string>> = {
   1006: "No Repository ID Provided",
   1007: "No Configuration Fields Found",
@@ -24,7 +24,7 @@ export const protocolCodes: Readonly<Record<number, string>> = {
   1500: "Internal Error",
 };
 
-/** What each operation answers in `result` when it fails as a whole. The compiler asks for a line per operation. */
+/** The `result` of each operation when it fails as a whole. The compiler requires a line per operation. */
 export const emptyResults: Readonly<Record<OperationName, unknown>> = {
   "config/list": {},
   "config/set": [],

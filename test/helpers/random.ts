@@ -1,4 +1,4 @@
-/** Whole numbers below a bound, the same for the same seed (mulberry32). */
+/** Returns an integer from 0 below a bound; the same sequence for the same seed (mulberry32). */
 export type Random = (below: number) => number;
 
 export function randomNumbers(start: number): Random {

@@ -10,12 +10,15 @@ export interface RawAnswer {
 export interface RawRequest {
   readonly method?: string;
   readonly version?: "1.0" | "1.1";
-  /** Header lines as they go out; nothing is added to them but `Connection: close`, where none is given. */
+  /** The header lines to send, unchanged; only `Connection: close` is added if no Connection header is given. */
   readonly headers: readonly string[];
   readonly body?: string;
 }
 
-/** A request as its bytes are, for what no well-behaved client sends. An upgrade is answered as soon as it is granted, and cut off. */
+/**
+ * Sends a request byte by byte as given, for what no well-behaved client sends. An upgrade is answered as soon as it is accepted,
+ * and then cut off.
+ */
 export function rawRequest(url: string, target: string, request: RawRequest): Promise<RawAnswer> {
   const { method = "GET", version = "1.1", headers, body = "" } = request;
   const closing = headers.some(line => /^connection:/i.test(line)) ? [] : ["Connection: close"];
@@ -24,7 +27,7 @@ export function rawRequest(url: string, target: string, request: RawRequest): Pr
   return exchange(url, head + body);
 }
 
-/** Sends the text and waits for the end of the answer. Rejects if the connection ends without one. */
+/** Sends the text and waits for the end of the response. Rejects if the connection ends without one. */
 function exchange(url: string, text: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -43,7 +46,7 @@ function exchange(url: string, text: string): Promise<RawAnswer> {
   });
 }
 
-/** Sends the bytes, says that no more will come, and resolves with whatever came back once the connection has ended. */
+/** Sends the bytes, ends the sending side, and resolves with everything received once the connection has ended. */
 export function sendBytes(url: string, bytes: string | Buffer): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise(resolve => {
@@ -52,7 +55,7 @@ export function sendBytes(url: string, bytes: string | Buffer): Promise<string> 
     socket.on("data", part => {
       answer += part.toString("latin1");
     });
-    // A reset is an end like any other here; `close` follows.
+    // A reset is handled like any other end; `close` follows.
     socket.on("error", () => {});
     socket.on("close", () => resolve(answer));
   });
@@ -70,7 +73,7 @@ function parseAnswer(text: string): RawAnswer {
 
 export const pollingHandshake = "/socket.io/?EIO=4&transport=polling";
 
-/** The same Host and Origin headers by each way in: what it asks for, and what it answers when let in. */
+/** Each way to connect with the same Host and Origin headers: its target, and its status when accepted. */
 export const waysIn = [
   { way: "a plain route", target: "/livez", headers: [], granted: 200 },
   { way: "polling", target: pollingHandshake, headers: [], granted: 200 },
@@ -87,7 +90,9 @@ export const waysIn = [
   },
 ] as const;
 
-/** The screen's page at a link, without following its name: not every system's resolver knows that one, as browsers do. */
+/**
+ * Requests the screen's page at a link without resolving its host name, which not every system's resolver knows, unlike browsers.
+ */
 export function requestScreen(link: string): Promise<RawAnswer> {
   const { host, port } = new URL(link.trim());
   return rawRequest(`http://127.0.0.1:${port}`, "/", { headers: [`Host: ${host}`] });

@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { until } from "./daemon.ts";
 
-/** A websocket that speaks Engine.IO only as far as the test does: packets go out and come in as they are. */
+/** A websocket that only speaks the parts of Engine.IO that a test uses: packets are sent and received unchanged. */
 export interface RawWebSocket extends Disposable {
   readonly socket: WebSocket;
   /** Packets received so far; Engine.IO's own handshake is the first. */
   readonly received: readonly string[];
   readonly closed: boolean;
-  /** Sends a Socket.IO event as text and resolves with the answer's one argument. */
+  /** Sends a Socket.IO event as text and resolves with the single argument of the answer. */
   ask(eventText: string): Promise<unknown>;
 }
 
-/** Connects; with a key also Socket.IO's CONNECT, so that events may follow. */
+/** Connects; with a key it also sends Socket.IO's CONNECT, so that events may follow. */
 export async function openRawWebSocket(url: string, key?: string): Promise<RawWebSocket> {
   const socket = new WebSocket(`${url.replace("http:", "ws:")}/socket.io/?EIO=4&transport=websocket`);
   const received: string[] = [];
@@ -21,7 +21,7 @@ export async function openRawWebSocket(url: string, key?: string): Promise<RawWe
   socket.addEventListener("close", () => {
     closed = true;
   });
-  // An `error` comes before a `close` where the daemon ends the connection; the `close` says all.
+  // If the daemon ends the connection, an `error` precedes the `close`; the `close` is enough.
   socket.addEventListener("error", () => {});
   await once(socket, "open");
   await until(() => received.length > 0 || closed, "Engine.IO's handshake");

@@ -11,10 +11,10 @@ import { temporaryFolder } from "./temporary-folder.ts";
 export interface RunOptions {
   readonly seed: number;
   readonly clients: number;
-  /** Requests of all clients together. */
+  /** The total requests of all clients. */
   readonly requests: number;
   readonly watchers: number;
-  /** How often the daemon is killed on the way. */
+  /** How often the daemon is killed during the run. */
   readonly kills: number;
 }
 
@@ -22,16 +22,18 @@ export interface RecordedRun {
   readonly history: RecordedHistory;
   readonly compared: number;
   readonly refused: number;
-  /** Sets whose reply never came. */
+  /** Sets without a reply. */
   readonly unanswered: number;
-  /** How often a watcher went on over another connection. */
+  /** How often a watcher resumed on another connection. */
   readonly resumed: number;
 }
 
 export const repo = "shop";
 export const fields = ["a", "b", "c", "d", "e", "f"];
 
-/** Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and notes all of it. */
+/**
+ * Lets clients set, compare and set, read and watch one repository, whose daemon is killed now and then, and records everything.
+ */
 export async function recordRun(options: RunOptions): Promise<RecordedRun> {
   await using programFolder = await temporaryFolder();
   const program = await bundle("dying-daemon.ts", programFolder.path);
@@ -55,7 +57,7 @@ export async function recordRun(options: RunOptions): Promise<RecordedRun> {
     for (let kill = 1; kill <= options.kills; kill++) {
       const after = Math.floor((options.requests * kill) / (options.kills + 1));
       while (run.begun < after) await delay(1);
-      // In the middle of whatever it does.
+      // At a random moment, in the middle of its work.
       await delay(random(20));
       await stage.restart();
     }
@@ -81,7 +83,7 @@ export async function recordRun(options: RunOptions): Promise<RecordedRun> {
   };
 }
 
-/** The daemon of the moment, and clients of it. */
+/** The current daemon, and clients of it. */
 export class Stage implements AsyncDisposable {
   readonly #home: string;
   readonly #program: string;
@@ -103,11 +105,11 @@ export class Stage implements AsyncDisposable {
     await this.start();
   }
 
-  /** Tries until there is a daemon. */
+  /** Retries until a daemon is running. */
   async connect(): Promise<TestClient> {
     for (;;) {
       const client = await this.#daemon?.connect().catch(() => undefined);
-      // One that has not reached its log says so, and serves what it knew last.
+      // A daemon that has not reached its log reports a problem and serves the last values it knew.
       const status = await client?.call("daemon/status").catch(() => undefined);
       if (client !== undefined && status?.result.problems?.length === 0) {
         this.#clients.push(client);
@@ -124,7 +126,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** Notes what clients do and see. */
+/** Records what clients do and see. */
 export class Run {
   readonly sets: RecordedSet[] = [];
   readonly reads: RecordedRead[] = [];
@@ -132,13 +134,13 @@ export class Run {
   #requests: number;
   readonly #mayBeAway: boolean;
   #time = 0;
-  /** The newest revision that any client was told of, to compare with; often too old by the time it is sent. */
+  /** The newest revision that any client has seen, for compare and set; often outdated by the time it is sent. */
   #newest: number;
   #last: number | undefined;
 
   /**
-   * Clients work until there were so many requests. `mayBeAway`: the log is elsewhere, and sets are refused while it cannot be
-   * reached.
+   * Clients work until this number of requests. `mayBeAway`: the log is on another machine, and sets are refused while it cannot
+   * be reached.
    */
   constructor(requests: number, revision: number, mayBeAway = false) {
     this.#requests = requests;
@@ -146,17 +148,17 @@ export class Run {
     this.#mayBeAway = mayBeAway;
   }
 
-  /** A moment, for what is done elsewhere. */
+  /** The next moment of the clock, for events recorded elsewhere. */
   now(): number {
     return ++this.#time;
   }
 
-  /** Clients need not begin anything more. */
+  /** Clients begin no further requests. */
   stop(): void {
     this.#requests = 0;
   }
 
-  /** The watchers have seen all when they have seen this revision. */
+  /** Sets the last revision: watchers that have seen it have seen everything. */
   end(revision: number): void {
     this.#last = revision;
   }
@@ -189,19 +191,19 @@ export class Run {
       sessions.push({ since: current, events });
       const most = 20 + random(400);
       const isOver = () => !client.socket.connected || events.length > most || events.at(-1)?.revision === this.#last;
-      // While servers are killed there may be nothing to see for a while; once the last revision is known, it has to come.
+      // While servers are killed, there may be no events for a while; once the last revision is known, its event must arrive.
       while (this.#last === undefined && !isOver()) await delay(5);
       await until(isOver, "a watcher's last event, or the end of its connection");
-      // Thrown away in the middle of whatever comes; what it has seen by then is what it goes on from.
+      // Disconnects at any moment; the watcher resumes from what it has seen by then.
       client.socket.close();
       current = events.at(-1)?.revision ?? current;
     }
     return { name, sessions };
   }
 
-  /** False if the connection was lost. */
+  /** Returns false if the connection was lost. */
   async #read(name: string, client: TestClient, random: Random): Promise<boolean> {
-    // As most read, and past the views that such a list is made from.
+    // As most clients read, or directly, without the views that such a list is made from.
     const stored = random(2) === 0 && { stored: true };
     const began = ++this.#time;
     const reply = await client.call("config/list", { repo, scope: "load", ...stored }).catch(() => undefined);
@@ -230,7 +232,7 @@ export class Run {
     const [done] = reply?.result ?? [];
     const ended = ++this.#time;
     if (error?.code === 1108 && this.#mayBeAway) {
-      // Whether it happened is not always known.
+      // It is not always known whether the set happened.
       this.sets.push(set);
       await delay(20);
     } else if (error?.code === 1104) {
@@ -248,7 +250,7 @@ export class Run {
   }
 }
 
-/** Without the fields that have no value but their default, which no set gives them. */
+/** Without the fields that have only their default, which no set gives them. */
 function textsOf(values: { readonly [field: string]: unknown }): Values {
   const given = Object.entries(values).filter(([, value]) => value !== "");
   return Object.fromEntries(given.map(([field, value]) => [field, String(value)]));

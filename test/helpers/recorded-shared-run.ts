@@ -13,9 +13,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export interface SharedRunOptions {
   readonly seed: number;
-  /** Clients of all machines together. */
+  /** The number of clients on all machines together. */
   readonly clients: number;
-  /** For so long servers and daemons are killed while clients work. */
+  /** How long servers and daemons are killed while clients work. */
   readonly seconds: number;
 }
 
@@ -27,22 +27,23 @@ export interface RecordedSharedRun {
   readonly events: number;
   /** Edits by hand that became revisions. */
   readonly edits: number;
-  /** What was done to servers and daemons, how often. */
+  /** The mishaps of servers and daemons, with their counts. */
   readonly mishaps: ReadonlyMap<string, number>;
-  /** The text of the history and of the values in the file, of each machine, in the end. */
+  /** The final history and file values of each machine, as text. */
   readonly histories: readonly string[];
   readonly files: readonly string[];
 }
 
 const stream = "shared";
 const machines = ["one", "two", "three"];
-/** Two people, each at a machine, edit a field of their own. */
+/** Two people on different machines, each editing a separate field. */
 const people = [0, 1];
 const scopeFields = [...fields, ...people.map(person => `hand${person}`)];
 
 /**
- * Three servers, three daemons on them, clients of each, and two people who edit files: servers and daemons are killed on the way, and all
- * of it is noted and judged. The sets of all machines together are linearizable; so are, of each machine, its clients' sets and reads.
+ * Runs three servers, three daemons with clients, and two people who edit files. Servers and daemons are killed during the run;
+ * everything is recorded and checked. The sets of all machines together are linearizable, and so are, for each machine, its
+ * clients' sets and reads.
  */
 export async function recordSharedRun(options: SharedRunOptions): Promise<RecordedSharedRun> {
   await using programFolder = await temporaryFolder();
@@ -100,7 +101,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   const all = mishapsOf(cluster, stages, random);
   for (let count = 0; Date.now() < end; count++) {
     await delay(random(1_500));
-    // Each of them first, then as it comes.
+    // Each mishap once, then random ones.
     const [name, happen] = (count < all.length ? all[count] : all[random(all.length)]) ?? [];
     if (name === undefined) break;
     await happen?.();
@@ -110,7 +111,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   await Promise.all(working);
   isOver = true;
   await Promise.all(editing);
-  // A last set that all machines come to: what stands before it in the log, they have.
+  // A last set that all machines receive: then they also have everything before it in the log.
   const clients = await Promise.all(stages.map(stage => stage.connect()));
   const last = Math.max(...(await Promise.all(clients.map(client => settled(client)))));
   await until(
@@ -153,7 +154,7 @@ export async function recordSharedRun(options: SharedRunOptions): Promise<Record
   };
 }
 
-/** What happens to servers and daemons, and is over when its promise resolves. */
+/** The mishaps of servers and daemons; each is over when its promise resolves. */
 function mishapsOf(
   { servers, leaderOf }: TestCluster,
   stages: readonly Stage[],
@@ -197,7 +198,7 @@ async function newest(client: Client): Promise<number> {
   return (await client.call("config/list", { repo })).revision ?? 0;
 }
 
-/** The newest revision once the machine's daemon can change something again, and has applied what its file says. */
+/** The newest revision once the machine's daemon can change something again, and has applied the values in its file. */
 async function settled(client: Client): Promise<number> {
   await until(async () => (await client.call("daemon/status")).result.problems?.length === 0, "the log");
   await client.call("file/read", { repo });

@@ -8,7 +8,7 @@ import { startTestDaemon, type TestDaemon, type TestDaemonOptions, until } from 
 type Fields = { readonly [field: string]: { readonly [keyword: string]: JsonValue } };
 
 const whole = { type: "integer", default: 1 } as const;
-/** The scope `deploy` as it was, and with two of its fields renamed. */
+/** The scope `deploy` before and after two of its fields were renamed. */
 export const before: Fields = { jobs: whole, zone: { type: "string", default: "" } };
 export const after: Fields = {
   workers: { ...whole, minimum: 0, "x-renamedFrom": ["threads", "jobs"] },
@@ -28,13 +28,13 @@ export const deployText = `{
 }
 `;
 
-/** Puts the scope `deploy` into a home; a daemon that runs there comes to know it on its own. */
+/** Writes the scope `deploy` into a home; a running daemon detects it by itself. */
 export async function putDeploy(home: string, properties: Fields): Promise<void> {
   await mkdir(join(home, "scopes"), { recursive: true });
   await replaceFile(join(home, "scopes/deploy.schema.json"), JSON.stringify({ type: "object", properties }));
 }
 
-/** As `putDeploy`, and waits until it counts. */
+/** Like `putDeploy`, and waits until the scope is active. */
 export async function replaceDeploy(t: TestDaemon, properties: Fields): Promise<void> {
   await putDeploy(t.homeFolder, properties);
   await until(async () => {
@@ -47,7 +47,7 @@ export async function replaceDeploy(t: TestDaemon, properties: Fields): Promise<
   await t.owner.call("file/read", { repo: "shop" });
 }
 
-/** A daemon with the repository `shop`, whose file says this. */
+/** A daemon with the repository `shop`, whose file has this text. */
 export async function startDeploy(
   properties: Fields,
   text = deployText,
@@ -61,7 +61,7 @@ export async function startDeploy(
   return t;
 }
 
-/** The values of the scope as they are served, and the revision. */
+/** The scope's active values, and the revision. */
 export async function deployOf(
   t: TestDaemon,
 ): Promise<{ values: { readonly [field: string]: JsonValue }; revision: number | undefined }> {

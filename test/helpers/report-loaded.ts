@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectFolder } from "./spawned-daemon.ts";
 
-/** Tells on standard error, at its end, which parts of Node and which of our own files a process has loaded. */
+/** Writes to standard error, when a process ends, which parts of Node and which of our own files it has loaded. */
 const program = `
 import { registerHooks } from "node:module";
 const files = [];
@@ -12,7 +12,7 @@ process.on("exit", () => {
   process.stderr.write("loaded: " + JSON.stringify({ parts, files }) + "\\n");
 });`;
 
-/** Arguments of Node. */
+/** Arguments for Node. */
 export const reportLoaded = ["--import", `data:text/javascript,${encodeURIComponent(program)}`];
 
 export function loadedBy(errorOutput: string): {
@@ -22,7 +22,7 @@ export function loadedBy(errorOutput: string): {
   return JSON.parse(/^loaded: (.*)$/m.exec(errorOutput)?.[1] ?? "{}");
 }
 
-/** The modules, by their paths, and the packages that are in files of the build: the build names each in a comment before its text. */
+/** The modules, by path, and the packages in files of the build, which names each in a comment before its text. */
 export function sourcesIn(files: readonly string[]): ReadonlySet<string> {
   const texts = files.map(name =>
     readFileSync(join(projectFolder, "dist", name === "repoconf.js" ? name : `chunks/${name}`), "utf8"),

@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 import type { TestDaemon } from "./daemon.ts";
 
-/** Notes what each revision of a repository meant, over any number of daemons, and fails when one means two things. */
+/** Records what each revision of a repository meant, across any number of daemons, and fails if one has two meanings. */
 export class RevisionNotes {
   readonly #meanings = new Map<string, string>();
   #highest = 0;
 
-  /** The highest revision noted so far, of whatever repository. */
+  /** The highest revision recorded so far, of any repository. */
   get highest(): number {
     return this.#highest;
   }
 
-  /** What a client reads now; returns the revision. */
+  /** Records what a client reads now; returns the revision. */
   async note(t: TestDaemon, repo: string): Promise<number> {
     const { result, revision, errors } = await t.owner.call("config/list", { repo });
     expect(errors).toEqual([]);
@@ -24,7 +24,7 @@ export class RevisionNotes {
     return revision;
   }
 
-  /** Sets the timeout to each of these and notes what comes of it. */
+  /** Sets the timeout to each of these and records the result. */
   async set(t: TestDaemon, repo: string, ...timeouts: readonly number[]): Promise<void> {
     for (const timeout of timeouts) {
       const { errors } = await t.owner.call("config/set", { repo, "svc.timeout": timeout });

@@ -1,4 +1,4 @@
-/** Counts how often the event loop comes round, until it is disposed of. */
+/** Counts the turns of the event loop until it is disposed of. */
 export function countingRounds(): AsyncDisposable & { readonly count: number } {
   let [count, isOver] = [0, false];
   const next = () => {

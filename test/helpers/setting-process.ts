@@ -1,6 +1,6 @@
 /**
- * A process that sets one field after another: `setting-process.ts HOME REPO PARTS FIELD...`; each to its own name. It waits for a
- * message between two parts of them. Sends those that were acknowledged.
+ * A process that sets fields one after another, each to its own name: `setting-process.ts HOME REPO PARTS FIELD...`. It waits for
+ * a message between two parts. Sends the acknowledged fields.
  */
 import { once } from "node:events";
 import { connect } from "../../main/client/client.ts";

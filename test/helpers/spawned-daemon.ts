@@ -4,22 +4,22 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 export const projectFolder = resolve(import.meta.dirname, "../..");
-/** The built command, as a user runs it; REPOCONF_TEST_COMMAND names another build of it. */
+/** The built command that a user runs; REPOCONF_TEST_COMMAND selects another build. */
 export const repoconfCommand = process.env["REPOCONF_TEST_COMMAND"] ?? join(projectFolder, "dist/repoconf.js");
 
-/** Arguments of Node with which a command takes its standard output for a terminal, though it is a pipe. */
+/** Arguments for Node that make a command treat its standard output as a terminal, though it is a pipe. */
 export const onTerminal = ["--import", "data:text/javascript,process.stdout.isTTY=true"];
 
-/** The built daemon as a process of its own, on a temporary home. */
+/** The built daemon in a separate process, on a temporary home. */
 export interface SpawnedDaemon extends AsyncDisposable {
   readonly process: ChildProcess;
   readonly homeFolder: string;
   readonly url: string;
-  /** What it printed for people, so far. */
+  /** What it has printed for people so far. */
   readonly output: () => string;
   readonly errorOutput: () => string;
   readonly ownerKey: string;
-  /** Sends the signal and waits for the end; returns the exit code, null if a signal ended it. */
+  /** Sends the signal and waits for the exit; returns the exit code, null if a signal ended it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -36,7 +36,7 @@ export interface RunOptions {
   readonly environment?: { readonly [name: string]: string };
 }
 
-/** Runs the built command to its end. */
+/** Runs the built command until it exits. */
 export function runRepoconf(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   return runProcess(process.execPath, [...(options.nodeArguments ?? []), repoconfCommand, ...args], options);
 }
@@ -46,7 +46,7 @@ export function runProcess(command: string, args: readonly string[], options: Ru
   const child = spawn(command, args, { cwd: folder, env: { ...cleanEnvironment(), ...environment } });
   const output = collect(child.stdout);
   const errorOutput = collect(child.stderr);
-  // A command that reads nothing may be gone before the input is.
+  // A command that reads nothing may exit before the input is written.
   child.stdin.on("error", () => {});
   child.stdin.end(input);
   return new Promise((resolve, reject) => {
@@ -55,7 +55,9 @@ export function runProcess(command: string, args: readonly string[], options: Ru
   });
 }
 
-/** Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not taken away at the end. */
+/**
+ * Starts `repoconf daemon` (`command`: of another build) and waits for its greeting. An existing home is not deleted at the end.
+ */
 export async function spawnDaemon(
   args: readonly string[] = ["--port", "0"],
   home?: string,
@@ -94,7 +96,7 @@ export async function spawnDaemon(
   };
 }
 
-/** Without what would lead a command to another home or key than the test's. */
+/** Removes variables that would lead a command to another home or key. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { REPOCONF_HOME: _, REPOCONF_API_KEY: __, ...environment } = process.env;
   return environment;

@@ -3,22 +3,22 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, connect, createServer, type Server as NetServer, type Socket } from "node:net";
 import { Server } from "socket.io";
 
-/** Anyone who sits on a port that a client takes for the daemon's, and what it gets to know there. */
+/** A foreign program on a port that a client takes for the daemon's, and what it receives there. */
 export interface Squatter extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** All that came in, as text. */
+  /** Everything received, as text. */
   received(): string;
   connections(): number;
 }
 
 export interface SquatterOptions {
   readonly port?: number;
-  /** What it answers a handshake with: lets everybody in and says so, or refuses. */
+  /** Its answer to a handshake: accept it, refuse it, or accept it with a false proof. */
   readonly answer?: "welcome" | "refuse" | "lie";
 }
 
-/** A Socket.IO server that lets everybody in, answers everything, and tells of changes that never were. */
+/** A Socket.IO server that accepts everyone, answers everything, and reports changes that never happened. */
 export async function startSquatter({ port = 0, answer = "welcome" }: SquatterOptions = {}): Promise<Squatter> {
   const http = createHttpServer();
   const texts: string[] = [];
@@ -67,9 +67,7 @@ export async function startSquatter({ port = 0, answer = "welcome" }: SquatterOp
   };
 }
 
-/**
- * A relay between a client and the real daemon: it hands on every byte, with the daemon's own name as Host, and keeps a copy.
- */
+/** A relay between a client and the real daemon: it forwards every byte, with the daemon's own name as Host, and keeps a copy. */
 export async function startRelay(daemonPort: number): Promise<Squatter> {
   const texts: string[] = [];
   let connections = 0;

@@ -1,6 +1,7 @@
 /**
- * Loaded into a daemon's process by `--import`: notes the longest time for which its event loop stood still, and tells it on
- * standard error at SIGUSR2, beginning anew. In milliseconds of the processor, which other programs do not add to, and of the clock.
+ * Loaded into a daemon's process by `--import`: measures the longest time for which its event loop was blocked, writes it to
+ * standard error at SIGUSR2, and starts over. In milliseconds of processor time, which other programs do not affect, and of clock
+ * time.
  */
 const period = 2;
 let [longest, longestByClock] = [0, 0];

@@ -1,6 +1,6 @@
 /**
- * One limited key at its worst, as a process of its own: the daemon's address, the key and what to do come by message. Goes on
- * until the requests that it was given are spent, or it is told to end; then says what came of them.
+ * The worst behaviour of one limited key, in a separate process: the daemon's address, the key and the attack come in a message.
+ * Runs until its requests are used up or a message tells it to end; then reports the results.
  */
 import { connect } from "node:net";
 import type { Socket } from "socket.io-client";
@@ -15,13 +15,13 @@ export interface Starving {
   readonly url: string;
   readonly key: string;
   readonly attack: Attack;
-  /** Connections, and requests of each that wait for an answer at any time. */
+  /** The number of connections, and of the requests waiting on each at any time. */
   readonly sockets: number;
   readonly atOnce: number;
-  /** Requests in all, after which it ends by itself. */
+  /** The total number of requests, after which it ends by itself. */
   readonly requests: number;
   readonly seed: number;
-  /** The repository with a long history of large values, and how many revisions of it there are at least. */
+  /** The repository with a long history of large values, and the minimum number of its revisions. */
   readonly large: string;
   readonly revisions: number;
   readonly repositories: readonly string[];
@@ -31,10 +31,10 @@ export interface Starving {
 export interface StarvingReport {
   readonly asked: number;
   readonly answered: number;
-  /** Connections that were let in, and that were refused or ended by the daemon. */
+  /** Connections that were accepted, and connections that the daemon refused or ended. */
   readonly opened: number;
   readonly ended: number;
-  /** By code, how many answers were errors. */
+  /** The number of error replies by code. */
   readonly errors: { readonly [code: string]: number };
 }
 
@@ -49,7 +49,7 @@ const countError = (code: number | string) => {
   errors[code] = (errors[code] ?? 0) + 1;
 };
 
-/** Keeps so many requests under way on a connection of its own, which is opened again when the daemon ends it. */
+/** Keeps this many requests pending on a connection of its own, which is reopened when the daemon ends it. */
 async function keepAsking(order: Starving, requestOf: (count: number) => readonly [string, object]): Promise<void> {
   while (!isOver) {
     let socket: Socket;
@@ -69,7 +69,7 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
         }
         asked += 1;
         const [operation, args] = requestOf(asked);
-        // With a timeout it is given up when the connection is lost.
+        // With a timeout, it is abandoned when the connection is lost.
         const asking: Promise<Reply> = socket.timeout(patience).emitWithAck("svc", ...operation.split("/"), args);
         const reply = await asking.catch(() => undefined);
         if (reply === undefined) return;
@@ -83,22 +83,24 @@ async function keepAsking(order: Starving, requestOf: (count: number) => readonl
   }
 }
 
-/** Milliseconds: longer than an attack lasts. */
+/** Milliseconds; longer than an attack. */
 const patience = 3_600_000;
 
-/** A masked websocket frame of text: so many bytes by its header, and those of `text` that follow it. */
+/** A masked text websocket frame: its header announces `bytes`, and `text` follows. */
 function frameOf(text: string, bytes = Buffer.byteLength(text)): Buffer {
   const header = Buffer.alloc(14);
   header[0] = 0x81;
   header[1] = 0xff;
   header.writeBigUInt64BE(BigInt(bytes), 2);
-  // The mask is 0, so what follows stands there as it is.
+  // The mask is 0, so the text is unchanged.
   return Buffer.concat([header, Buffer.from(text)]);
 }
 
 const half = frameOf("x".repeat(3_500_000), 3_900_000);
 
-/** Opens as many connections as it gets, each with the beginning of a large packet that never ends, and keeps them for a moment. */
+/**
+ * Opens as many connections as possible, each with the beginning of a large packet that never ends, and keeps them for a moment.
+ */
 async function keepConnecting({ url, key, requests, sockets }: Starving): Promise<void> {
   const { host, hostname, port } = new URL(url);
   const upgrade = [
@@ -126,12 +128,12 @@ async function keepConnecting({ url, key, requests, sockets }: Starving): Promis
         received += part.toString("latin1");
         if (!known.includes('"sid"') && received.includes('"sid"'))
           socket.write(frameOf(`40${JSON.stringify({ apiKey: key })}`));
-        // Its CONNECT is answered.
+        // The CONNECT is answered.
         if (!/40\{"sid"/.test(known) && /40\{"sid"/.test(received)) {
           opened += 1;
           answered += 1;
           socket.write(half);
-          // Some stay for long, so that there are as many as there may be.
+          // Some stay longer, to reach the maximum number of connections.
           setTimeout(resolve, 50 + 20 * (asked % sockets));
         }
       });
@@ -216,11 +218,11 @@ process.once("message", async (order: Starving) => {
   });
   const requestOf = requests(order);
   const each = () => (order.attack === "sockets" ? keepConnecting(order) : keepAsking(order, requestOf));
-  // More than are let in.
+  // More than are accepted.
   const lanes = order.attack === "sockets" ? 2 * order.sockets : order.sockets;
   await Promise.race([
     Promise.all(Array.from({ length: lanes }, each)),
-    // One that is told to end does not wait for what it asked for.
+    // When told to end, it does not wait for pending requests.
     new Promise<void>(resolve => process.on("message", () => resolve())),
   ]);
   const report: StarvingReport = { asked, answered, opened, ended, errors };

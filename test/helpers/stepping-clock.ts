@@ -1,6 +1,6 @@
 import { TestClock } from "./test-clock.ts";
 
-/** A clock on which every check the time finds so much later, that each step of long work takes its whole turn. */
+/** A clock that advances at every query, so that each step of long work takes its whole turn. */
 export class SteppingClock extends TestClock {
   constructor() {
     super({ timers: "run" });

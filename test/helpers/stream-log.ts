@@ -7,7 +7,7 @@ import { realFileSystem } from "../../main/files/file-system.ts";
 import { type TestLog, testLog, timeoutOf } from "./commit-log-contract.ts";
 import type { TestServer } from "./nats-server.ts";
 
-/** The log of a home on a server's stream, as a start opens and follows it. */
+/** The log of a home on a server's stream, opened and followed as at a start. */
 export async function openStreamLog(
   server: Pick<TestServer, "url">,
   folder: string,

@@ -2,7 +2,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { SharedWorld } from "./shared-world.ts";
 
-/** Every message that the stream of a world has, as text, and the sequence of the first one. */
+/** Every message in the stream of a world, as text, and the sequence of the first one. */
 export async function messagesOf({ server }: SharedWorld): Promise<{ first: number; texts: string[] }> {
   const connection = await connect({ servers: server.url });
   try {

@@ -1,14 +1,14 @@
 import { type Clock, systemClock } from "../../main/clock.ts";
 
 interface Timer {
-  /** By `monotonic()`. */
+  /** In terms of `monotonic()`. */
   readonly due: number;
   readonly run: () => void;
 }
 
 /**
- * A clock that stands still until a test moves it on. With `timers: "run"` only the time stands still: what waits, waits
- * for as long as it would by the system's clock. Without, it waits until `advance` has come that far.
+ * A clock that does not move until a test advances it. With `timers: "run"`, only the time stands still: timers run as with the
+ * system's clock. Otherwise, they wait until `advance` has reached their time.
  */
 export class TestClock implements Clock {
   #start = Date.now();
@@ -20,7 +20,7 @@ export class TestClock implements Clock {
     this.#runs = options.timers === "run";
   }
 
-  /** How many wait for a moment that is to come, those that asked for `milliseconds` or less if it is given. */
+  /** The number of waiting timers; if `milliseconds` is given, only those due within that time. */
   waiting(milliseconds = Number.POSITIVE_INFINITY): number {
     return [...this.#timers].filter(({ due }) => due - this.#elapsed <= milliseconds).length;
   }
@@ -42,7 +42,7 @@ export class TestClock implements Clock {
     return this.#runs ? systemClock.schedule(milliseconds, task) : this.#add(milliseconds, task);
   }
 
-  /** Moves on by so many milliseconds, and runs what is due on the way in the order of its moments. */
+  /** Advances by so many milliseconds, and runs the timers due until then in the order of their times. */
   advance(milliseconds: number): void {
     const end = this.#elapsed + milliseconds;
     for (;;) {

@@ -5,9 +5,9 @@ import { projectFolder, repoconfCommand, runProcess } from "./spawned-daemon.ts"
 import { temporaryFolder } from "./temporary-folder.ts";
 
 /**
- * Types the sessions of a document, `$ COMMAND` and its output in blocks of console text, in a fresh home. Fails unless each command
- * prints every line that the document shows, and there are more commands than `least`. `begin` is the line of shell that makes
- * `repoconf` a known command.
+ * Runs the sessions of a document, `$ COMMAND` and its output in blocks of console text, in a fresh home. Fails unless each
+ * command prints every line that the document shows, and there are more than `least` commands. `begin` is the shell line that
+ * makes `repoconf` a known command.
  */
 export async function typeSessions(
   document: string,
@@ -36,7 +36,7 @@ export async function typeSessions(
   expect(said).toHaveLength(steps.length);
   for (const [index, { command, printed }] of steps.entries()) {
     const lines = new Set(plain(said[index] ?? "", home).split("\n"));
-    // Tables look different here: they are drawn for a terminal, and this is a pipe.
+    // Tables look different here: the documents show them as on a terminal, but this is a pipe.
     const expected = printed
       .map(line => plain(line, "/home/ada"))
       .filter(line => !/^(?!TIME)\S+ {2,}|^\.\.\.$|^ {9}|^shop \(ID\)(, revision|$)/.test(line));
@@ -45,7 +45,7 @@ export async function typeSessions(
   }
 }
 
-/** Without what differs from one machine, repository and moment to the next. */
+/** Replaces what differs between machines, repositories and moments. */
 function plain(text: string, home: string): string {
   return text
     .replaceAll(home, "~")

@@ -1,6 +1,6 @@
 import { launchBrowser } from "./browser.ts";
 
-/** Before the tests: the browser inside the npm package unpacks itself when it is first started, and two at once would clash. */
+/** Runs before the tests: the browser in the npm package unpacks itself at its first start, and two at once would conflict. */
 export async function setup(): Promise<void> {
   const browser = await launchBrowser();
   await browser?.close();

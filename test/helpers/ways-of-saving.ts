@@ -21,7 +21,7 @@ import { saveByRename } from "./shop.ts";
 
 const run = promisify(execFile);
 
-/** Those that happen between two steps of a write. */
+/** Ways of saving that can happen between two steps of a write. */
 export const waysOfSaving: readonly [name: string, save: (path: string, text: string) => void][] = [
   [
     "renamed over",
@@ -40,7 +40,7 @@ export const waysOfSaving: readonly [name: string, save: (path: string, text: st
   ],
 ];
 
-/** Replaces the text of a file in one way or another. */
+/** Replaces the text of a file in a particular way. */
 type Save = (path: string, text: string) => Promise<void>;
 
 async function writeOver(path: string, text: string): Promise<void> {
@@ -49,7 +49,7 @@ async function writeOver(path: string, text: string): Promise<void> {
   await handle.close();
 }
 
-/** As editors, scripts and tools do it. */
+/** The ways of editors, scripts and tools. */
 export const savingStyles: readonly [style: string, save: Save][] = [
   ["a new file renamed over it", saveByRename],
   ["truncated and written", writeFile],
@@ -187,7 +187,7 @@ export const savingStyles: readonly [style: string, save: Save][] = [
       const git = (...args: readonly string[]) => run("git", [`--git-dir=${folder}`, `--work-tree=${work}`, ...args]);
       if (!existsSync(folder)) await git("init", "--quiet");
       const before = await readFile(path);
-      // What is to come out of the repository has to be in it first, and not by way of the watched file.
+      // The text must first be added to the repository, without writing the watched file.
       await writeFile(`${folder}/text`, text);
       const { stdout } = await git("hash-object", "-w", `${folder}/text`);
       await git("update-index", "--add", "--cacheinfo", `100644,${stdout.trim()},${basename(path)}`);
