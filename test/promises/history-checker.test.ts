@@ -15,7 +15,7 @@ const second: RecordedSet = {
   expected: 2,
   reply: { ended: 10, revision: 3 },
 };
-/** Its connection was lost, and it had happened. */
+/** Its connection was lost, but the set had happened. */
 const third: RecordedSet = { client: "A", began: 11, changes: { b: "three" } };
 const refused: RecordedSet = {
   client: "C",
@@ -24,7 +24,7 @@ const refused: RecordedSet = {
   expected: 2,
   reply: { ended: 12, conflict: 3 },
 };
-/** Its connection was lost, and it never happened. */
+/** Its connection was lost, and the set never happened. */
 const never: RecordedSet = { client: "C", began: 20, changes: { a: "never" } };
 
 const read = { client: "D", began: 7, ended: 9, revision: 3, values: { a: "two", b: "two" } };
@@ -51,7 +51,7 @@ const watching = (...sessions: RecordedHistory["watchers"][number]["sessions"]):
 });
 const setting = (...sets: readonly RecordedSet[]): Partial<RecordedHistory> => ({ sets });
 
-/** What is wrong with the history, and what the checker has to say of it. */
+/** What is wrong with the history, and what the checker has to report. */
 const wrong: readonly [title: string, change: Partial<RecordedHistory>, promise: string, problem: RegExp][] = [
   ["an acknowledged set is gone", { revisions: revisions.slice(0, 1) }, "linearizable", /acknowledged at 3 and is at/],
   [

@@ -7,11 +7,11 @@ import { pollingHandshake, rawRequest } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
 
-/** The numbers of protocol page 10, written down a second time: programs rely on them. */
+/** The numbers of protocol page 10, written a second time, because programs rely on them. */
 const transportBytes = 4_000_000;
 const sockets = 1_000;
 const fileBytes = 4 * 1024 * 1024;
-/** Bytes that the daemon's process may have more at the end than once it was warm: a leak of what it refuses would be gigabytes. */
+/** How many bytes the daemon's process may grow after it is warm: a leak of what it rejects would be gigabytes. */
 const allowance = 250_000_000;
 
 type Arguments = { readonly [name: string]: unknown };
@@ -30,7 +30,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** What goes beyond a limit of a message, the words and the number that its refusal must name. */
+/** Messages beyond a limit, with the words and the number that the rejection must contain. */
 const messages: readonly (readonly [limit: string, words: RegExp, args: Arguments, operation?: "config/list"])[] = [
   ["1 MB a message", /message.*\b1000000\b/, { repo: "shop", padding: "x".repeat(1_000_000) }, "config/list"],
   ["nesting 32", /nested.*\b32\b/, { repo: "shop", "svc.services": nested(32) }],
@@ -42,20 +42,20 @@ const messages: readonly (readonly [limit: string, words: RegExp, args: Argument
   ["4 MiB a file", /file.*\b4194304\b/, { repo: "large", "svc.timeout": 333 }],
 ];
 
-/** A repository's file of exactly so many bytes, most of them a comment. */
+/** A repository's file of exactly this size, most of it a comment. */
 function fileOf(bytes: number): string {
   const text = (comment: string) =>
     `{\n  // ${comment}\n  "name": "large", "config": { "svc": { "timeout": 22 } }\n}\n`;
   return text("x".repeat(bytes - text("").length));
 }
 
-/** Memory of the daemon's process, in bytes, as it tells itself. */
+/** The memory of the daemon's process in bytes, according to its metrics. */
 async function memory(daemon: SpawnedDaemon): Promise<number> {
   const answer = await fetch(`${daemon.url}/metrics`, { headers: { Authorization: `Bearer ${daemon.ownerKey}` } });
   return Number(/^process_resident_memory_bytes (\S+)$/m.exec(await answer.text())?.[1]);
 }
 
-/** Every refusal of a message once; what was wrong, a line each. */
+/** Triggers every rejection of a message once; returns a line for each error. */
 async function refuseMessages(owner: TestClient): Promise<string[]> {
   const wrong: string[] = [];
   for (const [limit, words, args, operation = "config/set"] of messages) {
@@ -69,7 +69,7 @@ async function refuseMessages(owner: TestClient): Promise<string[]> {
   return wrong;
 }
 
-/** What ends a connection, and only that: packets that are too large, or none of Socket.IO. */
+/** Sends what must end a connection, and only that connection: packets that are too large, or not Socket.IO. */
 async function refuseConnections(daemon: SpawnedDaemon): Promise<string[]> {
   const wrong: string[] = [];
   const packets = [`42["svc","config","list",{"a":"${"x".repeat(transportBytes)}"}]`, "42[", "9", `451-["x"]`];
@@ -111,7 +111,7 @@ test("limits: each is refused by its code with its number, ends at most its conn
   for (let rounds = amount(5, 150); rounds > 0; rounds--) await round();
   const after = await memory(daemon);
 
-  // As many connections as there may be, by polling, which costs this process little.
+  // As many connections as allowed, by polling, which costs this process little.
   const open: string[] = [];
   let opening = 0;
   const openSome = async () => {

@@ -19,7 +19,7 @@ async function syncFolder({ open }: FileSystem, path: string): Promise<void> {
   await handle.close();
 }
 
-/** What the files hold in the states that a power loss may leave; null for one that is not there. */
+/** The files' texts in the states that a power loss may leave; null for a missing file. */
 async function textsAfter(loss: PowerLoss, names: readonly string[], which: "all" | "acknowledged") {
   const texts: (string | null)[][] = [];
   for (const state of loss.states(randomNumbers(1))) {

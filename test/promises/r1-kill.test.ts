@@ -12,17 +12,17 @@ import { amount, reportPromise, torture } from "../helpers/promise.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Where a daemon dies: at a call of the write, or when the client has just read the reply. */
+/** When a daemon dies: at a call of the write, or right after the client has read the reply. */
 type Step = Death | "reply";
 
-/** Of one number, in three fields, so that half a set can be told. */
+/** The same number in three fields, so that half a set is detected. */
 const fieldsOf = (number: number) => ({
   "svc.timeout": number,
   "svc.domain": `${number}.test`,
   "svc.proxy_url": `${number}`,
 });
 
-/** How many file-system calls two sets make, the second while history and file follow the first. */
+/** The number of file-system calls of two sets, the second of which arrives while history and file follow the first. */
 async function callsOfSets(): Promise<number> {
   const fileSystem = watchFileSystem();
   await using shop = await startShop(undefined, { fileSystem });
@@ -33,14 +33,14 @@ async function callsOfSets(): Promise<number> {
   return fileSystem.calls.length - begin;
 }
 
-/** A home whose daemon dies again and again, and what it acknowledged. */
+/** A home whose daemon dies repeatedly, and the sets that it acknowledged. */
 class MortalHome implements AsyncDisposable {
   readonly #folder: Awaited<ReturnType<typeof temporaryFolder>>;
   readonly #program: string;
-  /** What the repository has to hold, the oldest first: the number of each revision after the file's own. */
+  /** The expected content, oldest first: the number of each revision after the file's own. */
   #numbers: number[] = [];
   #next = 1;
-  /** How often it died when its client had been told of all, and history or file lacked something. */
+  /** How often it died after its client had received both replies, but before history and file were complete. */
   late = 0;
   #daemon: DaemonProcess | undefined;
   #client: TestClient | undefined;
@@ -58,25 +58,25 @@ class MortalHome implements AsyncDisposable {
     return home;
   }
 
-  /** One run: two sets at which the daemon dies, a start, and what is wrong then. */
+  /** One run: two sets during which the daemon dies, then a start. Returns what is wrong after it. */
   async dieAt(step: Step): Promise<string[]> {
     const [daemon, client] = [this.#daemon, this.#client];
     if (daemon === undefined || client === undefined) throw new Error("no daemon");
     if (step !== "reply") await daemon.arm(step);
     const numbers = [this.#next++, this.#next++];
     const replies = numbers.map(async (number, index) => {
-      // The second comes while the first is put into the log, or while its history and file follow.
+      // The second set arrives while the first is being written to the log, or while its history and file follow.
       await delay(index * (1 + (number % 7)));
       const reply = await client.call("config/set", { repo: "shop", ...fieldsOf(number) }).catch(() => undefined);
       return reply?.errors.length === 0;
     });
     const acknowledged = (await Promise.all(replies)).filter(isAcknowledged => isAcknowledged).length;
-    // Anyone who asks for the file's text waits for it.
+    // A request for the file's text waits until the file is written.
     const isWhole =
       step !== "reply" &&
       acknowledged === 2 &&
       (await client.call("file/read", { repo: "shop" }).catch(() => undefined)) !== undefined;
-    // One that died by itself is not killed once more: this waits for it.
+    // A daemon that dies by itself is not killed again, only waited for.
     if (step === "reply" || isWhole) await daemon.kill();
     else await until(() => daemon.isDead, "the daemon's death");
     if (acknowledged === 2 && !isWhole) this.late++;
@@ -106,12 +106,12 @@ class MortalHome implements AsyncDisposable {
     if (expected !== 30 && proxy_url !== `${expected}`) wrong.push(`torn: ${timeout} and ${proxy_url}`);
     if (revision !== this.#numbers.length + 1) wrong.push(`revision ${revision} after ${this.#numbers.length} sets`);
     const recorded = (await this.#history(client)).reverse().slice(1);
-    // A file that was there before its revision was would be made up for by one of another source.
+    // A file written before its revision would be recorded as a revision of another source.
     const foreign = recorded.filter(({ source }) => source !== "set");
     for (const { revision, source } of foreign) wrong.push(`revision ${revision} is told as one of source ${source}`);
     const past = recorded.map(({ changes }) => changes["svc"]?.["timeout"]?.value);
     if (JSON.stringify(past) !== JSON.stringify(this.#numbers)) wrong.push(`the history tells ${past}`);
-    // The file follows; who asks for its text waits for that.
+    // The file is written later; a request for its text waits for that.
     await client.call("file/read", { repo: "shop" });
     const text = await readFile(join(this.#folder.path, "repos/shop.json"), "utf8");
     if (!text.includes(`"timeout": ${expected}`)) wrong.push("the file does not hold what is served");
@@ -146,7 +146,7 @@ test("R1 an acknowledged set survives kill -9 of the daemon at each step of its 
     { call: calls, when: "after", ...order },
     "reply",
   ];
-  // Journal and file are written side by side. The journal last is the harder order: the file must wait for it.
+  // Journal and file are written in parallel. Writing the journal last is the harder order: the file must wait for it.
   const orders = torture
     ? [{}, { last: "journal" } as const, { last: "tmp" } as const]
     : [{ last: "journal" } as const];
@@ -156,7 +156,7 @@ test("R1 an acknowledged set survives kill -9 of the daemon at each step of its 
   const waiting = Array.from({ length: times }, () => steps).flat();
   let tried = 0;
   let late = 0;
-  // Two daemons at a time, each home dying for one round of steps.
+  // Two daemons at a time; each home dies for one round of steps.
   const work = async () => {
     while (waiting.length > 0) {
       await using home = await MortalHome.create(program);
@@ -171,6 +171,6 @@ test("R1 an acknowledged set survives kill -9 of the daemon at each step of its 
   const note = `${steps.length / orders.length} steps in ${orders.length} orders, ${times} runs each; ${late} of them between the replies and the file`;
   reportPromise({ row: "R1", tried, failed: wrong.length, note });
   expect(wrong).toEqual([]);
-  // The steps in which history and file follow were reached too.
+  // Steps in which history and file follow were reached too.
   expect(late).toBeGreaterThan(0);
 });

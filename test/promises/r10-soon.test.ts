@@ -13,16 +13,16 @@ import { amount, reportPromise } from "../helpers/promise.ts";
 import { saveByRename, shopText, startShop } from "../helpers/shop.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Makes the change of this number, and resolves when a client was told of it. */
+/** Makes the change with this number, and resolves when a client received its event. */
 type Change = (number: number) => Promise<void>;
 
-/** Milliseconds from before each change to its event, in order of length. */
+/** Milliseconds from before each change to its event, sorted. */
 interface Latencies {
   readonly ours: readonly number[];
   readonly floor: readonly number[];
 }
 
-/** Taken in turns, so that what else the machine has to do slows both. */
+/** Measures both in turns, so that other load on the machine slows both. */
 async function latencies(times: number, { ours, floor }: { ours: Change; floor: Change }): Promise<Latencies> {
   const timed = async (change: Change, number: number) => {
     const began = performance.now();
@@ -42,7 +42,7 @@ const at = (sorted: readonly number[], share: number) => sorted[Math.floor(sorte
 const figures = (sorted: readonly number[]) =>
   `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms`;
 
-/** What a client hears of changes that are told apart by their number. */
+/** Resolves when a client has received the event of a change, identified by its number. */
 class Events {
   readonly #waiting = new Map<number, () => void>();
 
@@ -71,7 +71,7 @@ interface BareServer extends AsyncDisposable {
   emit(number: number): void;
 }
 
-/** The same socket with nothing of Repoconf. At "set" it replaces a file durably, then tells of it. */
+/** The same socket without Repoconf. On "set", it replaces a file durably, then sends an event. */
 async function startBareServer(): Promise<BareServer> {
   const stack = new AsyncDisposableStack();
   const { path: folder } = stack.use(await temporaryFolder());
@@ -96,8 +96,8 @@ async function startBareServer(): Promise<BareServer> {
 }
 
 /**
- * Ours may be so many times the floor. This is no time: both are of this machine and this moment. Wide, as a floor can be
- * next to nothing, and narrow enough for a third of a second to show.
+ * The maximum ratio of ours to the floor. A ratio is independent of machine and moment, unlike a time. It is large, as the floor
+ * can be close to 0, yet small enough to detect a delay of a third of a second.
  */
 const generous = 10;
 
@@ -105,7 +105,7 @@ function report(what: string, bar: number, { ours, floor }: Latencies): void {
   const late = ours.filter(taken => taken >= bar).length;
   const isMet = late <= ours.length / 100;
   const note = `${what} ${figures(ours)}; ${late} took ${bar} ms or more, 1 of 100 may; the floor ${figures(floor)}`;
-  // Figures of a machine that does nothing else; counted, and not asserted.
+  // These figures assume an idle machine; they are counted, but not asserted.
   reportPromise({ row: "R10", tried: ours.length, failed: isMet ? 0 : late, note });
 }
 

@@ -19,7 +19,7 @@ test("R11 every way of saving is seen", async () => {
       }
       if ((await shop.health()).length > 0) missed.push(`${style}: ${JSON.stringify(await shop.health())}`);
       const sources = shop.sources();
-      // No save was taken for two, and none for another program's.
+      // No save counted twice, and none was attributed to another program.
       if (sources.length !== times || sources.some(source => source !== "file"))
         missed.push(`${style}: ${sources.length} changes (${[...new Set(sources)]})`);
     }),

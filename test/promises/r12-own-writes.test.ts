@@ -5,7 +5,7 @@ import { startShop } from "../helpers/shop.ts";
 
 test("R12 own writes never come back as hand edits", async () => {
   const sets = amount(500, 10_000);
-  // The folder is compared with what is known all the time, so that a look falls into every step of a write.
+  // The folder is rescanned constantly, so that a rescan falls into every step of a write.
   await using shop = await startShop(undefined, { rescanInterval: 5 });
   let next = 0;
   let refused = 0;
@@ -16,7 +16,7 @@ test("R12 own writes never come back as hand edits", async () => {
       refused += errors.length;
     }
   };
-  // Some alone, each in a write of its own; then many that share writes; then those that come while others are written.
+  // First some sets in separate writes, then many that share writes, then sets that arrive during writes.
   await work(sets / 10, true);
   await Promise.all(Array.from({ length: 16 }, () => work(sets / 2, true)));
   const clients = await Promise.all(Array.from({ length: 16 }, () => shop.t.connect()));

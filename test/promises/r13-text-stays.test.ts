@@ -7,7 +7,7 @@ import { startShop } from "../helpers/shop.ts";
 
 type Values = { readonly [field: string]: JsonValue };
 
-/** A file as some person or editor wrote it: the same but for the values that are filled in, and for what is added. */
+/** A file in the style of some person or editor, with values to fill in and members to add; everything else stays the same. */
 type Template = (values: Values, added?: Values) => string;
 
 const names = ["timeout", "domain", "proxy_url", "proxy_http", "refresh_hour", "proxy_aliases"];
@@ -55,7 +55,7 @@ function anyTemplate(random: Random): { template: Template; fields: readonly str
       return `${before[index]}${indent.repeat(3)}"${field}"${colon}${value}${comma(index)}${comments[index]}${lineEnd}`;
     });
     for (const [index, [field, value]] of more.entries()) {
-      // As a person would write it who keeps to what is there.
+      // In the style that a person would follow in this file.
       const lines = JSON.stringify(value, null, indent || "  ").replaceAll("\n", lineEnd + indent.repeat(3));
       members.push(`${indent.repeat(3)}"${field}": ${lines}${comma(fields.length + index)}${lineEnd}`);
     }
@@ -99,7 +99,7 @@ test("R13 comments, order, indentation, line ends, BOM and final newline stay", 
   await using shop = await startShop();
   for (let count = 0; count < files; count++) {
     const { text, changed, expected } = anyCase(random);
-    // By one who knew what was there: an edit right after a set by one who did not would be merged with it.
+    // With `expected`: an edit right after a set by somebody who did not know it would be merged with it.
     const before = (await shop.t.owner.call("file/read", { repo: "shop" })).result.text;
     expect((await shop.t.owner.call("file/write", { repo: "shop", text, expected: before })).errors).toEqual([]);
     const fields = Object.entries(changed).map(([field, value]) => [`svc.${field}`, value]);

@@ -5,11 +5,11 @@ import { createVitest } from "vitest/node";
 import { reportPromise } from "../helpers/promise.ts";
 import { projectFolder } from "../helpers/spawned-daemon.ts";
 
-// That one fails without its fix is shown once, when it is written, and by its mutant, if it has one (`npm run mutants`). The
-// linter sees to it that none is skipped, or run alone.
+// That a test fails without its fix is shown once, when it is written, and by its mutant if it has one (`npm run mutants`). The
+// linter forbids skipped tests and tests that run alone.
 test("R14 a bug once fixed stays dead: npm test runs every file of test/regression, each holds tests, and none is left for later", async () => {
   const folder = join(projectFolder, "test/regression");
-  // What Vitest itself finds, by the configuration that npm test runs with.
+  // The files that Vitest finds with the configuration of npm test.
   const vitest = await createVitest("test", {
     root: projectFolder,
     watch: false,

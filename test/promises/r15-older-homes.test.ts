@@ -8,9 +8,9 @@ import { reportPromise } from "../helpers/promise.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 /**
- * A home as a released version left it, every file but the lock and the schema that each start writes anew. They were
- * made by that version's own daemon: two repositories added, one found, sets, an unset, a key. A new format gets
- * another, and none is ever changed.
+ * A home as a released version left it: every file except the lock and the schema that each start rewrites. They were made by
+ * that version's own daemon: two repositories added, one found, sets, an unset, a key. A new format gets a new one, and existing
+ * ones are never changed.
  */
 interface StoredHome {
   readonly version: string;
@@ -26,7 +26,7 @@ async function unpack({ files }: StoredHome, home: string): Promise<void> {
   }
 }
 
-/** What those homes hold, in whatever format. */
+/** The content of those homes, in any format. */
 const stored = {
   shop: {
     svc: { timeout: 60, domain: "shop.test", services: { web: { ready: "/", image: "web:1" } }, default: "web" },
@@ -85,7 +85,7 @@ test("R15 an older home opens in this version, and nothing of it is lost", async
       lost.push(...problems.map(problem => `${name}, ${when}: ${problem}`));
     note("opened", await lossIn(t, home));
     const history = (await t.owner.call("history/list", { repo: "shop" })).result;
-    // Format 1 kept nothing of the past: it begins with what is there. Later ones keep it all.
+    // Format 1 stored no history: it begins with the current values. Later formats keep all of it.
     const revisions = history.map(({ revision, source }) => `${revision} ${source}`);
     const expected = format === 1 ? 1 : 5;
     if (history.length < expected) note("opened", [`the history is ${revisions}`]);

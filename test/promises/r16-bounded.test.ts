@@ -19,31 +19,34 @@ function startCrowd(crowd: Crowd): ChildProcess {
 const reported = (child: ChildProcess) =>
   new Promise<CrowdReport>(resolve => child.once("message", (report: CrowdReport) => resolve(report)));
 
-/** Of the daemon's JavaScript values; it needs two thirds while most waits for the slow one. What V8 has once had it keeps, so this ends the warm-up. */
+/**
+ * Limit of the daemon's JavaScript heap; it needs two thirds of it while most waits for the slow client. V8 keeps what it has
+ * once allocated, so this shortens the warm-up.
+ */
 const heapMebibytes = 96;
-/** Of what the crowd watches. */
+/** The size of the values that the crowd watches. */
 const valueBytes = 20_000;
-/** Of each event, when all garbage is gone. */
+/** The maximum kept per event after all garbage is collected. */
 const mostKept = valueBytes / 4;
-/** Of a client that was dropped, a quarter of what waited for it. */
+/** The maximum kept of a dropped client, a quarter of what was queued for it. */
 const mostKeptOfDropped = 4 * 1024 ** 2;
 const mebibytes = (bytes: number) => Math.round(bytes / 1024 ** 2);
 const middle = (numbers: readonly number[]) => numbers.toSorted((one, other) => one - other)[numbers.length >> 1] ?? 0;
 
-// Memory and handles are read where Linux tells them.
+// Memory and handles are read from Linux's /proc.
 test.skipIf(process.platform !== "linux")(
   "R16 memory, handles and the queue of a slow client stay bounded: many watch, and one never reads",
   async () => {
     const clients = amount(100, 500);
     const rounds = amount(12, 360);
-    // Left to itself V8 lets garbage lie until there is much more of it than that; this would look like a leak for minutes.
+    // Without these options V8 lets much more garbage accumulate, which would look like a leak for minutes.
     const nodeArguments = [`--max-old-space-size=${heapMebibytes}`, "--max-semi-space-size=4", "--inspect=0"];
-    // In full the daemon as it ships, else as it is in the sources now.
+    // In full, the daemon as shipped; otherwise from the current sources.
     const command = torture ? repoconfCommand : join(projectFolder, "main/cli/repoconf.ts");
     await using daemon = await spawnDaemon(undefined, undefined, nodeArguments, command);
     using kept = await openKeptMemory(daemon.errorOutput);
     const { pid } = daemon.process;
-    // What is on its way to the disk, and the writes of the last two seconds, are kept on purpose and gone in a moment; a leak is not.
+    // Writes in progress and those of the last two seconds are kept on purpose and soon released; a leak is not.
     const keptBelow = async (bound: number, mostTries: number) => {
       let bytes = await kept.read();
       for (let tries = 0; bytes >= bound && tries < mostTries; tries++) {
@@ -66,7 +69,7 @@ test.skipIf(process.platform !== "linux")(
       await Promise.all([reported(crowd), reported(slow)]);
       const sockets = async () => (await owner.call("daemon/status")).result.sockets;
       expect(await sockets()).toBe(clients);
-      // It holds its connection and takes nothing from it.
+      // It keeps its connection open but reads nothing from it.
       slow.kill("SIGSTOP");
 
       const keptAtFirst = await kept.read();
@@ -76,7 +79,7 @@ test.skipIf(process.platform !== "linux")(
         const { errors } = await owner.call("config/set", { repo, "svc.services": services });
         expect(errors).toEqual([]);
       };
-      // What the slow one alone watches: it is dropped for what waits for it, long before it misses a heartbeat.
+      // Only the slow one watches this: it is dropped because of its queue, long before it misses a heartbeat.
       while ((await sockets()) === clients && sets < 1_000) await set("flood", 200_000);
       expect(await sockets()).toBe(clients - 1);
       expect((await owner.call("daemon/status")).result.refusals).toMatchObject({ limit: 1 });
@@ -84,7 +87,7 @@ test.skipIf(process.platform !== "linux")(
       expect(log).toContain("bytes of unread events");
       const dropped = sets;
       await owner.call("repo/remove", { repo: "flood" });
-      // Soon, on a slow machine too: one that were closed in order would keep it for half a minute.
+      // Soon even on a slow machine: closing it in the regular way would keep the memory for half a minute.
       const keptOfDropped = (await keptBelow(keptAtFirst + mostKeptOfDropped, 10)) - keptAtFirst;
       sets = 0;
       const report = () => {
@@ -92,13 +95,13 @@ test.skipIf(process.platform !== "linux")(
         crowd.send("report");
         return next;
       };
-      // What a crowd on the same machine has no time to read is no leak of the daemon's.
+      // Events that a crowd on the same machine has no time to read are not a leak of the daemon.
       const allRead = () =>
         until(async () => (await report()).events >= sets * (clients - 2), "the last event of the others");
 
       const memory: number[] = [];
       const open: number[] = [];
-      // The first third is for warming up.
+      // The first third is the warm-up.
       const third = rounds / 3;
       let [keptBefore, setsBefore] = [0, 0];
       for (let round = 0; round < rounds; round++) {
@@ -117,7 +120,7 @@ test.skipIf(process.platform !== "linux")(
         `${clients} clients, a heap of at most ${heapMebibytes} MiB, ${sets} sets of 20 kB; ${Math.round(keptOfSet)} bytes kept of each; ` +
         `resident ${mebibytes(before)} MiB, then ${mebibytes(after)} MiB; ` +
         `at most ${Math.max(...open)} handles; the slow one dropped after ${dropped} sets of 200 kB, of which ${mebibytes(keptOfDropped)} MiB were kept`;
-      // What the system counts is not known before long: in a few seconds there is no telling what is warming up.
+      // The system's figures only settle after a while: in a few seconds, warm-up and growth cannot be distinguished.
       const isFlat = keptOfSet < mostKept && (!torture || grown < Math.max(16 * 1024 ** 2, before * 0.1));
       const isOpenBounded = Math.max(...open) < clients + 60;
       const isDroppedFreed = keptOfDropped < mostKeptOfDropped;

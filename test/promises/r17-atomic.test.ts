@@ -25,13 +25,13 @@ function setAll(client: TestClient, some: readonly string[], timeout: number, fl
   return client.call("config/set", { repo: [...some], atomic: true, flush, "svc.timeout": timeout });
 }
 
-/** The timeout of each, as it is served. */
+/** The active timeout of each. */
 async function timeouts(client: TestClient, some: readonly string[]): Promise<unknown[]> {
   const replies = await Promise.all(some.map(repo => client.call("config/list", { repo, field: "svc.timeout" })));
   return replies.map(({ result }) => result["svc"]?.["timeout"]);
 }
 
-/** How many file-system calls an atomic set and what follows it make. */
+/** The number of file-system calls of an atomic set and its follow-up writes. */
 async function callsOfSet(): Promise<number> {
   await using folder = await temporaryFolder();
   await addShops(folder.path, ids);
@@ -48,7 +48,7 @@ test("R17 an atomic set over 8 repositories is served whole or not at all after 
   const program = await bundle("dying-daemon.ts", programFolder.path);
   const calls = await callsOfSet();
   expect(calls).toBeGreaterThan(40);
-  // Those of the log come first; of those of the files, in the short form, some.
+  // The calls of the log come first; of the calls of the files, the short form uses only some.
   const steps = Array.from({ length: calls }, (_, index) => index + 1).filter(
     step => step <= 4 || step % amount(9, 1) === 0,
   );
@@ -101,7 +101,7 @@ test("R17 an atomic set is served whole or not at all after a power loss at each
   loss.acknowledge();
   for (const id of some) await t.readRepository(id);
   loss.end();
-  // What waits for its turn by now still gets it.
+  // Calls that are already waiting can still finish.
   watched.before = () => {};
   const wrong: string[] = [];
   const seen = new Set<unknown>();

@@ -13,7 +13,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const repos = ["shop", "site", "till"];
 const sets = 150;
 
-/** What tools and people see of all repositories, but for the machine, which only a shared log tells. */
+/** What tools and people see of all repositories, without the machine, which only a shared log has. */
 async function contentOf(daemon: TestDaemon) {
   const content = [];
   for (const repo of repos) {
@@ -25,7 +25,7 @@ async function contentOf(daemon: TestDaemon) {
   return content;
 }
 
-/** A home with its own log, a server, and the real command between them. */
+/** A home with its own log, a server, and the real command to copy between them. */
 async function makeWorld() {
   const stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer());
@@ -43,7 +43,7 @@ async function makeWorld() {
     content,
     folder: folder.path,
     address: (name: string) => `${server.url}/${name}`,
-    /** A copy of the home, as no copy of its log has touched it. */
+    /** A copy of the home, whose log has not been copied yet. */
     home: async (name: string) => {
       const home = join(folder.path, name);
       await cp(original, home, { recursive: true });
@@ -65,7 +65,7 @@ async function made(home: string): Promise<string> {
   return home;
 }
 
-/** Runs `repoconf log copy`, killed after some milliseconds; the exit code is null if that came before its end. */
+/** Runs `repoconf log copy` and kills it after some milliseconds; the exit code is null if it was killed before it ended. */
 async function copy(home: string, direction: "--to" | "--from", address: string, milliseconds?: number) {
   const child = spawn(process.execPath, [repoconfCommand, "log", "copy", "--home", home, direction, address]);
   let output = "";
@@ -86,7 +86,7 @@ describeWithNats("R18 `repoconf log copy`, killed at random moments and run agai
       expect(done).toMatchObject({ code: 0 });
       return performance.now() - began;
     };
-    // How long it takes when nobody ends it.
+    // How long it takes without a kill.
     const whole = await world.home("whole");
     const there = await timed(() => copy(whole, "--to", world.address("whole")));
     const back = await timed(() => copy(whole, "--from", world.address("whole")));
@@ -105,10 +105,10 @@ describeWithNats("R18 `repoconf log copy`, killed at random moments and run agai
         ["--from", back],
       ] as const) {
         const done = direction === "--to";
-        // Of the time after the program has begun.
+        // A fraction of the time after the program has started.
         const first = await copy(home, direction, address, time * (0.3 + random(700) / 1_000));
         ends[first.code === null ? "killed" : "late"] += 1;
-        // Until the last step it is what it was.
+        // Until the last step, nothing has changed.
         if ((await isBound()) !== done) {
           await using daemon = await world.start(home, done ? undefined : address);
           expect(await contentOf(daemon)).toEqual(content);
@@ -125,7 +125,7 @@ describeWithNats("R18 `repoconf log copy`, killed at random moments and run agai
     }
     const note = `kills of repoconf log copy: ${ends.killed} before its end, ${ends.late} after it`;
     reportPromise({ row: "R18", tried: 2 * kills, failed: 0, note });
-    // Of a few kills all may come late, as when the machine had much else to do while the copy was timed.
+    // With few kills, all may be too late, as when the machine was busy while the copy was timed.
     if (torture) expect(ends.killed).toBeGreaterThan(kills / 2);
   });
 });

@@ -9,11 +9,11 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const all = ["shop", "site"];
 
-/** Servers that meet again elect leaders, several times over where the machine is busy. */
+/** Reconnected servers elect leaders, several times on a busy machine, so it waits up to three times as long. */
 const until: typeof untilSoon = (condition, what) =>
   untilSoon(condition, what).catch(() => untilSoon(condition, what).catch(() => untilSoon(condition, what)));
 
-/** A daemon at each of two servers of a cluster: `inside` will be at the one that is cut off, and has no way to the others. */
+/** A daemon on each of two servers of a cluster: `inside` is on the one that will be cut off, and cannot reach the others. */
 async function makeWorld(cutsLeader: boolean) {
   const stack = new AsyncDisposableStack();
   const cluster: PartitionedCluster = stack.use(await startPartitionedCluster());
@@ -45,7 +45,7 @@ async function historyOf({ owner }: TestDaemon, repo: string) {
   return (await owner.call("history/list", { repo, limit: 1_000 })).result;
 }
 
-/** Sets that were acknowledged, of those that a daemon was asked for one after the other, until `enough` of them were. */
+/** Sets values one after the other until `enough` of them were acknowledged; returns those. */
 async function setUntil({ owner }: TestDaemon, from: number, enough: number): Promise<number[]> {
   const acknowledged: number[] = [];
   for (let timeout = from; acknowledged.length < enough; timeout++) {
@@ -53,7 +53,7 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
     if (errors.length === 0) acknowledged.push(timeout);
     else {
       expect(errors.map(({ code }) => code)).toEqual([1108]);
-      // As a person does, who sees what the daemon says of the server.
+      // Waits as a person does who sees the daemon's report about the server.
       await until(async () => (await owner.call("daemon/status")).result.problems?.length === 0, "the server");
     }
   }
@@ -63,7 +63,7 @@ async function setUntil({ owner }: TestDaemon, from: number, enough: number): Pr
 describeWithNats("a server that is cut off from the others of its cluster, and goes on", () => {
   test.each([
     { which: "which is not the leader", cutsLeader: false },
-    // Takes minutes on a busy machine: the servers elect leaders several times over.
+    // Takes minutes on a busy machine, because the servers elect leaders several times.
     ...(torture ? [{ which: "which is the leader", cutsLeader: true }] : []),
   ])(
     "$which: a daemon there serves and refuses, the others go on, and it has all of it once when they meet again",
@@ -90,7 +90,7 @@ describeWithNats("a server that is cut off from the others of its cluster, and g
       await sees(first, "shop", met);
       const problems = async () => (await inside.owner.call("daemon/status")).result.problems?.join() ?? "";
       const outsides = await Promise.all(all.map(id => historyOf(outside, id)));
-      // nats-server 2.9 may keep what its leader had when it was cut off, in the place of what the others agreed on.
+      // nats-server 2.9 may keep what its leader had when it was cut off, instead of what the others agreed on.
       let differs = false;
       await until(async () => {
         differs = (await problems()).includes("does not follow");
@@ -115,7 +115,7 @@ describeWithNats("a server that is cut off from the others of its cluster, and g
         const histories = await Promise.all(together.map(daemon => historyOf(daemon, id)));
         for (const history of histories) {
           expect(history).toEqual(histories[0]);
-          // Without gaps, on what was there before.
+          // Without gaps, continuing what was there before.
           expect(history.map(({ revision }) => revision)).toEqual(history.map((_, place) => history.length - place));
           expect(history.slice(-(outsides[index]?.length ?? 0))).toEqual(outsides[index]);
         }
@@ -125,7 +125,7 @@ describeWithNats("a server that is cut off from the others of its cluster, and g
       for (const timeout of acknowledged) expect(valuesIn(shop).filter(value => value === timeout)).toHaveLength(1);
       const edits = shop.filter(({ changes }) => changes["svc"]?.["domain"] !== undefined);
       expect(edits).toHaveLength(differs ? 0 : 1);
-      // What was refused without an answer is everywhere or nowhere, of both repositories alike.
+      // A set rejected without an answer is everywhere or nowhere, equally for both repositories.
       expect([
         [0, 0],
         [1, 1],

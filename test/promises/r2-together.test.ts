@@ -30,7 +30,7 @@ test("R2 the fields of one set appear together, to clients and in the file, whil
   let ended = false;
   const partial: string[] = [];
   const seen = new Set<unknown>();
-  /** Runs until the end, over one connection after the other. */
+  /** Runs until the end, reconnecting as often as needed. */
   const client = async (step: (call: Awaited<ReturnType<DaemonProcess["connect"]>>["call"]) => Promise<void>) => {
     while (!ended) {
       const connected = await daemon.connect().catch(() => undefined);

@@ -14,18 +14,18 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 interface Scenario {
   readonly name: string;
   readonly settings?: string;
-  /** What happens before anything is recorded: the timeouts that are set. */
+  /** The timeouts that are set before the recording. */
   readonly before: readonly number[];
   /** What is recorded; 99 is the new timeout. */
   readonly how: "set" | "sets side by side" | "one set after the other";
-  /** The segment of the journal that begins with it. */
+  /** The segment of the journal that the recording begins. */
   readonly begins?: string;
 }
 
 const scenarios: readonly Scenario[] = [
   { name: "a set", before: [31, 32], how: "set" },
   { name: "the first set of all", before: [], how: "set" },
-  // A segment is a tenth of what is kept, two revisions: here it begins with 2, and the next with 4.
+  // A segment is a tenth of what is kept, two revisions: here one begins with 2, and the next with 4.
   {
     name: "a set that begins a segment",
     settings: `{ "history": { "revisions": 20 } }`,
@@ -43,14 +43,14 @@ interface Outcome {
   readonly seen: ReadonlySet<unknown>;
 }
 
-/** Journal and file are written side by side, and either may be the first on the disk. */
+/** Journal and file are written in parallel, and either may reach the disk first. */
 const orders: readonly ChooseCall[] = [
   last("journal"),
   last("tmp"),
   ...Array.from({ length: amount(0, 4) }, (_, index) => anyOrder(randomNumbers(seed + index))),
 ];
 
-/** Records the scenario in every order, and has a daemon open every home that a power loss in it may leave. */
+/** Records the scenario in every order, and opens every home that a power loss may leave. */
 async function loseInEveryOrder(scenario: Scenario, most: number): Promise<Outcome> {
   const seen = new Set<string>();
   const outcomes: Outcome[] = [];
@@ -88,13 +88,13 @@ async function lose(
   watched.before = async call => {
     if (!isFollowed && call.operation === "open" && call.path === join(home, "tmp/shop.json")) {
       isFollowed = true;
-      // The file is about to follow the first one.
+      // The file of the first set is about to be written.
       expect((await set({ "svc.timeout": 99 })).errors).toEqual([]);
       loss.acknowledge();
       heard.resolve();
     }
     await order.turnOf(call);
-    // So that in whatever a power loss leaves behind it all that was acknowledged has to be.
+    // Delays the rename until the acknowledgement, so that every later state must contain everything acknowledged.
     if (call.operation === "rename") await heard.promise;
   };
   watched.ended = call => order.ended(call);
@@ -112,7 +112,7 @@ async function lose(
     loss.acknowledge();
     heard.resolve();
   }
-  // History and file follow, and then nobody needs the log any more.
+  // After history and file are written, nothing needs the log any more.
   await t.readRepository("shop");
   const begun = (await readdir(join(home, "journal"))).filter(segment => !segments.includes(segment));
   expect(begun).toEqual(begins === undefined ? [] : [begins]);
@@ -142,7 +142,7 @@ async function lose(
     const { domain, provider } = first.config["svc"] ?? {};
     if (how === "sets side by side" && loss.isAcknowledged(state) && (domain !== "a.test" || provider !== "us"))
       note(`the domain is ${domain} and the provider ${provider}`);
-    // Started once more: nothing was only put off.
+    // A second start shows that nothing was merely postponed.
     const second = await opened(lost.path, note);
     if (JSON.stringify(second) !== JSON.stringify(first))
       note(`${JSON.stringify(first)}, then ${JSON.stringify(second)}`);
@@ -150,7 +150,7 @@ async function lose(
   return { states, wrong, seen };
 }
 
-/** What a daemon serves from this home; tells what does not fit together. */
+/** What a daemon serves from this home; reports contradictions. */
 async function opened(home: string, note: (what: string) => void) {
   await using t = await startTestDaemon({ home, rescanInterval: 3_600_000 });
   const { result, revision, errors } = await t.owner.call("config/list", { repo: "shop", stored: true });
@@ -163,7 +163,7 @@ async function opened(home: string, note: (what: string) => void) {
   if (!(await t.readRepository("shop")).includes(`"timeout": ${timeout}`)) note(`the file does not say ${timeout}`);
   const last = history.result.find(({ changes }) => changes["svc"]?.["timeout"] !== undefined);
   if (last?.changes["svc"]?.["timeout"]?.value !== timeout) note("the history's last value is another");
-  // A record that was not on the disk before its file would be made up for by one of source file.
+  // A set whose record reached the disk after its file would be recorded as a revision of source file.
   if (timeout === 99 && last?.source !== "set") note(`the set is told as one of source ${last?.source}`);
   return { timeout, revision, config: result };
 }
@@ -181,7 +181,7 @@ test("R3 the file always parses: every state that a power loss may leave opens a
     note: `states of the disk, each opened twice; ${orders.length} orders of what is done side by side`,
   });
   expect(wrong).toEqual([]);
-  // The old and the new one were both among them.
+  // Both the old and the new timeout occurred.
   const [old, fresh, segment] = outcomes;
   expect([old?.seen, fresh?.seen, segment?.seen]).toEqual([32, 30, 33].map(before => new Set([before, 99])));
 });

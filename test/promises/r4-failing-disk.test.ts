@@ -20,7 +20,7 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
     const total = fileSystem.calls.length - calls;
     expect(total).toBeGreaterThan(5);
 
-    // What the promise does not allow, a line each.
+    // Violations of the promise, one line each.
     const wrong: string[] = [];
     let refused = 0;
     let behind = 0;
@@ -55,11 +55,11 @@ describe.concurrent("R4 a failing disk damages nothing: the Nth call of a set fa
       const later = await shop.set({ "svc.refresh_hour": failing % 24 });
       if (later.errors.length > 0) note(`a later set got ${later.errors[0]?.code}`);
     }
-    // What was replaced stays a moment, in case somebody is still writing to it.
+    // Replaced files are kept for a moment, in case somebody is still writing to them.
     await until(async () => (await temporaryFiles(shop)).length === 0, "the temporary files to go");
-    // A set that was refused must not come back as an edit by hand.
+    // A rejected set must not reappear as an edit by hand.
     const sources = new Set(shop.sources());
-    // What was refused is not in the past either, nor does a start find it.
+    // A rejected set must not be in the history either, nor be found by a start.
     const revision = (await shop.revision()) ?? 0;
     const present = await shop.value("timeout");
     for (const when of ["then", "after a restart"]) {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { until } from "../helpers/daemon.ts";
 import { placeIn, type Shop, saveByRename, shopText, startShop } from "../helpers/shop.ts";
 
-/** What a person did to the file, and where the daemon should say that it is wrong (null: there is no such place). */
+/** What a person did to the file, and where the daemon should report the error (null: no particular place). */
 type Breakage = [
   title: string,
   content: string | Uint8Array,
@@ -37,7 +37,7 @@ const breakages: Breakage[] = [
   ["UTF-16", Buffer.from(`\uFEFF${shopText}`, "utf16le"), null],
 ];
 
-/** The daemon serves the last good values, writes nothing, and says what is wrong. */
+/** The daemon serves the last valid values, writes nothing, and reports the error. */
 async function expectBroken(shop: Shop, place: { readonly line: number; readonly column: number } | null) {
   await until(async () => (await shop.health()).length > 0, "the health to tell");
   const health = await shop.health();

@@ -16,7 +16,7 @@ const pieces = [
   ...['"__proto__"', '"constructor"', '"path": "relative"', "<<<<<<< HEAD\n", "=======\n", '"\\ud800"', "é", "[[[[["],
 ];
 
-/** A file as an accident may leave it: the good one cut, mixed, doubled, or nothing but noise. */
+/** A file as an accident may leave it: the valid one cut, mixed or doubled, or only noise. */
 function anyBytes(random: Random): Buffer {
   const good = Buffer.from(shopText);
   const place = () => random(good.length + 1);
@@ -52,7 +52,7 @@ function anyBytes(random: Random): Buffer {
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const scopes = new Scopes();
 
-/** How a read of the file ends; "other": JSON, but no repository with values. Throws whatever would crash the daemon. */
+/** The result of reading the file; "other": JSON, but not a repository with values. Throws whatever would crash the daemon. */
 function classify(bytes: Buffer): "broken" | "other" | "read" {
   let text: string;
   try {
@@ -72,7 +72,7 @@ function classify(bytes: Buffer): "broken" | "other" | "read" {
         locate: paths => locate(paths.map(path => ["config", ...path])),
       },
     );
-    // What serves is what the schema allows.
+    // Every stored value must be valid.
     for (const [scope, fields] of Object.entries(stored))
       for (const [field, fieldValue] of Object.entries(fields))
         if (scopes.get(scope)?.fields.get(field)?.validate(fieldValue) !== undefined)
@@ -117,7 +117,7 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
     const bytes = anyBytes(random);
     await writeFile(shop.file, bytes);
     const note = (what: string) => wrong.push(`${JSON.stringify(bytes.toString("latin1"))}: ${what}`);
-    // This checks the file first.
+    // The daemon reads the file before it answers this.
     await shop.t.owner.call("file/read", { repo: "shop" });
     const seen = classify(bytes);
     const { result, errors } = await shop.t.owner.call("config/list", { repo: "shop" });
@@ -127,7 +127,7 @@ test("R5 a daemon whose file becomes one random file after the other serves on, 
     const text = bytes.toString();
     counts[reported ? "reported" : "served"]++;
     if (seen === "broken" && !reported) note("not reported as broken, though it cannot be read");
-    // A pointer may lead anywhere.
+    // A pointer (`inTree`) may lead anywhere.
     if (seen === "read" && reported && !text.includes("inTree")) note("reported as broken, though it can be read");
     const set = await shop.t.owner.call("config/set", { repo: neighbour, "svc.timeout": count });
     if (set.errors.length > 0) note(`the neighbour: ${JSON.stringify(set.errors)}`);

@@ -6,7 +6,7 @@ import { reportPromise } from "../helpers/promise.ts";
 import { shopText, startShop } from "../helpers/shop.ts";
 import { waysOfSaving } from "../helpers/ways-of-saving.ts";
 
-/** The file calls of one set so far, each with its place in the write. */
+/** The file calls of one set so far, each as a step of the write. */
 function stepsOf(calls: readonly FileCall[], file: string, homeFolder: string): string[] {
   return calls.map(({ operation, path }) => {
     if (operation === "readNow") return "last look";
@@ -25,7 +25,7 @@ test.each(waysOfSaving)(
     const { file } = shop;
     const first = fileSystem.calls.length;
     expect((await shop.set({ "svc.timeout": 99 })).errors).toEqual([]);
-    // The steps of a write. A step of a single word is a check of the file by the watcher.
+    // The steps of a write. A single word is a check of the file by the watcher.
     const steps = stepsOf(fileSystem.calls.slice(first), file, shop.t.homeFolder).filter(step => step.includes(" "));
     const behindLastCheck = "behind the last look";
     const missing = new Set([...steps, behindLastCheck]);
@@ -62,7 +62,7 @@ test.each(waysOfSaving)(
       fileSystem.after = () => {};
       if (reached === undefined) continue;
       missing.delete(reached);
-      // What is merged out of the file that was replaced is its values; the comments went with it.
+      // Only the values of the replaced file are merged; its comments are lost.
       const isBoth = (now: string) =>
         now === withSet(edited) ||
         (reached === behindLastCheck && now.includes(`hand${round}.test`) && now === withSet(now));

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const [processes, setsEach] = [4, amount(400, 400)];
 const handFields = 20;
-/** Between two parts of the sets an edit comes, however fast both are. */
+/** An edit is made between two parts of the sets, however fast both are. */
 const parts = 10;
 
 function start(script: string, ...args: readonly string[]): ChildProcess {
@@ -21,7 +21,7 @@ function start(script: string, ...args: readonly string[]): ChildProcess {
 
 type Span = readonly [from: number, to: number];
 
-/** Notes when a write was between its last check the file and the rename, in microseconds of `hrtime`. */
+/** Records when a write was between its last check of the file and the rename, in microseconds of `hrtime`. */
 function recordGaps(fileSystem: WatchedFileSystem): readonly Span[] {
   const gaps: Span[] = [];
   const now = () => Number(process.hrtime.bigint() / 1_000n);
@@ -33,7 +33,7 @@ function recordGaps(fileSystem: WatchedFileSystem): readonly Span[] {
   return gaps;
 }
 
-/** What a process sends last before it ends. */
+/** The last message of a process before it exits. */
 async function sentBy<Message>(child: ChildProcess): Promise<Message> {
   let sent: { readonly message: Message } | undefined;
   child.on("message", (message: Message) => {
@@ -84,14 +84,14 @@ test(`R6 no lost update: ${processes} processes x ${setsEach} sets of different 
     start("setting-process.ts", home.path, repo, String(parts), ...fields.map(name => `load.${name}`)),
   );
   editor.on("message", () => {
-    // One that has ended, or is ending, needs no message any more.
+    // A process that has exited, or is exiting, needs no message.
     for (const setter of setters) if (setter.connected) setter.send("an edit was made", () => {});
   });
   const acknowledged = await Promise.all(setters.map(setter => sentBy<string[]>(setter)));
   editor.send("end");
   const { edits, repeats } = await handEditing;
   const widths = gaps.map(([from, to]) => to - from).sort((one, other) => one - other);
-  // Nowhere else may an edit get lost.
+  // Edits may only be lost inside these gaps.
   const isInGap = ([from, to]: Span) => gaps.some(([begin, end]) => begin <= to && from <= end);
   const outside = repeats.filter(repeat => !isInGap(repeat));
   const sets = names.flat().length;

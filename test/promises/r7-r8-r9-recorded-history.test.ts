@@ -14,7 +14,7 @@ beforeAll(async () => {
   run = await recordRun({
     seed,
     clients: 8,
-    // About a quarter of them become revisions: fewer than are kept, so that the history tells all of them in the end.
+    // About a quarter become revisions: fewer than are kept, so that the history still contains all of them at the end.
     requests: amount(2_000, 30_000),
     watchers: 3,
     kills: amount(3, 30),
@@ -54,7 +54,7 @@ test("R9 a watch is ordered, unique, complete, atomic and resumable", () => {
 test("R9 a watch misses nothing that happens while it is sent the past", async () => {
   await using t = await startTestDaemon();
   const repo = await t.addRepository("shop");
-  // More than the system takes for a client that does not read, so that the daemon has to wait with the rest of it.
+  // More than the system buffers for a client that does not read, so that the daemon has to hold the rest.
   const past = 40;
   for (let next = 2; next <= past; next++) {
     const services = { web: { ready: `${next}`, image: "x".repeat(200_000) } };
@@ -69,7 +69,7 @@ test("R9 a watch misses nothing that happens while it is sent the past", async (
   reading.resume();
   const seen: number[] = [];
   while (seen.at(-1) !== past) seen.push((await client.nextChange()).revision);
-  // Whether it still comes out of the past or at once: it is behind all that may have been lost.
+  // Whether it comes from the past or directly, it follows everything that may have been lost.
   const { result } = await t.owner.call("config/set", { repo, "svc.timeout": 99 });
   const last = result[0]?.revision;
   while (seen.at(-1) !== last) seen.push((await client.nextChange()).revision);
@@ -80,9 +80,9 @@ test("R9 a watch misses nothing that happens while it is sent the past", async (
   expect(seen).toEqual(expected);
 });
 
-/** What the client's bytes come through. */
+/** The transport of the client's connection. */
 function transportOf({ socket }: TestClient): { pause(): void; resume(): void } {
-  // Not among engine.io's types.
+  // Not part of engine.io's types.
   return Reflect.get(socket.io.engine.transport, "ws");
 }
 
@@ -93,7 +93,7 @@ test("R9 a watch goes on from any of the revisions that are kept, and outside of
   const repo = await t.addRepository("shop");
   await writeFile(join(t.homeFolder, "settings.json"), JSON.stringify({ history: { revisions: kept } }));
   await t.restart();
-  // Past the window by more than a segment, so that whole ones are dropped.
+  // Beyond what is kept by more than a segment, so that whole segments are dropped.
   const last = Math.floor(kept * 1.3) + 1;
   for (let next = 2; next <= last; next += 100) {
     const sets = Array.from({ length: Math.min(100, last - next + 1) }, (_, index) =>

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { startTestDaemon } from "../helpers/daemon.ts";
 import { reportPromise } from "../helpers/promise.ts";
 
-/** Every other address of this host, and the other loopback ones. */
+/** All other addresses of this host, including other loopback ones. */
 function otherAddresses(): string[] {
   const own = Object.entries(networkInterfaces()).flatMap(([name, entries = []]) =>
     entries.map(({ address, scopeid }) => (scopeid ? `${address}%${name}` : address)),
@@ -14,7 +14,7 @@ function otherAddresses(): string[] {
   );
 }
 
-/** Whether something answers there; what cannot be reached at all does not. */
+/** Whether something accepts connections there; an unreachable address does not. */
 function answers(host: string, port: number): Promise<boolean> {
   return new Promise(resolve => {
     const socket = connect({ host, port });
@@ -27,7 +27,7 @@ function answers(host: string, port: number): Promise<boolean> {
   });
 }
 
-/** The port is free there: the daemon does not have it, nor does it listen on all addresses. */
+/** Whether the port is free there: the daemon listens neither on it nor on all addresses. */
 async function isFree(host: string, port: number): Promise<boolean> {
   const server: Server = createServer();
   const free = await new Promise<boolean>(resolve => {
@@ -46,7 +46,7 @@ test("S1 loopback only: no other address of this host answers at the daemon's po
   let shown = 0;
   for (const address of addresses) {
     if (await answers(address, port)) reached.push(address);
-    // A listener of the test's own there is reached, so it is the daemon's choice that nobody was.
+    // A listener of the test is reachable there, so it is the daemon's choice not to listen.
     if (!(await isFree(address, port))) continue;
     const server = createServer(socket => socket.destroy());
     await new Promise<void>(resolve => server.listen({ host: address, port, exclusive: true }, resolve));

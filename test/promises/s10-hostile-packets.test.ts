@@ -9,7 +9,7 @@ import { pollingHandshake, sendBytes } from "../helpers/raw-http.ts";
 import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 
 const operations = Object.keys(argumentSchemas).filter(
-  // These would end what the test needs, rightly, or look through the whole disk.
+  // These would correctly end what the test needs, or search the whole disk.
   name => !["daemon/stop", "key/revoke", "repo/scan"].includes(name),
 );
 
@@ -22,7 +22,7 @@ function text(random: Random, length: number): string {
   return Array.from({ length: random(length) }, () => letters[random(letters.length)]).join("");
 }
 
-/** Any value, with what trips programs up more often than chance has it. */
+/** Any value; values that often cause bugs appear more often than by chance. */
 function value(random: Random, depth: number): unknown {
   switch (random(depth > 4 ? 8 : 11)) {
     case 0:
@@ -63,10 +63,10 @@ function name(random: Random): string {
     : oneOf(random, ["limit", "after", "query", "grants", "since", "text", "expected", "path", "__proto__", ...known]);
 }
 
-/** A packet: well formed with hostile arguments, or (unless `formed`) damaged, or nothing of the kind, which ends the connection. */
+/** A packet: well formed with hostile arguments, or (unless `formed`) damaged, or something else, which ends the connection. */
 function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer> {
   const operation = operations[random(operations.length)] ?? "config/list";
-  // Mostly an operation that there is, else anything in its place.
+  // Mostly an existing operation, otherwise anything in its place.
   const names = () => (random(8) > 0 ? operation.split("/") : [value(random, 3), value(random, 3)].slice(random(3)));
   const event = () => JSON.stringify(["svc", ...names(), value(random, 0)]);
   switch (random(formed ? 5 : 12)) {
@@ -99,7 +99,7 @@ function packet(random: Random, formed = false): string | Uint8Array<ArrayBuffer
   }
 }
 
-/** What went out, how many of it asked for an answer that must come, and how many answers came. */
+/** How many packets were sent, how many of them requested an answer, and how many answers arrived. */
 interface Attack {
   readonly sent: number;
   readonly asked: number;
@@ -108,10 +108,10 @@ interface Attack {
 
 const answersIn = (packets: readonly string[]) => packets.filter(one => /^43\d+\[/.test(one)).length;
 
-/** Sends random packets on a connection of its own until it is cut off or has sent enough. */
+/** Sends random packets on a separate connection until it is cut off or has sent enough. */
 async function attackByWebSocket(t: TestDaemon, random: Random, packets: number): Promise<Attack> {
   const hasKey = random(6) > 0;
-  // The daemon hears nobody before it has answered the handshake.
+  // The daemon reads nothing before it has answered the handshake.
   using raw = await openRawWebSocket(t.url, hasKey ? t.ownerKey : undefined);
   const formed = random(2) === 0;
   let sent = 0;
@@ -146,7 +146,7 @@ async function attackByPolling(t: TestDaemon, random: Random): Promise<Attack> {
   return { sent: parts.length, asked: 0, answered: 0 };
 }
 
-/** Requests as no client sends them. */
+/** Sends requests that no real client would send. */
 async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   const { host, hostname, port } = new URL(t.url);
   const method = oneOf(random, ["GET", "POST", "get", "", "\0", "CONNECT", "TRACE", "X".repeat(100)]);
@@ -170,7 +170,7 @@ async function attackByHttp(t: TestDaemon, random: Random): Promise<Attack> {
   const request = `${method} ${target} HTTP/1.${random(3)}\r\n${headers.join("\r\n")}\r\n\r\n${text(random, 100)}`;
   if (random(6) > 0) await sendBytes(t.url, request);
   else {
-    // Sent in part, and then cut off.
+    // Partially sent, and then cut off.
     const socket = connectTcp({ host: hostname, port: Number(port) });
     socket.on("error", () => {});
     await new Promise(resolve => socket.once("connect", resolve));
@@ -188,7 +188,7 @@ test("S10 hostile packets neither crash nor starve: random packets by websocket,
   const crashes: string[] = [];
   const onCrash = (error: unknown) => void crashes.push(String(error));
   process.on("uncaughtExceptionMonitor", onCrash);
-  // In a process of its own the daemon would end by these too.
+  // In a separate process, these would also end the daemon.
   process.on("unhandledRejection", onCrash);
   const { socket, call } = await t.connect();
   let answers = 0;
@@ -197,7 +197,7 @@ test("S10 hostile packets neither crash nor starve: random packets by websocket,
   const neighbour = (async () => {
     while (!done) {
       const before = performance.now();
-      // A plain value, as hostile sets may rightly have changed any other.
+      // Reads the key itself, because hostile sets may have legitimately changed any value.
       const { errors } = await call("key/self");
       if (errors.length > 0) crashes.push(JSON.stringify(errors));
       slowest = Math.max(slowest, performance.now() - before);
@@ -230,7 +230,7 @@ test("S10 hostile packets neither crash nor starve: random packets by websocket,
   expect(surprises).toEqual([]);
   expect(cut).toBe(0);
   expect(answers).toBeGreaterThan(10);
-  // Each message that is one gets its answer; and that there are enough of them, or nothing was tried.
+  // Each valid request gets its answer, and there are enough of them to make the test meaningful.
   expect(answered).toBe(asked);
   expect(asked).toBeGreaterThan(sent / 4);
   expect((await (await t.connect()).call("key/self")).errors).toEqual([]);

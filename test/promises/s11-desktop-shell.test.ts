@@ -12,7 +12,7 @@ import { temporaryFolder } from "../helpers/temporary-folder.ts";
 const browser: Browser | undefined = await launchBrowser(standInSwitches).catch(() => undefined);
 afterAll(() => browser?.close());
 
-/** Each point of Electron's security checklist that is an option, and what it must be; null: it must not be set at all. */
+/** Each item of Electron's security checklist that is an option, with its required value; null: it must not be set. */
 const options: readonly (readonly [point: string, name: string, value: boolean | null])[] = [
   ["2 no Node.js in the page", "nodeIntegration", false],
   ["2 no Node.js in frames", "nodeIntegrationInSubFrames", false],
@@ -29,7 +29,7 @@ const options: readonly (readonly [point: string, name: string, value: boolean |
   ["no session of its own beside the one that denies", "partition", null],
 ];
 
-/** What the fuses of the packed app must be (checklist, point 19). */
+/** The required fuses of the packed app (checklist, item 19). */
 const fuses: readonly (readonly [name: string, value: boolean])[] = [
   ["runAsNode", false],
   ["enableNodeOptionsEnvironmentVariable", false],
@@ -42,7 +42,7 @@ const fuses: readonly (readonly [name: string, value: boolean])[] = [
 type Event = { url: string; isMainFrame: boolean; preventDefault(): void };
 
 describe.skipIf(browser === undefined)("the desktop shell, on the double of Electron", () => {
-  // The pages that really try to leave, the bridge and the boot are in test/desktop/: scenarios.ts and shell.test.ts.
+  // Pages that really try to navigate away, the bridge and the boot are tested in test/desktop/: scenarios.ts and shell.test.ts.
   test("S11 Electron is closed: the options that the shell really passes, its handlers, and the fuses", async () => {
     if (browser === undefined) throw new Error("there is no browser");
     await using folder = await temporaryFolder();
@@ -165,7 +165,7 @@ describe.skipIf(browser === undefined)("the desktop shell, on the double of Elec
   });
 });
 
-/** The fuses stand where the app is packed; as long as it is not, that they are missing is told and not hidden. */
+/** The fuses are set when the app is packed; until then, the missing check is reported, not hidden. */
 async function checkFuses(check: (point: string, holds: boolean) => void): Promise<string> {
   const file = join(projectFolder, "electron-builder.yml");
   if (!existsSync(file)) return "fuses not checked: the app is not packed yet";

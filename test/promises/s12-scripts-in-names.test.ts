@@ -3,7 +3,7 @@ import { reportPromise } from "../helpers/promise.ts";
 import { rawRequest } from "../helpers/raw-http.ts";
 import { describeScreen, reads, startScreen, untilScope } from "../helpers/screen.ts";
 
-/** Each sets `executed` if anything takes it for more than a text. */
+/** Each sets `executed` if anything interprets it as more than text. */
 const corpus = [
   `<img src=x onerror="window.executed=1">`,
   `<script>window.executed=2</script>`,
@@ -30,7 +30,7 @@ const hostile = {
   },
 };
 
-/** No script but the page's own files, none from a text, none made of one. */
+/** Only the page's own script files may run: no inline script, and none created from text. */
 function isStrict(policy: string): boolean {
   const wanted = ["default-src 'none'", "script-src 'self'", "base-uri 'none'", "require-trusted-types-for 'script'"];
   return wanted.every(part => policy.split("; ").includes(part)) && !/unsafe-(inline|eval|hashes)/.test(policy);
@@ -73,7 +73,7 @@ describeScreen("texts of others", () => {
     await reads(window.inspector, "executed");
     await page.getByRole("searchbox", { name: /^Search/ }).fill("onerror");
     await reads(window.tree, "onerror");
-    // A link that somebody else has named is no link.
+    // A link whose target somebody else named is not rendered as a link.
     expect(await page.locator("a[href^='javascript:']").count()).toBe(0);
     expect(await page.locator("iframe, img").count()).toBe(0);
     await page.getByRole("textbox", { name: "Provider" }).fill(all);
@@ -100,7 +100,7 @@ describeScreen("texts of others", () => {
     await page.getByRole("button", { name: "Compare with the active values" }).click();
     await reads(page.getByRole("textbox", { name: "The active values" }), "onerror");
     const ran = await executed();
-    // Nor was any stopped by the policy alone: the page's disposal fails at each breach that the browser tells.
+    // None was stopped only by the policy either: the page's disposal fails at each violation that the browser reports.
     const answer = await rawRequest(screen.t.url, "/", { headers: [`Host: ${screen.t.screenHost}`] });
     const policy = answer.headers.get("content-security-policy") ?? "";
     const failed = (ran === undefined ? 0 : 1) + (isStrict(policy) ? 0 : 1);

@@ -9,10 +9,10 @@ import { type Random, randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const repositories = Array.from({ length: 20 }, (_, index) => `repository-${index}`);
-/** Of each: revision 1 without values, then N sets the timeout to N. */
+/** The revisions of each repository: revision 1 has no values, revision N sets the timeout to N. */
 const revisions = 9;
 
-/** Damages a journal's bytes somewhere; returns what was done. Line 0 is the checkpoint, line N the revision N. */
+/** Damages a journal's bytes somewhere; returns a description and the result. Line 0 is the checkpoint, line N is revision N. */
 function damage(text: string, random: Random): readonly [how: string, damaged: string] {
   const lines = text.slice(0, -1).split("\n");
   const line = random(lines.length);
@@ -43,7 +43,7 @@ function damage(text: string, random: Random): readonly [how: string, damaged: s
     case 5:
       return [`cut off before line ${line}`, joined(lines.slice(0, line))];
     case 6: {
-      // The value of a revision, to one that it might have been.
+      // Changes the value of a revision to another plausible one.
       const altered = (lines[line] ?? "").replace(/"after":\d+/, `"after":${100 + random(900)}`);
       return [`the value in line ${line} altered`, joined(lines.with(line, altered))];
     }
@@ -60,7 +60,7 @@ function damage(text: string, random: Random): readonly [how: string, damaged: s
   }
 }
 
-/** What a daemon tells of a repository whose journal was damaged, against what was; a line for each untruth. */
+/** Compares the answers about a repository with a damaged journal to the truth; returns a line for each false answer. */
 async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boolean): Promise<string[]> {
   const wrong: string[] = [];
   const call = t.owner.call;
@@ -76,7 +76,7 @@ async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boo
     } else if (number > 1 && value !== number) wrong.push(`revision ${number} is told as ${JSON.stringify(changes)}`);
   }
   const own = numbers.filter(number => number <= revisions);
-  // As far as it is told it has no gap.
+  // The reported part has no gaps.
   if (own.some((number, index) => index > 0 && number !== (own[index - 1] ?? 0) - 1)) wrong.push(`gaps: ${numbers}`);
   const refused = history.errors.some(({ code }) => code === 1110);
   const complete = own.length === revisions;
@@ -94,13 +94,13 @@ async function findUntruths(t: TestDaemon, repo: string, isReportedByDoctor: boo
       wrong.push(`revision ${at} is listed as ${JSON.stringify(then)}`);
   }
   wrong.push(...(await findUntruthsInEvents(t, repo, revision)));
-  // And it goes on.
+  // The repository still accepts sets.
   const { errors } = await call("config/set", { repo, "svc.timeout": 500 });
   if (errors.length > 0) wrong.push(`a set gets ${JSON.stringify(errors)}`);
   return wrong;
 }
 
-/** The same of what a watcher is sent that was away from revision 1 on. */
+/** The same for the events sent to a watcher that was away since revision 1. */
 async function findUntruthsInEvents(t: TestDaemon, repo: string, newest: number): Promise<string[]> {
   const { socket, call, events } = await t.connect();
   let cut = false;
@@ -111,7 +111,7 @@ async function findUntruthsInEvents(t: TestDaemon, repo: string, newest: number)
   const [error] = errors;
   if (error !== undefined) return [1110, 1112].includes(error.code) ? [] : [`a watch gets ${JSON.stringify(errors)}`];
   const sent = () => events.flatMap(([resource, , payload]) => (resource === "config" ? [payload] : []));
-  // Where the journal turns out to be damaged on the way, the connection ends.
+  // If the journal turns out to be damaged on the way, the connection ends.
   await until(() => cut || newest === 1 || sent().at(-1)?.revision === newest, "what a watcher missed");
   socket.close();
   return sent().flatMap(({ revision, source, changes }, index) => {
@@ -171,7 +171,7 @@ test("S13 damage to the journal is never taken for history: lines lost at its en
         await t.owner.call("config/set", { repo, "svc.timeout": timeout });
     }
   }
-  // After a crash it may be older than the journal.
+  // After a crash, the index may be older than the journal.
   await rm(join(home, "index.json"));
   for (const [repo, lines] of lost) {
     const file = join(home, "journal", `${repo}.0-0.jsonl`);

@@ -14,9 +14,9 @@ import { startSquatter } from "../helpers/squatter.ts";
 const browser: Browser | undefined = await launchBrowser().catch(() => undefined);
 afterAll(() => browser?.close());
 
-/** A value; a number could stand in a proof by chance. */
+/** A text value, because a number could appear in a proof by chance. */
 const neverSent = "never-sent.example";
-/** Clients of each race. */
+/** The number of clients in each race. */
 const clientCount = 3;
 
 test("S14 anyone who takes the port as the daemon stops gets no key and no value of the clients that come back, and is believed nothing", async () => {
@@ -113,7 +113,7 @@ describe.skipIf(browser === undefined)("tabs in a real Chromium", () => {
 
     await using t = await startTestDaemon({ port, screenFolder });
     await t.addRepository("shop");
-    // It is there, and has all that its own origin loads.
+    // It exists, and loads everything from its own origin.
     await page.goto(`http://127.0.0.1:${port}/`);
     await reads(page.locator("body"), "stolen");
     await page.goto(t.daemon.createLink(60_000));

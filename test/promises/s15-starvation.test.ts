@@ -9,7 +9,7 @@ import { amount, reportPromise, seed, torture } from "../helpers/promise.ts";
 import { projectFolder, repoconfCommand, type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import type { Attack, Starving, StarvingReport } from "../helpers/starving-process.ts";
 
-/** What the owner may wait at most, and what the daemon may have: in full alone, for `npm test` asserts no times. */
+/** The owner's maximum waiting time and the daemon's maximum memory, only asserted in full: `npm test` asserts no times. */
 const [mostMilliseconds, mostBytes] = [500, 512 * 1024 ** 2];
 const attackTime = 60_000;
 const attacks: readonly Attack[] = ["history", "search", "explain", "sockets", "watches", "sets"];
@@ -50,14 +50,14 @@ function start(order: Starving): { readonly child: ChildProcess; readonly report
   return { child, report };
 }
 
-/** The most memory that the process has had since the last time this was asked; undefined where the system does not tell. */
+/** The resident memory of the process; 0 where the system does not report it. */
 async function residentBytes({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
   return 1024 * Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0);
 }
 
 test.each(attacks)("S15 one key starves nobody: %s", async attack => {
-  // In full the daemon as it ships, else as it is in the sources now.
+  // In full, the daemon as shipped; otherwise from the current sources.
   const command = torture ? repoconfCommand : join(projectFolder, "main/cli/repoconf.ts");
   await using daemon = await spawnDaemon(undefined, undefined, [], command);
   const owner = await connectClient(daemon.url, daemon.ownerKey);
@@ -75,7 +75,7 @@ test.each(attacks)("S15 one key starves nobody: %s", async attack => {
     slowest = Math.max(slowest, performance.now() - began);
     resident = Math.max(resident, await residentBytes(daemon.process));
     if (asked % 20 === 1) {
-      // And who comes anew gets in.
+      // New connections must be accepted too.
       const another = await connectClient(daemon.url, daemon.ownerKey).catch(() => undefined);
       if ((await another?.call("key/list"))?.errors.length !== 0) lockedOut += 1;
       another?.socket.close();
@@ -87,7 +87,7 @@ test.each(attacks)("S15 one key starves nobody: %s", async attack => {
     while (!isOver && (!torture || performance.now() < end)) await askAsOwner();
     if (!isOver) child.send("end");
     const received = await report;
-    // What it sent before it ended is still done, connection by connection, and starves nobody either.
+    // What it sent before it ended is still processed, connection by connection, and must not starve anybody either.
     while (((await owner.call("daemon/status")).result.sockets ?? 0) > 1) await askAsOwner();
     const { errors } = await owner.call("config/set", { repo: "large", "svc.timeout": 77 });
     const unexpected = Object.keys(received.errors).filter(

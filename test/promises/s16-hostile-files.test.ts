@@ -15,9 +15,9 @@ import { type SpawnedDaemon, spawnDaemon } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const bytes = amount(100_000, 1_000_000);
-/** As it is left, too. */
+/** Also its text after the daemon's use: a set and an unset leave it unchanged. */
 const otherText = `{ "name": "other", "config": { "svc": {} } }`;
-/** Milliseconds for which the loop may stand still. */
+/** The maximum time that the event loop may be blocked, in milliseconds. */
 const bar = 100;
 const mostProblems = 100;
 
@@ -71,7 +71,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     const field = scopes.field("every", "field");
     expect(field?.validate(every?.value ?? 1, spare)?.rule).toBe("steps");
     expect(spare.left).toBe(0);
-    // What a value's size explains is always there.
+    // The steps that a value's size justifies are always available.
     expect(field?.validate(2, spare)).toBeUndefined();
   });
 
@@ -100,7 +100,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
     await t.putSchema(JSON.stringify(costlySchema));
     await until(async () => (await t.health())?.length === 0, "the scope");
     expect(await t.served()).toMatchObject({ a: numbers, b: numbers });
-    // Values that are refused stand before it, and cost as much.
+    // Invalid values precede it and are as expensive to check.
     await t.edit({ a: [...numbers, 0.5], b: [...numbers, 0.5] });
     await until(async () => (await t.health())?.length === 2, "the edit");
     await t.set("c");
@@ -162,7 +162,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
       await writeFile(join(home.path, "scopes", `${name}.schema.json`), JSON.stringify(schema));
     await writeFile(join(home.path, "repos/other.json"), otherText);
     const figures: Figure[] = [];
-    // What it does for the first time takes longer, whatever the file: it reads its own program.
+    // The first use takes longer with any file, because the daemon reads its own program.
     const own = torture ? await startAlone() : 0;
     for (const { title, text } of files) {
       for (const when of ["edited", "started"] as const) {
@@ -211,7 +211,7 @@ describe("S16: a hostile file or schema cannot freeze it:", () => {
 
 interface Figure {
   readonly title: string;
-  /** Milliseconds for which the loop stood still: of the processor, and of the clock. */
+  /** The longest time that the loop was blocked, in milliseconds of processor time and of clock time. */
   readonly longest: number;
   readonly byClock: number;
 }
@@ -222,8 +222,8 @@ async function replaceIn(home: string, name: string, text: string): Promise<void
 }
 
 /**
- * Starts a daemon, has it used, and kills it. In full, for how long its loop stood still: in the start itself, beyond `own`, if what is
- * hostile was there then, and while it was used.
+ * Starts a daemon, uses it, and kills it. In full mode, returns how long its loop was blocked: during the start, minus `own`, if
+ * the hostile file existed by then, and during the use.
  */
 async function measured(
   home: string,
@@ -256,7 +256,7 @@ function report(figures: readonly Figure[], what: string): void {
   expect(failed).toEqual([]);
 }
 
-/** For how long the loop stands still in a start with nothing to read. */
+/** How long the loop is blocked in a start with nothing to read. */
 async function startAlone(): Promise<number> {
   await using home = await temporaryFolder();
   const figures: number[] = [];
@@ -276,12 +276,12 @@ const rules = many(200, index => ({ type: "integer", minimum: -index }));
 const costlyField = { type: "array", items: { allOf: rules }, default: [] };
 const nameField = { type: "string", pattern: "^[a-z0-9.-]*$", default: "" };
 const costlySchema = { type: "object", properties: { a: costlyField, b: costlyField, c: costlyField, d: nameField } };
-/** Their check costs more than half of what a request may. */
+/** Checking it costs more than half of what a request may use. */
 const numbers = many(1_200, index => index);
-/** Its check costs more than its size explains. */
+/** Checking it costs more than its size justifies. */
 const longName = "machine-1.example.com.".repeat(1_000);
 
-/** A daemon with the scope whose values cost much, and a repository. */
+/** A daemon with a repository and the scope whose values are expensive to check. */
 async function startCostly() {
   const t = await startTestDaemon();
   const putSchema = (text: string) => writeFile(join(t.homeFolder, "scopes/costly.schema.json"), text);
@@ -304,7 +304,7 @@ async function startCostly() {
   };
 }
 
-/** Reads the file as it is, sets a value beside what it holds, lists, and puts the file back if it is broken. */
+/** Reads the file, sets and unsets a value, lists, and accepts a rejection if the file is broken. */
 async function usesAll(client: TestClient, repo: string, text: string): Promise<void> {
   await until(async () => (await client.call("file/read", { repo })).result?.text === text, "the file as it is");
   await client.call("repo/list");

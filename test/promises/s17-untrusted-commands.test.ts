@@ -9,7 +9,7 @@ import { amount, reportPromise, seed } from "../helpers/promise.ts";
 import { type Random, randomNumbers } from "../helpers/random.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** The fields that run as commands, their defaults, and a few values of each. */
+/** The fields that run as commands, with their defaults and example values. */
 const commands: { readonly [field: string]: { readonly none: JsonValue; make(number: number): JsonValue } } = {
   "svc.services": { none: {}, make: number => ({ web: { image: "node:24", ready: `run ${number}` } }) },
   "svc.envvars": { none: [], make: number => [{ name: "LD_PRELOAD", value: `${number}.so` }] },
@@ -25,7 +25,9 @@ interface Config {
   [scope: string]: { [field: string]: JsonValue };
 }
 
-/** What a person knows: which values of which fields may be active, and which of them must be once the file says them. */
+/**
+ * What a person knows: the values of each field that may be active, and those that must be active once the file contains them.
+ */
 class Model {
   readonly allowed = new Map(fields.map(field => [field, new Set<string>()]));
   readonly sure = new Map(fields.map(field => [field, new Set<string>()]));
@@ -44,7 +46,7 @@ class Model {
     return this.sure.get(field)?.has(canonicalJson(value)) === true;
   }
 
-  /** trust.json is gone: only what is active counts. */
+  /** trust.json is missing: only active values count as trusted. */
   forgetAllBut(served: ReadonlyMap<string, JsonValue>): void {
     for (const field of fields) {
       const text = canonicalJson(served.get(field) ?? null);
@@ -54,7 +56,7 @@ class Model {
   }
 }
 
-/** One in-tree repository, `site`, of a daemon that is a process of its own. */
+/** One in-tree repository, `site`, with a daemon in a separate process. */
 class World {
   readonly model = new Model();
   readonly wrong: string[] = [];
@@ -67,7 +69,7 @@ class World {
   #daemon: DaemonProcess;
   #client: TestClient;
   #eventsSeen = 0;
-  /** As it was listed last. */
+  /** The active values of the last list. */
   #served = new Map<string, JsonValue>();
 
   private constructor(random: Random, program: string, folder: string, daemon: DaemonProcess, client: TestClient) {
@@ -137,7 +139,7 @@ class World {
     return commands[field]?.make(this.#random(5)) ?? null;
   }
 
-  /** As git does. */
+  /** Replaces the file like git. */
   async #write(text: string): Promise<void> {
     await writeFile(`${this.#file}.new`, text);
     await rename(`${this.#file}.new`, this.#file);
@@ -155,7 +157,7 @@ class World {
     else this.wrong.push(`a set was refused: ${JSON.stringify(errors)}`);
   }
 
-  /** Accepts what was shown, `meanwhile` later. */
+  /** Accepts a shown value after running `meanwhile`. */
   async #accept(meanwhile: () => Promise<void>): Promise<void> {
     const { result } = await this.#client.call("trust/list", { repo: "site" });
     const shown = result[this.#random(result.length)];
@@ -183,7 +185,7 @@ class World {
   async #dieInSet(): Promise<void> {
     const field = fields[this.#random(fields.length)] ?? "";
     const value = this.#anyValue(field);
-    // It may be active without an answer: anyone who sets it may.
+    // It may become active without a reply, because setting it counts as trusting it.
     this.model.allow(field, value, false);
     await this.#daemon.arm({ call: 1 + this.#random(30), when: "before" });
     const reply = this.#call("config/set", { [field]: value }).catch(() => undefined);
@@ -205,11 +207,11 @@ class World {
     await this.#client.call("config/watch", { repo: "site" });
   }
 
-  /** As by an upgrade: the history has values that nobody was asked about. */
+  /** As after an upgrade: the history contains values that nobody was asked to trust. */
   async #loseTrust(): Promise<void> {
     await this.#restart(
       async () => {
-        // Until here all is known.
+        // Before this, everything is known.
         await this.#check("before trust.json goes");
         this.model.forgetAllBut(this.#served);
       },
@@ -225,7 +227,7 @@ class World {
       const waiting = (await this.#client.call("trust/list", { repo: "site" })).result;
       this.#hear(step);
       for (const field of fields) this.#see(step, field, valueAt(result, field));
-      // An edit that came late is found a moment later.
+      // A late edit is detected a moment later.
       const isSettled = before === (await text()) && before === (await readFile(this.#file, "utf8"));
       if (!isSettled && tries < 100) continue;
       this.#served = new Map(fields.map(field => [field, valueAt(result, field) ?? null]));
@@ -239,7 +241,7 @@ class World {
     }
   }
 
-  /** Whether what serves and what waits fits what the file says. */
+  /** Checks that the active and the waiting value match the file. */
   #judge(field: string, said: JsonValue | undefined, waiting: JsonValue | undefined): string | undefined {
     const served = this.#served.get(field) ?? null;
     const isServed = canonicalJson(served) === canonicalJson(said ?? commands[field]?.none ?? null);
@@ -249,7 +251,7 @@ class World {
     return canonicalJson(waiting ?? null) === canonicalJson(said) ? undefined : "another value is told than the file's";
   }
 
-  /** What watchers were told. */
+  /** Processes the events that watchers received. */
   #hear(step: string): void {
     const { events } = this.#client;
     for (; this.#eventsSeen < events.length; this.#eventsSeen++) {

@@ -4,13 +4,13 @@ import { reportPromise } from "../helpers/promise.ts";
 import { rawRequest, waysIn } from "../helpers/raw-http.ts";
 import { guard } from "../helpers/switched-guard.ts";
 
-// A mock: the guard that these tests can switch off.
+// A mock: the guard with a switch for these tests.
 vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"));
 beforeEach(() => {
   guard.on = true;
 });
 
-/** PORT stands for the daemon's port, OTHER for another. */
+/** PORT is replaced by the daemon's port, OTHER by another port. */
 const names = [
   "evil.example",
   "evil.example:PORT",

@@ -12,13 +12,15 @@ import { screenFolder } from "../helpers/screen.ts";
 import { guard } from "../helpers/switched-guard.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-// A mock: the guard that these tests can switch off.
+// A mock: the guard with a switch for these tests.
 vi.mock("../../main/daemon/guard.ts", () => import("../helpers/switched-guard.ts"));
 beforeEach(() => {
   guard.on = true;
 });
 
-/** The browser's own rules for the local network must not do our work; and a name of the net that leads to this host. */
+/**
+ * Disables the browser's own rules for the local network, which would hide ours; adds a public name that resolves to this host.
+ */
 const switches = [
   "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests,PrivateNetworkAccessRespectPreflightResults",
   "--host-resolver-rules=MAP rebound.example 127.0.0.1",
@@ -26,12 +28,12 @@ const switches = [
 const browser: Browser | undefined = await launchBrowser(switches).catch(() => undefined);
 afterAll(() => browser?.close());
 
-/** What a page got to see, in bytes, by each way it can try. */
+/** The bytes that a page could read, by each way that it can try. */
 type Loot = { readonly [way: string]: number };
 
 /**
- * Runs in the page: everything a script without a key can try at `target`. Each way ends by itself. To a rebound page the
- * refusal is of its own origin: those sentences, which hold what the page knew, are not counted.
+ * Runs in the page: everything that a script without a key can try at `target`. Each way ends by itself. For a rebound page, a
+ * refusal is of the same origin, so it can read those sentences; they contain only what the page knew and are not counted.
  */
 const attack = `async target => {
   const patience = 3000;
@@ -123,7 +125,7 @@ beforeAll(async () => {
 });
 afterAll(() => foreign.close());
 
-/** Opens the page that attacks, and hands back the frame in which its script runs. */
+/** Opens the attacking page, and returns the frame in which its script runs. */
 type Opens = (page: Page, t: TestDaemon) => Promise<Frame | Page>;
 
 const at = (url: (port: number) => string): Opens => {
@@ -134,8 +136,8 @@ const at = (url: (port: number) => string): Opens => {
 };
 
 /**
- * A page whose name is led to this host once it has been loaded. A mock: what the name's first address served comes from the
- * test; every request after that goes to the daemon.
+ * A page whose name resolves to this host after it was loaded. A mock: the test serves the page itself; every later request goes
+ * to the daemon.
  */
 const rebound = (name: string): Opens => {
   return async (page, t) => {
@@ -171,7 +173,7 @@ const pages: readonly { readonly title: string; readonly open: Opens; readonly r
       return page;
     },
   },
-  // Planted by the one who had the port before, and kept by a service worker.
+  // Planted by the previous user of the port, and kept by a service worker.
   { title: "the daemon's own address", open: rebound("127.0.0.1"), rebound: "127.0.0.1" },
   { title: "the daemon's own address by its other name", open: rebound("localhost"), rebound: "localhost" },
   { title: "a rebound name of the loopback (x.localhost)", open: rebound("x.localhost"), rebound: "x.localhost" },
@@ -189,7 +191,7 @@ describe.skipIf(browser === undefined)("pages in a real Chromium", () => {
     const wrong: string[] = [];
     const loots: Loot[] = [];
     for (const { title, open, rebound: name } of pages) {
-      // A rebound page asks its own address: to the browser that is the same origin.
+      // A rebound page requests its own address, which is the same origin to the browser.
       const targets = name === undefined ? [t.url, `http://${t.screenHost}`] : [t.url.replace("127.0.0.1", name)];
       const run = async () => {
         const context = await browser.newContext();

@@ -14,7 +14,7 @@ import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 import { TestClock } from "../helpers/test-clock.ts";
 
-// A mock that looks on: the comparison in constant time is the real one, and counted.
+// A mock that only counts: the constant-time comparison is the real one.
 const compared = vi.hoisted(() => ({ times: 0 }));
 vi.mock("node:crypto", async importOriginal => {
   const crypto = await importOriginal<typeof import("node:crypto")>();
@@ -32,12 +32,12 @@ beforeEach(() => {
 
 const everything: Grants = [{ repos: "*", fields: ["*"], right: "write" }];
 const cellarText = `{ "name": "cellar" }`;
-/** Of a key that is there to be revoked. */
+/** The id of a key that exists to be revoked. */
 const victimId = "0123456789ab";
 
 /**
- * Arguments with which the owner's key succeeds. The compiler asks for a line per operation. What ends something that
- * another one needs stands last.
+ * Arguments with which the owner's key succeeds. The compiler requires a line per operation. Operations that end something that
+ * others need come last.
  */
 const operations: { readonly [Name in OperationName]: { readonly [name: string]: unknown } } = {
   "config/list": { repo: "shop" },
@@ -62,7 +62,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
   "file/write": { repo: "cellar", text: `{ "name": "planted" }`, expected: cellarText },
   "file/restore": { repo: "cellar" },
   "trust/list": {},
-  // active already, which is a success.
+  // Already active, which is a success.
   "trust/accept": { repo: "shop", field: "svc.provider", hash: hashOfValue("here") },
   "draft/list": {},
   "draft/set": { drafts: [{ repo: "shop", field: "svc.timeout", value: 66 }] },
@@ -79,7 +79,7 @@ const operations: { readonly [Name in OperationName]: { readonly [name: string]:
 };
 const names = Object.keys(operations) as OperationName[];
 
-/** A home of its own for each daemon: what the operations are to find there. */
+/** Prepares a separate home for each daemon, with what the operations need. */
 async function prepareHome(folder: string): Promise<void> {
   await mkdir(join(folder, "repos"));
   await writeFile(
@@ -97,19 +97,19 @@ async function prepareHome(folder: string): Promise<void> {
   await writeFile(join(folder, "keys.json"), JSON.stringify({ keys: [victim] }));
 }
 
-/** Sends an operation as a client of the key does, by one way or the other, and resolves with every packet that came back. */
+/** Sends an operation in one of the ways as a client of the key does, and resolves with all received packets. */
 type Way = (url: string, key: TestKey, name: OperationName) => Promise<readonly string[]>;
 
 const authOf = (url: string, engineId: string, key: string | TestSession) =>
   typeof key === "string" ? { apiKey: key } : proofOf(key, { url, engineId, nonce: "0".repeat(64) });
 const messageOf = (name: OperationName) => `421${JSON.stringify(["svc", ...name.split("/"), operations[name]])}`;
-/** The daemon's own, for a session. */
+/** Excludes the daemon's own proof for a session. */
 const isNoProof = (packet: string) => !packet.startsWith('42["svc","session"');
-/** Of Socket.IO, and not one of those with which Engine.IO keeps its connection. */
+/** A Socket.IO packet, not one of those with which Engine.IO maintains its connection. */
 const isMessage = (packet: string) => packet.startsWith("4");
 
 const ways: { readonly [way: string]: Way } = {
-  // With the key in the handshake's `auth`. What is sent after a refusal ends the connection.
+  // With the key in the handshake's `auth`. Anything sent after a refusal ends the connection.
   websocket: async (url, key, name) => {
     using raw = await openRawWebSocket(url);
     const { socket, received } = raw;
@@ -122,14 +122,14 @@ const ways: { readonly [way: string]: Way } = {
     await until(() => has("43"), "the answer, or the end of the connection");
     return received.filter(isMessage);
   },
-  // With the key in a header, each message a request of its own.
+  // With the key in a header; each message is a separate request.
   polling: async (url, key, name) => {
     const headers: Record<string, string> = typeof key === "string" ? { Authorization: `Bearer ${key}` } : {};
     const opened = await (await fetch(url + pollingHandshake, { headers })).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${url}${pollingHandshake}&sid=${sid}`;
     const packets: string[] = [];
-    // One whose connection has ended is answered with 400 and a sentence.
+    // A poll of an ended connection is answered with 400 and a sentence.
     const read = async () => {
       const answer = await fetch(address);
       const text = await answer.text();
@@ -145,7 +145,7 @@ const ways: { readonly [way: string]: Way } = {
   },
 };
 
-/** Keys that must not do, by what is wrong with them. */
+/** Keys that must be refused, by what is wrong with them. */
 async function badKeys(t: TestDaemon, clock: TestClock): Promise<{ readonly [what: string]: TestKey }> {
   const make = async (name: string, more: object = {}) =>
     (await t.owner.call("key/create", { name, grants: everything, ...more })).result;
@@ -192,7 +192,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   const tryOne = async (way: string, send: Way, what: string, key: TestKey, name: OperationName) => {
     tried++;
     const packets = await send(t.url, key, name);
-    // The refusal, and nothing but the refusal.
+    // Only the refusal, and nothing else.
     if (packets.length !== 1 || !packets[0]?.startsWith("44") || !packets[0].includes("1100"))
       wrong.push(`${name} by ${way} with ${what}: ${packets.join(" ")}`);
   };
@@ -203,7 +203,7 @@ test("S4 nothing without a key: every operation is refused with no, wrong, expir
   const after = await homeFiles(t.homeFolder);
   stops = 0;
 
-  // The same with the owner's key succeeds, each way on a home of its own: else a refusal would mean nothing.
+  // With the owner's key each way succeeds, on a home of its own; otherwise a refusal would prove nothing.
   for (const [way, send] of Object.entries(ways)) {
     await using other = await temporaryFolder();
     await prepareHome(other.path);
@@ -246,7 +246,7 @@ test("S4 keys are compared in constant time, whatever part of one is wrong", asy
       expect(compared.times).toBe(before + 1);
     }
   }
-  // By a request of its own too.
+  // Also in a plain HTTP request.
   for (const key of [`${t.ownerKey.slice(0, -43)}${"A".repeat(43)}`, t.ownerKey]) {
     const before = compared.times;
     const { status } = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });

@@ -32,10 +32,10 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
     const session = round % 2 === 1;
     const { id, key } = session ? await newSession(t) : await newKey(t, `tool ${round}`);
     const what = `${session ? "session" : "key"} ${round}`;
-    // One that does nothing at all is closed by nothing but the revoke.
+    // An idle connection is closed only by the revoke.
     const [asking, watching, idle] = [await t.connect(key), await t.connect(key), await t.connect(key)];
     await watching.call("config/watch");
-    // Another connection that only polls, as what is on the way there is held by the daemon.
+    // Another connection that only polls, because the daemon holds back packets for it.
     const opened = await (await fetch(t.url + pollingHandshake)).text();
     const { sid }: { sid: string } = JSON.parse(opened.slice(1));
     const address = `${t.url}${pollingHandshake}&sid=${sid}`;
@@ -46,10 +46,11 @@ test("S5 a revoke works at once: nothing asked after it is done, the sockets clo
 
     const replies: unknown[] = [];
     expect((await t.owner.call("key/revoke", { id })).errors).toEqual([]);
-    // The daemon has let go of them before it says that the key is revoked. How long their ends take to hear of it is the system's.
+    // The daemon drops the connections before it reports that the key is revoked. When their clients notice depends on the
+    // system.
     const left = await sockets();
     if (left !== 1) wrong.push(`${what}: ${left} connections are left, with the owner's`);
-    // What is set from here on must never take hold.
+    // Anything set from here on must never take effect.
     const forbidden = 1_000 + ++value;
     asking.socket.emit("svc", "config", "set", { repo, "svc.timeout": forbidden }, (reply: unknown) =>
       replies.push(reply),

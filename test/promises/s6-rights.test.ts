@@ -50,7 +50,7 @@ async function compareHistory(
   args: { readonly repo: string; readonly field?: string },
   revision: number,
 ): Promise<void> {
-  // What was forgotten just before stands at the revision before.
+  // What was erased just before belongs to the previous revision.
   const recent = (entries: readonly HistoryEntry[]) => entries.filter(entry => entry.revision >= revision - 1);
   await check.compare("history/list", { ...args, limit: 30 }, list => check.entriesSeen(args.repo, list), recent);
 }
@@ -61,7 +61,7 @@ async function compareField(check: RightsCheck, repo: string, field: string, rev
     await check.compare("config/explain", { repo, field }, one => explanationSeen(check.name, one));
     await compareHistory(check, { repo, field }, revision);
   } else {
-    // A field that it may not read is answered as one that is not there.
+    // A field that it may not read gets the same answer as a missing one.
     const ghost = `${field.split(".")[0]}.ghost`;
     for (const name of ["config/list", "config/explain", "history/list"] as const) {
       const [hidden, absent] = [await check.ask(name, { repo, field }), await check.ask(name, { repo, field: ghost })];
@@ -83,7 +83,7 @@ async function compareField(check: RightsCheck, repo: string, field: string, rev
   }
 }
 
-/** A set of a field in all repositories at once, of one that the key may write in some of them and not in all, if there is any. */
+/** Sets a field in all repositories at once, if possible one that the key may write in some of them but not in all. */
 async function compareSet(check: RightsCheck): Promise<void> {
   const known = changing.filter(repo => check.mayAny("write", repo));
   const isMixed = (field: string) => new Set(known.map(repo => check.may("write", repo, field))).size > 1;
@@ -98,7 +98,7 @@ async function compareSet(check: RightsCheck): Promise<void> {
   }
 }
 
-/** What breaks a rule is told by name only to a key that may read both sides of it. */
+/** The name of a broken rule's field is only shown to a key that may read both sides of the rule. */
 async function compareRule(
   check: RightsCheck,
   repo: string,
@@ -112,7 +112,7 @@ async function compareRule(
   check.same(`${field} of ${repo}: ${error?.message}`, [error?.code, names], [1103, check.may("read", repo, other)]);
 }
 
-/** The words of a broken file are for those who may read all that might stand in it. */
+/** Text from a broken file is only shown to keys that may read everything that could be in it. */
 async function compareBroken(check: RightsCheck): Promise<void> {
   for (const right of ["read", "write"] as const) {
     const field = check.world.paths.find(path => check.may(right, "broken", path));
@@ -124,10 +124,10 @@ async function compareBroken(check: RightsCheck): Promise<void> {
   }
 }
 
-/** More revisions than one round makes: what is older was compared in its own round, and grows with each. */
+/** More revisions than one round makes: older ones were compared in their own round, and their number grows with each. */
 const mostOfRound = 300;
 
-/** The histories of all at once, of what happened since these revisions. */
+/** Compares the histories of all repositories since these revisions. */
 async function compareHistories(check: RightsCheck, since: ReadonlyMap<string, number>): Promise<void> {
   const recent = (entries: readonly FoundHistoryEntry[]) =>
     entries
@@ -137,7 +137,7 @@ async function compareHistories(check: RightsCheck, since: ReadonlyMap<string, n
     await check.compare(
       "history/search",
       { query, limit: mostOfRound },
-      // A key without any right to a repository does not see its beginning either.
+      // A key without any right to a repository does not see its first entry either.
       list =>
         list
           .filter(({ repo }) => check.visible.includes(repo))
@@ -145,14 +145,14 @@ async function compareHistories(check: RightsCheck, since: ReadonlyMap<string, n
       recent,
     );
   await check.compare("history/search", { query: `by:"${rivalName}"`, limit: mostOfRound }, () => []);
-  // The beginnings of repositories too, which change nothing.
+  // Also the first entries of repositories, which change nothing.
   const { result } = await check.ask("history/search", { query: "", limit: mostOfRound });
   const all = await check.owner.call("history/search", { query: "", limit: mostOfRound });
   expect(recent(all.result).length).toBeLessThan(mostOfRound);
   for (const { repo } of result) if (!check.visible.includes(repo)) check.wrong.push(`the history of ${repo}`);
 }
 
-/** What a query spans, and the cells of it: counted from the lists that the key may see. */
+/** Compares a query's matrix and its cells with counts from the lists that the key may see. */
 async function compareMatrix(check: RightsCheck): Promise<void> {
   const values = new Map<string, unknown[]>();
   for (const repo of check.visible) {
@@ -234,7 +234,7 @@ const queries = [
   "alpha since:1h",
 ];
 
-/** What is answered of all repositories at once, or of none. */
+/** Compares the answers about all repositories at once, or about none. */
 async function compareLists(
   check: RightsCheck,
   seenOf: (entry: RepositoryEntry) => readonly RepositoryEntry[],
@@ -246,7 +246,7 @@ async function compareLists(
       field === undefined ? check.visible.includes(repo) : check.may("read", repo, `${scope}.${field}`),
     );
   for (const query of queries) await check.compare("config/search", { query, limit: 1_000 }, hitsSeen);
-  // Names of others are not told, so none is found by them, and not what they are not either.
+  // Names of others are hidden, so searching for them, or for their negation, finds nothing.
   await check.compare("config/search", { query: `by:"${rivalName}"`, limit: 1_000 }, () => []);
   await compareMatrix(check);
   const entries = (await check.owner.call("repo/list")).result.flatMap(seenOf);
@@ -270,7 +270,7 @@ async function compareLists(
   check.same("status", Object.keys(status).sort(), ["protocol", "startedAt", "version"]);
 }
 
-/** A repository of which it may see nothing is answered as one that is not there, and of the owner's operations all are. */
+/** A repository that it cannot see at all gets the same answers as a missing one, and so does every owner's operation. */
 async function compareHidden(check: RightsCheck, repo: string): Promise<void> {
   const asked: readonly (readonly [name: OperationName, right: Right | "owner", args: object])[] = [
     ["config/list", "read", {}],
@@ -298,7 +298,7 @@ async function compareHidden(check: RightsCheck, repo: string): Promise<void> {
   }
 }
 
-/** Everything that a client of the key can get hold of, and what of it breaks the model, a line each. */
+/** Tries everything that a client of the key can reach; returns a line for each deviation from the model. */
 async function findLeaks(world: RightsWorld, grants: Grants, round: number): Promise<readonly string[]> {
   const { t } = world;
   const name = `tool ${round}`;
@@ -311,7 +311,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   check.same("watched", Object.keys(watched.revisions).sort(), [...check.visible].sort());
   await world.happen(round);
   await compareSet(check);
-  // The same once more, out of the journal.
+  // The same again, this time from the journal.
   const since = Object.fromEntries(changing.map(repo => [repo, before.get(repo)?.revision ?? 0]));
   for (const client of [late, ownerLate]) await client.call("config/watch", { since });
 
@@ -320,7 +320,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   const entrySeenOf = (entry: RepositoryEntry) =>
     check.visible.includes(entry.id) ? [repositorySeen(grants, entry, stored.get(entry.id) ?? {})] : [];
   for (const repo of changing) await compareRepository(check, repo, (since[repo] ?? 0) + 1);
-  // Each field by itself in one of them; the others have their turn in other rounds.
+  // Each field separately in one repository; the others have their turn in other rounds.
   const turn = changing[round % changing.length] ?? "alpha";
   for (const field of fields) await compareField(check, turn, field, (since[turn] ?? 0) + 1);
   for (const repo of changing) {
@@ -335,7 +335,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   await compareHidden(check, repositories[round % repositories.length] ?? "alpha");
   const metrics = await fetch(`${t.url}/metrics`, { headers: { Authorization: `Bearer ${key}` } });
   check.same("metrics", metrics.status, 401);
-  // Events come in order: this reply is behind all of them.
+  // Events arrive in order, so all of them precede this reply.
   check.same("itself", (await check.ask("key/self")).result, { id: keyId, name, grants });
 
   const eventSeen = (event: EventMessage): readonly EventMessage[] => {
@@ -348,7 +348,7 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
     const [now, then] = [payload, before.get(payload.id) ?? payload].map(entry => entrySeenOf(entry)[0]);
     return now === undefined || isDeepStrictEqual(now.health, then?.health) ? [] : [["repo", "health", now]];
   };
-  // A position is of the log as a whole, in a text that says nothing and is never the same.
+  // A position refers to the whole log, in an opaque text that is never the same.
   const unplaced = (events: readonly EventMessage[]) =>
     events.map(([resource, kind, payload]) => [resource, kind, { ...payload, position: undefined }]);
   const seenByAll = t.owner.events.slice(began).flatMap(eventSeen);
@@ -360,14 +360,14 @@ async function findLeaks(world: RightsWorld, grants: Grants, round: number): Pro
   await until(() => late.events.length >= missedSeen.length, "what the tool missed");
   check.same("what it missed", unplaced(late.events), unplaced(missedSeen));
 
-  // Whatever came by whatever way: no text of a place that the key may not read.
+  // Whatever arrived in any way: no text from a place that the key may not read.
   const all = JSON.stringify([check.replies, tool.events, late.events]);
   for (const [repo, field] of marksIn(all))
     if (!check.may("read", repo, field)) check.wrong.push(`a value of ${repo} ${field} somewhere`);
   for (const text of [t.homeFolder, t.ownerKey, rivalName])
     if (all.includes(text)) check.wrong.push(`${text} somewhere`);
   if (all.includes(brokenWords) && !mayReadAll(grants, "broken")) check.wrong.push(`${brokenWords} somewhere`);
-  // Nothing that it may read is kept from it either, or the test would be content with silence.
+  // Everything that it may read must be visible too; otherwise a silent daemon would pass.
   for (const repo of changing)
     for (const field of texts)
       if (check.may("read", repo, field) && !all.includes(mark(repo, field, round)))

@@ -8,14 +8,14 @@ import { repoconfCommand } from "../helpers/spawned-daemon.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
 const figures = { tried: 0, failed: 0 };
-/** Counts one of these tests, before it is asserted. */
+/** Counts one of these tests before it is asserted. */
 function count(wrong: readonly string[]): void {
   figures.tried++;
   if (wrong.length > 0) figures.failed++;
 }
 afterAll(() => reportPromise({ row: "S7", ...figures, note: "umask 000, planted links and files" }));
 
-/** Whatever in the folder is open to others than its owner, a line each. */
+/** Everything in the folder that others than its owner can access, one line each. */
 async function openToOthers(folder: string): Promise<string[]> {
   const wrong: string[] = [];
   for (const entry of [undefined, ...(await readdir(folder, { recursive: true, withFileTypes: true }))]) {
@@ -58,7 +58,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     } finally {
       await run("stop");
     }
-    // The file that a backup leaves holds values too.
+    // The file of a backup contains values too.
     const backup = join(folder.path, "backup.tar.gz");
     if ((await run("backup", backup)) !== 0) wrong.push("the backup failed");
     else if (((await stat(backup)).mode & 0o777) !== 0o600) wrong.push("the backup is open to others");
@@ -88,7 +88,7 @@ describe.skipIf(process.platform === "win32")("on a system with modes", () => {
     await using folder = await temporaryFolder();
     const [home, target] = [join(folder.path, "home"), join(folder.path, "target")];
     await mkdir(home, { mode: 0o700 });
-    // What would be taken, if it were followed: a key, or keys, that somebody else knows.
+    // What following the link would load: a key, or keys, known to somebody else.
     const known = `repoconf_${"0".repeat(12)}_${"A".repeat(43)}`;
     const text = name === "owner.key" ? `${known}\n` : `{"keys":[]}`;
     await writeFile(target, text, { mode: 0o644 });

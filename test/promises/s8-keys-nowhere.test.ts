@@ -11,7 +11,7 @@ import { spawnDaemon } from "../helpers/spawned-daemon.ts";
 const browser = await launchBrowser().catch(() => undefined);
 afterAll(() => browser?.close());
 
-/** Checks the arguments of every process of this machine, over and over, until `finish`. Where there is no /proc it sees nothing. */
+/** Repeatedly reads the arguments of all processes on this machine until `finish`. Without /proc it sees nothing. */
 function watchArguments(): { finish(): Promise<ReadonlySet<string>> } {
   const seen = new Set<string>();
   let done = false;
@@ -35,7 +35,7 @@ function watchArguments(): { finish(): Promise<ReadonlySet<string>> } {
   };
 }
 
-/** All that a home and the folder beside it hold, by path. */
+/** The content of all files in a home and the folder around it, by path. */
 async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -48,7 +48,7 @@ async function filesOf(folder: string): Promise<ReadonlyMap<string, string>> {
 test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files of a full run, but for the one answer", async () => {
   await using home = await makeCommandHome();
   const watched = watchArguments();
-  /** What was printed, by the command that printed it. */
+  /** The output of each command. */
   const said: { readonly command: string; readonly text: string }[] = [];
   const failed: string[] = [];
   const run = async (args: readonly string[], environment: { readonly [name: string]: string } = {}) => {
@@ -94,7 +94,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     ];
     await Promise.all(commands.map(command => run(command)));
     await run(["list", "--repo", "shop"], { REPOCONF_API_KEY: keyOf });
-    // Wrong ones are not told either: they may be right elsewhere, or wrong by one letter.
+    // Wrong keys must not be printed either: they may be valid elsewhere, or wrong by one letter.
     await run(["list", "--repo", "shop"], { REPOCONF_API_KEY: `${keyOf.slice(0, -1)}~` });
     await run(["ui"], { DISPLAY: "", WAYLAND_DISPLAY: "" });
     const link = /http:\S+#code=\S+/.exec(await run(["ui", "--print"]))?.[0] ?? "";
@@ -135,7 +135,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
   const secrets: readonly (readonly [name: string, text: string])[] = [
     ["the owner's key", secretOf(ownerKey)],
     ["a tool's key", secretOf(keyOf)],
-    // A letter less, as of the wrong ones.
+    // Without the last letter, as in the wrong keys.
     ["the owner's key, wrong by a letter", secretOf(ownerKey).slice(0, -1)],
     ["the instance's secret", secret],
     ...sessionSecrets.map(text => ["a session's secret", text] as const),
@@ -149,7 +149,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
       if (text.includes(part) && !allowed.includes(name)) found.push(`${name} in ${place}`);
   };
   for (const { command, text } of said) {
-    // Each is the answer to the very question for it.
+    // These commands may print it, because they exist to show it.
     if (command.startsWith("key create")) search(command, text, ["a tool's key"]);
     else if (command.startsWith("ui")) search(command, text, ["a code"]);
     else search(command, text);
@@ -168,7 +168,7 @@ test("S8 keys appear nowhere: not in output, logs, addresses, arguments or files
     failed: found.length,
     note: `places searched for ${secrets.length} secrets`,
   });
-  // That there was something to find: else the search would be a comfort and no test.
+  // The secrets really existed; otherwise the search would prove nothing.
   expect(failed.sort()).toEqual(["list --repo", "list --repo", "set svc.nope=5", "ui"]);
   expect(keyOf).toMatch(/^repoconf_/);
   expect(codes.length).toBeGreaterThan(0);

@@ -10,7 +10,7 @@ import { openRawWebSocket } from "../helpers/raw-websocket.ts";
 import { screenFolder } from "../helpers/screen.ts";
 import { temporaryFolder } from "../helpers/temporary-folder.ts";
 
-/** Names that would lead out of a folder, to a device, into a prototype, or would break what walks them. */
+/** Names that might lead out of a folder, to a device or into a prototype, or crash code that walks them. */
 const hostile = [
   "..",
   ".",
@@ -64,7 +64,7 @@ const hostile = [
   "null",
 ];
 
-/** What is the same before and after, whatever was tried. */
+/** Everything that must be the same before and after each attempt. */
 async function surroundings(folder: string): Promise<JsonValue> {
   const beside = (await readdir(folder)).sort();
   const sentinel = await readFile(join(folder, "outside.json"), "utf8");
@@ -74,9 +74,9 @@ async function surroundings(folder: string): Promise<JsonValue> {
   return { beside, sentinel, members, polluted: String(Reflect.get({}, "polluted")) };
 }
 
-/** The polluting member as the wire brings it: JSON.parse makes a real one of `__proto__`. */
+/** The polluting member as sent over the wire: JSON.parse makes `__proto__` a real member. */
 const polluting = `{"__proto__":{"polluted":"yes"},"constructor":{"prototype":{"polluted":"yes"}}}`;
-/** A service of that name, which the schema would take. */
+/** A service with that name, which the schema would accept. */
 const service = `{"__proto__":{"ready":"true","image":"web:1"}}`;
 
 test("S9 names cannot leave their folder or touch a prototype: by every argument, file name and path", async () => {
@@ -121,7 +121,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
       ["key/create", { name, grants: [{ repos: [name], fields: [name], right: "read" }] }],
     ];
     for (const [operation, args] of calls) await check(`${operation} ${shown}`, await emit(operation, args));
-    // "" counts as left out; one that is a good id makes a file of that very name, and in no other place.
+    // "" counts as omitted; a valid id makes a file of that name, and no other.
     const added = await emit("repo/add", { name: "n", id: name });
     await check(`repo/add ${shown}`, added);
     if (name !== "" && added.errors.length === 0) {
@@ -174,7 +174,7 @@ test("S9 names cannot leave their folder or touch a prototype: by every argument
     }, "the file to be well again");
   }
 
-  // Files that a person, or a program of theirs, puts into the home under such names.
+  // Files with such names, placed into the home by a person or a program.
   const files = hostile.filter(name => name !== "" && !/[/\0]/.test(name) && name.length < 100 && !/^\.+$/.test(name));
   for (const name of files) {
     tried++;
