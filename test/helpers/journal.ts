@@ -10,7 +10,7 @@ const keepAll: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export interface OpenedJournal {
   readonly journal: Journal;
-  /** What it told of damage. */
+  /** The damage that it reported. */
   readonly damage: readonly string[];
 }
 
