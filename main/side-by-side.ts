@@ -6,8 +6,8 @@ export async function sideBySide<Item>(
 ): Promise<void> {
   // One that all of them take from.
   const left = [...items].values();
-  const takeWhatIsLeft = async () => {
+  const runRemaining = async () => {
     for (const item of left) await task(item);
   };
-  await Promise.all(Array.from({ length: width }, takeWhatIsLeft));
+  await Promise.all(Array.from({ length: width }, runRemaining));
 }

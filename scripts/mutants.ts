@@ -40,7 +40,7 @@ const results = await runMutants({
     if ("why" in outcome) print(indent(outcome.why));
   },
   onResult: ({ mutant, fate, why, seconds }) => {
-    print(`${++done}/${mutants.length} ${fate}, ${seconds} s: ${mutant.promise}, ${mutant.takenOut}`);
+    print(`${++done}/${mutants.length} ${fate}, ${seconds} s: ${mutant.promise}, ${mutant.removed}`);
     if (why !== undefined) print(indent(why));
   },
 }).catch(error => {
@@ -67,6 +67,6 @@ function summary(results: readonly MutantResult[]): string {
   const killed = results.filter(isKilled).length;
   const timedOut = results.filter(({ fate }) => fate === "killed by timeout").length;
   const left = results.filter(result => !isKilled(result));
-  const others = left.map(({ mutant, fate }) => `${mutant.promise}, ${mutant.takenOut} (${fate})`).join("; ");
+  const others = left.map(({ mutant, fate }) => `${mutant.promise}, ${mutant.removed} (${fate})`).join("; ");
   return `Killed ${killed} of ${results.length}${timedOut > 0 ? `, ${timedOut} of them by timeout` : ""}.${others && ` Not killed: ${others}.`}`;
 }

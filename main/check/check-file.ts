@@ -6,11 +6,11 @@ import { textOf, type WorkTreeFile } from "./work-tree-file.ts";
 import { type FileProblem, readWorkTreeScopes } from "./work-tree-scopes.ts";
 
 /** `isError`: else it is a warning. */
-export type JudgedProblem = FileProblem & { readonly isError: boolean };
+export type RatedProblem = FileProblem & { readonly isError: boolean };
 
 export interface CheckedFile {
   /** Of the schemas in its work tree, and of the file itself. */
-  readonly problems: readonly JudgedProblem[];
+  readonly problems: readonly RatedProblem[];
   /** Whether there is anything to check. */
   readonly isThere: boolean;
 }

@@ -7,7 +7,7 @@ import type { HealthProblem } from "../../shared/protocol.ts";
 import { shortened } from "../../shared/shortened.ts";
 import type { Scopes } from "../daemon/scopes.ts";
 import { interpretConfig, type Locate, type Rules } from "../daemon/store/interpret.ts";
-import { standingPath, withNewNames } from "../daemon/store/renamed-fields.ts";
+import { presentPath, withNewNames } from "../daemon/store/renamed-fields.ts";
 import { isConfig } from "../daemon/store/repository-files.ts";
 import { type JsonText, JsonTextError, parseJsonText } from "../files/json-text.ts";
 
@@ -53,7 +53,7 @@ function deprecatedFields(config: Config, scopes: Scopes, locate: Locate): Healt
   const found = [...configEntries(withNewNames(config, scopes).config)]
     .filter(({ scope, field }) => scopes.field(scope, field)?.schema["deprecated"] === true)
     .slice(0, limits.problemsOfFile);
-  const names = found.map(path => standingPath(config, path, scopes));
+  const names = found.map(path => presentPath(config, path, scopes));
   const places = locate(names.map(({ scope, field }) => [scope, field]));
   return found.map(({ scope, field }, index) => {
     const path = joinConfigPath(scope, field);

@@ -6,7 +6,7 @@ import { findDaemon } from "../client/locate.ts";
 import type { Endpoint } from "../endpoint-file.ts";
 import type { Home } from "../home.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { isEndpointGarbled, settleHolding, unreachable } from "./lock-holder.ts";
+import { awaitHolding, isEndpointGarbled, unreachable } from "./lock-holder.ts";
 import { Patience } from "./patience.ts";
 
 /** Milliseconds until a daemon must answer, or its start must make progress. */
@@ -36,7 +36,7 @@ export async function startDaemonInBackground(
       const another = over === exitCodes.homeInUse;
       if (another && !patience.isOver() && !(await isEndpointGarbled(home))) break;
       if (another || over === undefined) {
-        const { held, endpoint: late } = await settleHolding(home);
+        const { held, endpoint: late } = await awaitHolding(home);
         if (late !== undefined) return late;
         if (held) throw await unreachable(home);
       }

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import { type Command, Option } from "commander";
-import type { JudgedProblem } from "../check/check-file.ts";
+import type { RatedProblem } from "../check/check-file.ts";
 import { addJsonOption, type OutputOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
 import { isTerminal, print, printJson, printNote, style, visible } from "./terminal.ts";
@@ -30,7 +30,7 @@ export function addCheckCommand(program: Command): void {
 async function check(named: readonly string[], options: CheckOptions): Promise<void> {
   const { checkFile } = await import("../check/check-file.ts");
   const files = await filesOf(named);
-  const problems: JudgedProblem[] = [];
+  const problems: RatedProblem[] = [];
   for (const file of files) {
     const { problems: found, isThere } = await checkFile(file);
     if (!isThere) printNote(`Nothing to check: there is no ${shown(file.path)} and no schema next to it.`);
@@ -58,7 +58,7 @@ async function filesOf(named: readonly string[]) {
 }
 
 /** In the format of compilers, which editors and terminals turn into links. */
-function printText(problems: readonly JudgedProblem[], files: number): void {
+function printText(problems: readonly RatedProblem[], files: number): void {
   for (const { file, problem, isError } of problems) {
     const { line = 1, column = 1, message } = problem;
     const word = isError ? style("red", "error") : style("yellow", "warning");
@@ -68,14 +68,14 @@ function printText(problems: readonly JudgedProblem[], files: number): void {
     print(files === 1 ? "No problems found." : `No problems found in ${files} files.`);
 }
 
-function asJson({ file, problem, isError }: JudgedProblem) {
+function asJson({ file, problem, isError }: RatedProblem) {
   const { line = 1, column = 1, code, field, message } = problem;
   const severity = isError ? "error" : "warning";
   return { file: shown(file), line, column, severity, code, ...(field !== undefined && { field }), message };
 }
 
 /** A workflow command of GitHub. Its path is relative to the repository's folder, wherever the step runs. */
-function annotation({ file, problem, isError }: JudgedProblem): string {
+function annotation({ file, problem, isError }: RatedProblem): string {
   const { line = 1, column = 1, message } = problem;
   const place = shown(file, process.env["GITHUB_WORKSPACE"] || process.cwd());
   const properties = `file=${escapedProperty(place)},line=${line},col=${column}`;

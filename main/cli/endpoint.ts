@@ -10,11 +10,11 @@ export function addEndpointCommand(program: Command): void {
 }
 
 async function endpoint(options: OutputOptions & { readonly home?: string }): Promise<void> {
-  const { settleHolding, unreachable } = await import("./lock-holder.ts");
+  const { awaitHolding, unreachable } = await import("./lock-holder.ts");
   const { homeOf } = await import("./session.ts");
   const { print, printJson } = await import("./terminal.ts");
   const home = homeOf(options);
-  const { held, endpoint: found } = await settleHolding(home);
+  const { held, endpoint: found } = await awaitHolding(home);
   if (found === undefined && held) throw await unreachable(home);
   if (found === undefined)
     throw new CommandError(`No daemon is running on the home ${home.folder}.`, exitCodes.noDaemon);

@@ -16,7 +16,7 @@ export interface Holding {
 }
 
 /** Looks until lock and daemon agree, or have had time enough to. Throws SQLite's error if the lock's file is none. */
-export async function settleHolding(home: Home): Promise<Holding> {
+export async function awaitHolding(home: Home): Promise<Holding> {
   for (const patience = new Patience(home, answerTimeout); ; await delay(50)) {
     const endpoint = await findDaemon(home);
     const held = await isLockHeld(home.lockFile);

@@ -80,7 +80,7 @@ async function connectOrStart(client: RepoconfClient, home: Home, options: Sessi
  * files that lead to it. Throws the failure if that does not help, CommandError if a daemon is running but cannot be reached.
  */
 async function waitForWayIn(error: unknown, home: Home, options: SessionOptions): Promise<void> {
-  const { settleHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
+  const { awaitHolding, unreachable, waitForFile } = await import("./lock-holder.ts");
   if (isKeyMissing(error) && usesOwnerKey(options) && (await waitForFile(home.ownerKeyFile))) return;
   if ((await findDaemon(home)) !== undefined) {
     // Another command has started a daemon in the meantime.
@@ -93,7 +93,7 @@ async function waitForWayIn(error: unknown, home: Home, options: SessionOptions)
     return;
   }
   if (!isNobodyThere(error)) throw error;
-  const { held, endpoint } = await settleHolding(home);
+  const { held, endpoint } = await awaitHolding(home);
   if (endpoint === undefined) throw held ? await unreachable(home) : error;
 }
 

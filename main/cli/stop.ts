@@ -8,7 +8,7 @@ import type { Home } from "../home.ts";
 import { startDaemonInBackground } from "./background.ts";
 import { addConnectionOptions } from "./command-options.ts";
 import { CommandError, exitCodes } from "./exit-codes.ts";
-import { isLockHeld, settleHolding, unreachable } from "./lock-holder.ts";
+import { awaitHolding, isLockHeld, unreachable } from "./lock-holder.ts";
 import { homeOf, usesOwnerKey } from "./session.ts";
 import { print } from "./terminal.ts";
 
@@ -46,7 +46,7 @@ export function addRestartCommand(program: Command): void {
 
 /** False if none runs. Throws CommandError if one does that cannot be reached. */
 export async function stopDaemon(home: Home, options: StopOptions): Promise<boolean> {
-  const { held, endpoint } = await settleHolding(home);
+  const { held, endpoint } = await awaitHolding(home);
   if (endpoint === undefined) {
     if (held) throw await unreachable(home);
     return false;

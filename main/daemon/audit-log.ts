@@ -47,7 +47,7 @@ export class AuditLog {
 
   /** Writes what is counted, and lets go of the file. */
   close(): void {
-    for (const callOff of this.#timers) callOff();
+    for (const cancel of this.#timers) cancel();
     for (const [about, tally] of this.#tallies) this.#report(about, tally);
     this.#tallies.clear();
     this.#file.close();
@@ -68,14 +68,14 @@ export class AuditLog {
   #begin(name: string): void {
     const tally: Tally = { count: 0, of: new Map() };
     this.#tallies.set(name, tally);
-    const callOff = this.#clock.schedule(countingTime, () => {
-      this.#timers.delete(callOff);
+    const cancel = this.#clock.schedule(countingTime, () => {
+      this.#timers.delete(cancel);
       this.#tallies.delete(name);
       if (tally.count === 0) return;
       this.#report(name, tally);
       this.#begin(name);
     });
-    this.#timers.add(callOff);
+    this.#timers.add(cancel);
   }
 
   #report(name: string, { count, of }: Tally): void {

@@ -51,7 +51,7 @@ export interface ConfigChangeResult {
 }
 
 /** The outcome of the request for one repository. */
-interface Verdict {
+interface Decision {
   readonly errors: readonly RepoconfError[];
   /** The edits that apply after the request, whether they change anything or not. */
   readonly accepted: readonly ConfigEdit[];
@@ -161,7 +161,7 @@ export class ConfigChanges {
     }
   }
 
-  #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Verdict> {
+  #changeRequest(caller: Caller, request: ConfigChangeRequest): ChangeRequest<Decision> {
     const { source, reason, atomic, dryRun, flush, batch } = request;
     return {
       actor: caller.actor,
@@ -170,15 +170,15 @@ export class ConfigChanges {
       ...(reason !== undefined && { reason }),
       ...(batch !== undefined && { batch }),
       decide: state => {
-        const verdict = this.#judge(caller, state, request);
-        if (atomic && verdict.errors.length > 0) return { edits: undefined, answer: verdict };
-        return { edits: dryRun ? [] : verdict.accepted, answer: verdict };
+        const decision = this.#check(caller, state, request);
+        if (atomic && decision.errors.length > 0) return { edits: undefined, answer: decision };
+        return { edits: dryRun ? [] : decision.accepted, answer: decision };
       },
     };
   }
 
   /** What the request means for one repository in one state. Pure, because the store may call it again. */
-  #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
+  #check(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Decision {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
       const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
@@ -189,18 +189,18 @@ export class ConfigChanges {
     const edits: ConfigEdit[] = [];
     const spare = new SpareSteps();
     for (const [path, value] of request.values) {
-      const edit = this.#judgeField(caller, state, path, value, request.source, spare);
+      const edit = this.#checkField(caller, state, path, value, request.source, spare);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
     for (const [path, changes] of request.edits ?? []) {
       const value = this.#editedValue(state, path, changes);
-      const edit = value instanceof RepoconfError ? value : this.#judgeField(caller, state, path, value, "set", spare);
+      const edit = value instanceof RepoconfError ? value : this.#checkField(caller, state, path, value, "set", spare);
       if (edit instanceof RepoconfError) errors.push(edit);
       else edits.push(edit);
     }
     const stored = state.stored ?? {};
-    const accepted = this.#judgeReferences(caller, state, edits, errors);
+    const accepted = this.#checkReferences(caller, state, edits, errors);
     const changes = accepted.some(({ scope, field, value }) => !sameJson(configValue(stored, scope, field), value));
     return { errors, accepted, changes };
   }
@@ -233,7 +233,7 @@ export class ConfigChanges {
     return isTooLarge ? limitExceeded("bytes in a value", bytes, limits.valueBytes, path).inRepository(repo) : value;
   }
 
-  #judgeField(
+  #checkField(
     caller: Caller,
     { id: repo, stored = {} }: RepositoryState,
     path: string,
@@ -261,7 +261,7 @@ export class ConfigChanges {
   }
 
   /** Leaves out the edits that would make a field refer to a missing key; the rules apply to the result as a whole. */
-  #judgeReferences(
+  #checkReferences(
     caller: Caller,
     state: RepositoryState,
     edits: readonly ConfigEdit[],
@@ -305,7 +305,7 @@ export class ConfigChanges {
     return undefined;
   }
 
-  #entry({ state, answer, mirrored }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
+  #entry({ state, answer, mirrored }: Applied<Decision>, request: ConfigChangeRequest): ChangedRepository | undefined {
     // A restore of what is there already has nothing to set, and that is no failure.
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;

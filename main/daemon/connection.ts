@@ -7,7 +7,7 @@ export interface ConnectionSocket {
   /** Whether its client proved its key: such clients know the events that come without a watch. */
   readonly isProven: boolean;
   /** Whether it reads what it is sent; one that does not is dropped. */
-  takesMore(): boolean;
+  hasRoom(): boolean;
   /** Resolves when it has read most of what it was sent, or is gone. */
   drained(): Promise<void>;
   send(message: EventMessage | ProgressMessage | IndexingMessage): void;

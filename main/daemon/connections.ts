@@ -205,7 +205,7 @@ export class Connections {
         groups.set(alike, group);
       }
       const { made } = group;
-      if (made !== undefined && isDue(connection, made) && socket.takesMore()) group.sockets.push(socket.id);
+      if (made !== undefined && isDue(connection, made) && socket.hasRoom()) group.sockets.push(socket.id);
     }
     for (const { made, sockets } of groups.values())
       if (made !== undefined && sockets.length > 0) this.#io.to(sockets).emit("svc", ...made);
@@ -243,9 +243,9 @@ export class Connections {
 
   async #dispatch(message: readonly unknown[], connection: Connection): Promise<void> {
     // A client that does not read its replies is disconnected, like one that does not read its events.
-    if (!connection.socket.takesMore()) return;
+    if (!connection.socket.hasRoom()) return;
     await this.#options.dispatch(message, connection);
-    if (!connection.socket.takesMore()) return;
+    if (!connection.socket.hasRoom()) return;
     // The key expired while connected; the client has just got the error.
     if (!this.#options.isValid(connection.caller)) connection.socket.disconnect();
   }
@@ -297,7 +297,7 @@ export class Connections {
 
   #socketOf(socket: ServerSocket, seat: Seat): ConnectionSocket {
     const waitingBytes = countWaiting(socket.conn, bytes => seat.wait(bytes));
-    const takesMore = () => {
+    const hasRoom = () => {
       if (waitingBytes() <= limits.waitingEventBytes && !seat.isUnread) return true;
       this.#dropSlow(socket);
       return false;
@@ -305,7 +305,7 @@ export class Connections {
     return {
       id: socket.id,
       isProven: socket.data.proof !== undefined,
-      takesMore,
+      hasRoom,
       drained: async () => {
         while (waitingBytes() > drainAbove && socket.connected) {
           const { promise, resolve } = Promise.withResolvers<void>();
@@ -315,7 +315,7 @@ export class Connections {
         }
       },
       send: message => {
-        if (takesMore()) socket.emit("svc", ...message);
+        if (hasRoom()) socket.emit("svc", ...message);
       },
       disconnect: () => socket.disconnect(true),
     };

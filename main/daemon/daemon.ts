@@ -383,11 +383,11 @@ async function startDaemon(
   void homeWatched.then(reloadSettings);
   void scopesWatched.then(() => reloadScopes());
 
-  let callOffIdleEnd: (() => void) | undefined;
+  let cancelIdleEnd: (() => void) | undefined;
   function watchIdleness(clients: number): void {
-    callOffIdleEnd?.();
+    cancelIdleEnd?.();
     if (options.idleTimeout === undefined || clients > 0 || state === "stopping") return;
-    callOffIdleEnd = clock.schedule(options.idleTimeout, () => {
+    cancelIdleEnd = clock.schedule(options.idleTimeout, () => {
       // A window that lost its connection, for example while the machine sleeps, reconnects and needs its session.
       if (sessions.list().length > 0) return watchIdleness(connections.count);
       logger.info("stopping: no client was connected for a while");
@@ -434,7 +434,7 @@ async function startDaemon(
 
   async function finish(): Promise<void> {
     state = "stopping";
-    callOffIdleEnd?.();
+    cancelIdleEnd?.();
     logger.info("stopping: finishing pending writes");
     while (running.size > 0) await Promise.allSettled(running);
     connections.disconnectAll();

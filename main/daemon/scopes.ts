@@ -343,7 +343,7 @@ function* compilingField(
     if (error instanceof SchemaError) throw new ScopeSchemaError(`the field "${name}": ${error.message}`);
     throw error;
   }
-  const validate = rememberingVerdicts((value, spareSteps) => checkValue(compiled, value, spareSteps));
+  const validate = cachingResults((value, spareSteps) => checkValue(compiled, value, spareSteps));
   yield;
   const problem = validate(schema.default, spare);
   if (problem !== undefined)
@@ -351,19 +351,19 @@ function* compilingField(
   return { schema, isCommand: runsAsCommand(schema), validate };
 }
 
-type Judge = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
+type ValueCheck = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
 
 /** The values of a file are asked about at each set beside them. No value ever changes: the same one has the same verdict. */
-function rememberingVerdicts(judge: Judge): Field["validate"] {
-  const verdicts = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
+function cachingResults(check: ValueCheck): Field["validate"] {
+  const results = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
   return (value, spare = new SpareSteps()) => {
-    if (typeof value !== "object" || value === null) return judge(value, spare);
-    const known = verdicts.get(value);
+    if (typeof value !== "object" || value === null) return check(value, spare);
+    const known = results.get(value);
     // With more steps left it may be another one.
     if (known !== undefined && (known.problem?.rule !== "steps" || spare.left <= known.spare)) return known.problem;
     const before = spare.left;
-    const problem = judge(value, spare);
-    verdicts.set(value, { problem, spare: before });
+    const problem = check(value, spare);
+    results.set(value, { problem, spare: before });
     return problem;
   };
 }

@@ -160,11 +160,11 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
     const closed = Promise.all(servers.map(({ server }) => new Promise(resolve => server.close(resolve))));
     // When what it was sent is on its way: not when the client has said good-bye too, for one that is suspended never does.
     for (const socket of sockets) socket.destroySoon();
-    const callOff = options.clock.schedule(goodByeTime, () => {
+    const cancel = options.clock.schedule(goodByeTime, () => {
       for (const socket of sockets) socket.destroy();
     });
     await closed;
-    callOff();
+    cancel();
   };
   const connectionOf = (request: IncomingMessage) => ({
     // By the name that the client called it by; the guard has let it in.

@@ -51,11 +51,11 @@ export class SharedScopes {
   /** By scope: a sentence about what a person did there. */
   readonly #problems = new Map<string, string>();
   #log: CommitLog | undefined;
-  #onTaken: () => void = () => {};
+  #onApplied: () => void = () => {};
   /** One at a time: a text that was decided on last must be the last one in the log. */
   readonly #appending = pLimit(1);
   readonly #writing = pLimit(1);
-  #callOffRetry: (() => void) | undefined;
+  #cancelRetry: (() => void) | undefined;
   #isClosed = false;
 
   private constructor(options: SharedScopesOptions) {
@@ -81,10 +81,10 @@ export class SharedScopes {
     return scopes;
   }
 
-  /** `onTaken` is called when scopes that other machines changed are in use. */
-  begin(log: CommitLog, onTaken: () => void): void {
+  /** `onApplied` is called when scopes that other machines changed are in use. */
+  begin(log: CommitLog, onApplied: () => void): void {
     this.#log = log;
-    this.#onTaken = onTaken;
+    this.#onApplied = onApplied;
   }
 
   /** Sentences about what was not shared, or gave way to what another machine did. */
@@ -99,14 +99,14 @@ export class SharedScopes {
   }
 
   /** Another machine changed a scope: its file says so, and it is in use, when this resolves. */
-  async take(number: LogNumber, { name, text }: ScopeChange): Promise<void> {
+  async applyChange(number: LogNumber, { name, text }: ScopeChange): Promise<void> {
     if (number <= (this.#logged.get(name)?.number ?? 0)) return;
     this.#logged.set(name, { number, text });
     await this.#follow();
   }
 
   /** There is no scope in the log but these. */
-  async takeRemaining(number: LogNumber, names: ReadonlySet<string>): Promise<void> {
+  async applyRemaining(number: LogNumber, names: ReadonlySet<string>): Promise<void> {
     for (const [name, logged] of this.#logged)
       if (logged.text !== null && !names.has(name)) this.#logged.set(name, { number, text: null });
     await this.#follow();
@@ -116,7 +116,7 @@ export class SharedScopes {
     await this.#mirror();
     try {
       await this.#options.reload();
-      this.#onTaken();
+      this.#onApplied();
     } catch (error) {
       this.#options.onProblem("the scopes cannot be read", { error: String(error) });
     }
@@ -174,8 +174,8 @@ export class SharedScopes {
   /** What a person wants a scope to be; null: not to be there; undefined: it cannot be used, or has not been read yet. */
   async #wanted(name: string): Promise<string | null | undefined> {
     const text = this.#options.scopeFiles.texts.get(name) ?? null;
-    const there = await this.#read(this.#fileOf(name));
-    return there === text ? text : undefined;
+    const found = await this.#read(this.#fileOf(name));
+    return found === text ? text : undefined;
   }
 
   /** For a snapshot: says once more what the log says of each scope. `assertNeeded` throws where nobody needs that any more. */
@@ -221,11 +221,11 @@ export class SharedScopes {
   async #write(name: string, text: string | null, known: string | null): Promise<void> {
     const file = this.#fileOf(name);
     for (;;) {
-      const there = await this.#read(file);
-      if (there === text) return;
-      if (there !== known) await this.#keepAside(name, there);
+      const found = await this.#read(file);
+      if (found === text) return;
+      if (found !== known) await this.#keepAside(name, found);
       const assertUnchanged = () => {
-        if (there !== undefined && !file.holds(there)) throw new ChangedMeanwhileError();
+        if (found !== undefined && !file.holds(found)) throw new ChangedMeanwhileError();
       };
       try {
         if (text !== null) return await file.write(text, { assertUnchanged });
@@ -237,9 +237,9 @@ export class SharedScopes {
     }
   }
 
-  async #keepAside(name: string, there: string | null | undefined): Promise<void> {
+  async #keepAside(name: string, found: string | null | undefined): Promise<void> {
     const path = this.#pathOf(name);
-    const kept = there === null ? undefined : await this.#removedFiles.place(`${name}.schema`);
+    const kept = found === null ? undefined : await this.#removedFiles.place(`${name}.schema`);
     if (kept !== undefined) await keepFile(path, kept, this.#fileSystem, this.#options.clock);
     const what = kept === undefined ? "was deleted here" : "was changed here";
     const where = kept === undefined ? "Delete it again" : `The file of this machine is now ${kept}. Edit it again`;
@@ -266,8 +266,8 @@ export class SharedScopes {
 
   #retryLater(): void {
     if (this.#isClosed) return;
-    this.#callOffRetry ??= this.#options.clock.schedule(retryTime, () => {
-      this.#callOffRetry = undefined;
+    this.#cancelRetry ??= this.#options.clock.schedule(retryTime, () => {
+      this.#cancelRetry = undefined;
       void this.#follow().then(this.share);
     });
   }
@@ -283,7 +283,7 @@ export class SharedScopes {
   /** Begins nothing any more. */
   close(): void {
     this.#isClosed = true;
-    this.#callOffRetry?.();
+    this.#cancelRetry?.();
   }
 
   /** The log is closed: resolves when nothing is being written any more. */

@@ -29,12 +29,12 @@ export interface AppDaemon {
   close(): Promise<void>;
 }
 
-const takeOverTries = 50;
+const replaceTries = 50;
 /** Milliseconds that another daemon has to end the session of an app that quits. */
 const goodByeTime = 500;
 
 /** Starts the daemon in this process, or attaches to one that is faster. Throws HomeError. */
-export async function ownDaemon(options: AppDaemonOptions, tries = takeOverTries): Promise<AppDaemon> {
+export async function ownDaemon(options: AppDaemonOptions, tries = replaceTries): Promise<AppDaemon> {
   const { home, version, logger, screenFolder, onStop } = options;
   try {
     const daemon = await createDaemon({ home: home.folder, version, logger, screenFolder, onStop });
@@ -43,7 +43,7 @@ export async function ownDaemon(options: AppDaemonOptions, tries = takeOverTries
     if (!(error instanceof HomeInUseError) || tries === 0) throw error;
     // One that was faster, or one that is about to leave.
     const other = await findDaemon(home);
-    if (other !== undefined && tries < takeOverTries - 1) return attach(home, other.url);
+    if (other !== undefined && tries < replaceTries - 1) return attach(home, other.url);
     await delay(100);
     return ownDaemon(options, tries - 1);
   }

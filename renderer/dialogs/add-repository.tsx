@@ -23,7 +23,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
       .split(/[/\\]/)
       .at(-1) ?? "";
   // The scan's results belong to the previous folder.
-  const takeFolder = (next: string) => {
+  const applyFolder = (next: string) => {
     setFolder(next);
     setFound(undefined);
     setProblem(undefined);
@@ -51,7 +51,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
   const chooseFolder = () =>
     attempt("Choosing…", async () => {
       const chosenFolder = await shell?.chooseFolder();
-      if (chosenFolder !== undefined) takeFolder(chosenFolder);
+      if (chosenFolder !== undefined) applyFolder(chosenFolder);
     });
   const scan = () =>
     attempt("Scanning…", async () => {
@@ -79,7 +79,7 @@ export function AddRepository({ onClose }: { onClose(): void }) {
             placeholder="/home/ada/src/shop"
             spellCheck={false}
             value={folder}
-            onChange={event => takeFolder(event.target.value)}
+            onChange={event => applyFolder(event.target.value)}
           />
         </label>
         <label className="labelled">

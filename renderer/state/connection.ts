@@ -171,7 +171,7 @@ async function take(message: WatchMessage): Promise<void> {
   const { setState } = screenStore;
   switch (message[0]) {
     case "config":
-      takeChange(message[2]);
+      applyChange(message[2]);
       for (const listener of listeners) listener(message[2]);
       return;
     case "repo": {
@@ -206,7 +206,7 @@ async function take(message: WatchMessage): Promise<void> {
   }
 }
 
-function takeChange({ repo, revision, changes, actor }: ConfigChanged): void {
+function applyChange({ repo, revision, changes, actor }: ConfigChanged): void {
   const edits = Object.entries(changes).flatMap(([scope, fields]) =>
     Object.entries(fields).map(([field, change]) => ({ scope, field, ...change })),
   );

@@ -6,7 +6,7 @@ import type { Draft, DraftName, DraftsChanged, KeptDraft } from "../../shared/pr
 import { shell } from "../shell.ts";
 import { bytesOf, draftsOf, keyOf, nameOf, withFields, withTexts } from "./draft-forms.ts";
 import { withConflicts } from "./edits.ts";
-import { notify, settled } from "./notices.ts";
+import { dismissAbout, notify } from "./notices.ts";
 import { findRepository, type ScreenState, screenStore } from "./store.ts";
 
 /*
@@ -151,7 +151,7 @@ async function send(): Promise<void> {
     else refusals.push(first.message);
   }
   const [refusal] = refusals;
-  if (refusal === undefined && isNotified) settled("drafts");
+  if (refusal === undefined && isNotified) dismissAbout("drafts");
   if (refusal !== undefined && !isNotified)
     notify(
       "problem",

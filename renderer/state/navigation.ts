@@ -1,5 +1,5 @@
 import { daemon, openRepository } from "./connection.ts";
-import { messageOf, notify, settled } from "./notices.ts";
+import { dismissAbout, messageOf, notify } from "./notices.ts";
 import { addressOf, type Place, pageKeyOf, placeAt, type Selection, type View } from "./place.ts";
 import { screenStore } from "./store.ts";
 
@@ -55,7 +55,7 @@ export function show(repo: string, view: View): void {
 export async function open(repo: string): Promise<void> {
   try {
     await openRepository(repo);
-    settled(repo);
+    dismissAbout(repo);
   } catch (error) {
     notify("problem", messageOf(error), repo);
   }

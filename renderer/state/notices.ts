@@ -28,7 +28,7 @@ export function notify(kind: Notice["kind"], text: string, about?: string, actio
 }
 
 /** Removes the notices about a subject, because their problem is resolved. */
-export function settled(about: string): void {
+export function dismissAbout(about: string): void {
   screenStore.setState(state => ({ notices: state.notices.filter(one => one.about !== about) }));
 }
 

@@ -3,7 +3,7 @@ import { joinConfigPath } from "../../shared/config-path.ts";
 import type { ErrorEntry } from "../../shared/errors.ts";
 import { type JsonValue, sameJson } from "../../shared/json.ts";
 import { daemon, openRepository } from "./connection.ts";
-import { messageOf, notify, settled } from "./notices.ts";
+import { dismissAbout, messageOf, notify } from "./notices.ts";
 import { editKey, nameOfRepository, type PendingEdit, type SavedChange, screenStore } from "./store.ts";
 import { newBatch, rememberSaved, stepTime } from "./undo.ts";
 
@@ -40,7 +40,7 @@ export async function saveEdits(reason: string): Promise<boolean> {
   const saved = outcomes.flatMap(outcome => ("saved" in outcome ? [outcome.saved] : []));
   rememberSaved({ since, saved });
   if (saved.length === outcomes.length) {
-    settled("save");
+    dismissAbout("save");
     return true;
   }
   notify("problem", describeUnsaved(outcomes), "save");
@@ -87,7 +87,7 @@ async function saveRepository(
       const reply = await daemon().request("config/set", { ...values, ...options });
       if (reply.errors.length === 0) {
         const { revision: saved = revision, batch } = reply.result[0] ?? {};
-        await settle(edits, saved);
+        await dropSaved(edits, saved);
         notifyMerged(edits.filter((one, index) => one.mergedWith !== given[index]?.mergedWith));
         const fields = edits.map(({ scope, field }) => joinConfigPath(scope, field));
         return { repo, saved: { repo, revision: saved, fields, ...(batch !== undefined && { batch }) } };
@@ -120,7 +120,7 @@ function notifyMerged(edits: readonly PendingEdit[]): void {
   notify("done", `${listed(fields)}: changed elsewhere in the meantime; both changes were saved.`);
 }
 
-async function settle(edits: readonly PendingEdit[], revision: number): Promise<void> {
+async function dropSaved(edits: readonly PendingEdit[], revision: number): Promise<void> {
   const [first] = edits;
   screenStore.setState(state => {
     const pending = new Map(state.pending);

@@ -51,16 +51,16 @@ function inTurn(step: () => Promise<void>): Promise<void> {
 
 /** Undoes the last save of this window, using the journal. */
 export function undo(): Promise<void> {
-  return inTurn(() => takeBack("undoable", "redoable", "undo", "Nothing to undo."));
+  return inTurn(() => revert("undoable", "redoable", "undo", "Nothing to undo."));
 }
 
 /** Redoes what was undone last. */
 export function redo(): Promise<void> {
-  return inTurn(() => takeBack("redoable", "undoable", "redo", "Nothing to redo."));
+  return inTurn(() => revert("redoable", "undoable", "redo", "Nothing to redo."));
 }
 
 /** Reverts the last step of one list and adds the revert to the other list. If it fails, it can be retried. */
-async function takeBack(
+async function revert(
   from: "undoable" | "redoable",
   to: "undoable" | "redoable",
   what: "undo" | "redo",

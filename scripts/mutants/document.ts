@@ -22,9 +22,9 @@ export async function writeLastRun(summary: string): Promise<void> {
 }
 
 function tableOf(mutants: readonly Mutant[]): string {
-  const rows = mutants.map(({ promise, takenOut, test, name }) => {
+  const rows = mutants.map(({ promise, removed, test, name }) => {
     const file = `[${basename(test, ".test.ts")}](../${test})`;
-    return `| ${promise} | ${cell(takenOut)} | ${file}${name === undefined ? "" : `, "${cell(name)}"`} |`;
+    return `| ${promise} | ${cell(removed)} | ${file}${name === undefined ? "" : `, "${cell(name)}"`} |`;
   });
   return ["| promise | taken out | killed by |", "| --- | --- | --- |", ...rows].join("\n");
 }

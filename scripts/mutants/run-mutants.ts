@@ -88,9 +88,9 @@ async function tryMutant(
 ): Promise<Pick<MutantResult, "fate" | "why">> {
   if (before === undefined || before.outcome.kind !== "passed")
     return { fate: "red unmutated", ...(before && "why" in before.outcome && { why: before.outcome.why }) };
-  let takeBack: () => Promise<void>;
+  let revert: () => Promise<void>;
   try {
-    takeBack = await applyMutant(copy.root, mutant);
+    revert = await applyMutant(copy.root, mutant);
   } catch (error) {
     return { fate: "does not apply", why: error instanceof Error ? error.message : String(error) };
   }
@@ -101,7 +101,7 @@ async function tryMutant(
     const fate = { failed: "killed", "timed out": "killed by timeout", error: "error" } as const;
     return { fate: fate[outcome.kind], why: outcome.why };
   } finally {
-    await takeBack();
+    await revert();
   }
 }
 

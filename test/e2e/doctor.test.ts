@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../main/cli/doctor/finding.ts";
-import { judgeWatchLimits } from "../../main/cli/doctor/watch-check.ts";
+import { checkWatchLimits } from "../../main/cli/doctor/watch-check.ts";
 import { connect } from "../../main/client/client.ts";
 import { type CommandHome, makeCommandHome } from "../helpers/command-home.ts";
 import { until } from "../helpers/daemon.ts";
@@ -420,13 +420,13 @@ describe.concurrent("repoconf doctor --rewrite", () => {
 
 describe("the limits on watching", () => {
   test("enough, barely enough, and too few watches for the folders are told apart", () => {
-    expect(judgeWatchLimits(8_192, 128, 3).result).toBe("good");
-    expect(judgeWatchLimits(5, 128, 3).result).toBe("note");
-    expect(judgeWatchLimits(2, 128, 3)).toMatchObject({
+    expect(checkWatchLimits(8_192, 128, 3).result).toBe("good");
+    expect(checkWatchLimits(5, 128, 3).result).toBe("note");
+    expect(checkWatchLimits(2, 128, 3)).toMatchObject({
       result: "problem",
       action: expect.stringContaining("max_user_watches="),
     });
-    expect(judgeWatchLimits(8_192, 0, 3).result).toBe("problem");
+    expect(checkWatchLimits(8_192, 0, 3).result).toBe("problem");
   });
 });
 

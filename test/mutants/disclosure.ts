@@ -9,7 +9,7 @@ const masked = "test/e2e/masked-values.test.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "disclosure",
-    takenOut: "the funnel of all lines that are printed",
+    removed: "the funnel of all lines that are printed",
     file: "main/cli/terminal.ts",
     find: "visible(text).replaceAll(ownEscape",
     replace: "text.replaceAll(ownEscape",
@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "marks that turn the direction of text, from what is shown",
+    removed: "marks that turn the direction of text, from what is shown",
     file: "main/cli/terminal.ts",
     find: "[\\p{Cc}\\p{Bidi_Control}\\u2028\\u2029]",
     replace: "[\\p{Cc}]",
@@ -27,7 +27,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "what JSON leaves as it is, from what is shown of it",
+    removed: "what JSON leaves as it is, from what is shown of it",
     file: "main/cli/terminal.ts",
     find: "visibleLines(JSON.stringify(value, null, indent))",
     replace: "JSON.stringify(value, null, indent)",
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a value is made visible on a terminal",
+    removed: "that a value is made visible on a terminal",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "ended",
@@ -45,7 +45,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a value for a program stays what it is",
+    removed: "that a value for a program stays what it is",
     file: "main/cli/terminal.ts",
     find: "isTerminal() ? visibleLines(ended) : ended",
     replace: "visibleLines(ended)",
@@ -54,7 +54,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that the daemon's log is harmless on a terminal",
+    removed: "that the daemon's log is harmless on a terminal",
     file: "main/cli/daemon.ts",
     find: "stream.write(visibleLines(line))",
     replace: "stream.write(line)",
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that the daemon prints a link on a terminal only",
+    removed: "that the daemon prints a link on a terminal only",
     file: "main/cli/daemon.ts",
     find: "isTerminal() && !mayAskForLocalNames()",
     replace: "daemon.url && !mayAskForLocalNames()",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that repoconf ui prints a link on a terminal only",
+    removed: "that repoconf ui prints a link on a terminal only",
     file: "main/cli/ui.ts",
     find: "if (!isTerminal())",
     replace: "if (!url)",
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the full path of Windows' explorer",
+    removed: "the full path of Windows' explorer",
     file: "main/cli/open-page.ts",
     find: `return win32.join(environment["SystemRoot"] || "C:\\\\Windows", "explorer.exe");`,
     replace: `return win32.basename("explorer.exe");`,
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the folder in which a browser's opener is started",
+    removed: "the folder in which a browser's opener is started",
     file: "main/cli/open-page.ts",
     find: ", cwd: dirname(file) }",
     replace: ', ...(dirname(file) === "" && { cwd: file }) }',
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a value without a schema is masked, on the command line",
+    removed: "that a value without a schema is masked, on the command line",
     file: "main/cli/fields.ts",
     find: `return schema === undefined || masksAnything(schema);`,
     replace: `return schema !== undefined && masksAnything(schema);`,
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "what is masked in a part or behind a reference, on the command line",
+    removed: "what is masked in a part or behind a reference, on the command line",
     file: "main/cli/fields.ts",
     find: `withMasks(schema).properties`,
     replace: `(withMasks, schema).properties`,
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "what is masked behind a reference, on the screen",
+    removed: "what is masked behind a reference, on the screen",
     file: "renderer/state/connection.ts",
     find: "schema: withMasks(schema)",
     replace: "schema: withMasks ? schema : schema",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a watch reads schemas again when scopes come",
+    removed: "that a watch reads schemas again when scopes come",
     file: "main/cli/watch.ts",
     find: `if (received[0] === "scope" || `,
     replace: `if (`,
@@ -135,7 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a value without a schema is masked, in the JSON view",
+    removed: "that a value without a schema is masked, in the JSON view",
     file: "renderer/file/masked-values.ts",
     find: "findField(scopes, scope, field) ?? unknownSchema",
     replace: `findField(scopes, scope, field) ?? { "x-masked": unknownSchema === undefined }`,
@@ -144,7 +144,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a text that is no JSON hides all",
+    removed: "that a text that is no JSON hides all",
     file: "renderer/file/masked-values.ts",
     find: "(isTyped ? before.map(transaction.changes) : all(transaction.state))",
     replace: "before.map(transaction.changes, { filter: () => isTyped || all !== undefined })",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "rights before anything is read: list",
+    removed: "rights before anything is read: list",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = this.#store.peek(repo)`,
@@ -163,7 +163,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "rights before anything is read: history",
+    removed: "rights before anything is read: history",
     file: "main/daemon/config-service.ts",
     find: `    this.#assertVisible(caller, repo);
     const state = await`,
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that links are resolved for the owner alone",
+    removed: "that links are resolved for the owner alone",
     file: "main/daemon/operations/repo.ts",
     find: "caller.owner ? resolveLinks : asNamed",
     replace: "caller.name ? resolveLinks : asNamed",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a reason is for anyone who sees the whole change",
+    removed: "that a reason is for anyone who sees the whole change",
     file: "main/daemon/change-views.ts",
     find: "...(whole && reason !== undefined",
     replace: "...((whole || visible) && reason !== undefined",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that the whole change counts when one field is asked for",
+    removed: "that the whole change counts when one field is asked for",
     file: "main/daemon/change-views.ts",
     find: "      whole = false;",
     replace: "      whole &&= path !== undefined;",
@@ -200,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the name by which the log writes what failed",
+    removed: "the name by which the log writes what failed",
     file: "main/daemon/daemon.ts",
     find: "err: error.cause",
     replace: "error: error.cause",
@@ -209,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that svc* ends with the scope's name",
+    removed: "that svc* ends with the scope's name",
     file: "shared/grants.ts",
     find: "isOpenScope(pattern) ?",
     replace: "isOpenScope(pattern) && start === undefined ?",
@@ -218,7 +218,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a new key cannot have svc*",
+    removed: "that a new key cannot have svc*",
     file: "main/daemon/keys/keys.ts",
     find: "if (open !== undefined) {",
     replace: `if (open === "") {`,
@@ -227,7 +227,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the memory of keys that were used",
+    removed: "the memory of keys that were used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (usedAt !== undefined) this.#usedOnce.add(caller);\n",
     replace: "",
@@ -236,7 +236,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that a client which leaves has used its key until then",
+    removed: "that a client which leaves has used its key until then",
     file: "main/daemon/connections.ts",
     find: "      connection.end();\n      this.#options.onUse(caller);\n",
     replace: "      connection.end();\n",
@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the last uses of keys from the end",
+    removed: "the last uses of keys from the end",
     file: "main/daemon/keys/keys.ts",
     find: "if (!isKept) await this.#save(this.list());",
     replace: "void isKept;",
@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the memory that the owner's key was used",
+    removed: "the memory that the owner's key was used",
     file: "main/daemon/keys/keys.ts",
     find: "    if (low.data.usedOwner === owner.id) keys.#usedOnce.add(owner.caller);\n",
     replace: "",
@@ -263,7 +263,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the line of a key that ends",
+    removed: "the line of a key that ends",
     file: "main/daemon/keys/keys.ts",
     find: `    this.#onEvent("keyRevoked", id);\n`,
     replace: "",
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the names of operations that are there, in the place of what a client sent",
+    removed: "the names of operations that are there, in the place of what a client sent",
     file: "main/daemon/dispatch.ts",
     find: `isOperationName(name) ? name : "unknown"`,
     replace: "name",
@@ -281,7 +281,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that what a key may not see is a refusal",
+    removed: "that what a key may not see is a refusal",
     file: "main/daemon/audit-log.ts",
     find: "return !caller.owner;",
     replace: "return false;",
@@ -290,7 +290,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that ids of no key stay out of the audit file",
+    removed: "that ids of no key stay out of the audit file",
     file: "main/daemon/keys/keys.ts",
     find: "throw new UnauthorizedError(this.#knownId(id));",
     replace: "throw new UnauthorizedError(id);",
@@ -299,7 +299,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the counting of what is refused again and again",
+    removed: "the counting of what is refused again and again",
     file: "main/daemon/audit-log.ts",
     find: "    if (tally === undefined) {",
     replace: "    if (tally === undefined || tally.count >= 0) {",
@@ -308,7 +308,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "what was counted, from the end",
+    removed: "what was counted, from the end",
     file: "main/daemon/audit-log.ts",
     find: "    for (const [about, tally] of this.#tallies) this.#report(about, tally);\n",
     replace: "",
@@ -317,7 +317,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the refusal of a link in a log's place",
+    removed: "the refusal of a link in a log's place",
     file: "main/rotating-log.ts",
     find: "O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW,",
     replace: "O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW & 0),",
@@ -326,7 +326,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "the end of the session that signs out",
+    removed: "the end of the session that signs out",
     file: "renderer/dialogs/sign-out.tsx",
     find: `    await daemon().run("key/revoke", { id });\n`,
     replace: "    id.trim();\n",
@@ -335,7 +335,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that the edits go with the session that signs out",
+    removed: "that the edits go with the session that signs out",
     file: "renderer/dialogs/sign-out.tsx",
     find: "    forgetDrafts();\n",
     replace: "",
@@ -344,7 +344,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "disclosure",
-    takenOut: "that who ends his own session gets his answer",
+    removed: "that who ends his own session gets his answer",
     file: "main/daemon/daemon.ts",
     find: "const publishKeys = () => setImmediate(() => connections.publishKeys());",
     replace: "const publishKeys = () => connections.publishKeys();",

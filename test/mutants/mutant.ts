@@ -11,7 +11,7 @@ interface MutantDescription {
   /** What breaks without it: a row of docs/promises.md such as "R3", else one word for the area. */
   readonly promise: string;
   /** In plain words, for the table in docs/promises.md: "the sync of the file". */
-  readonly takenOut: string;
+  readonly removed: string;
   /** The test file that has to fail. */
   readonly test: string;
   /** Part of the title of the test that has to fail, as it is written in the file; without it any test of the file may. */

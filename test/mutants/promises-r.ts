@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "R2",
-    takenOut: "that the fields of a set are one change",
+    removed: "that the fields of a set are one change",
     file: "main/daemon/config-changes.ts",
     find: "      const applied = await this.#store.apply(repo, this.#changeRequest(caller, request));\n",
     replace:
@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the wait for the journal before the file is replaced",
+    removed: "the wait for the journal before the file is replaced",
     file: "main/files/json-document.ts",
     find: "        ready: recorded,\n        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
     replace: "        assertUnchanged: () => this.#assertUntouched(),\n",
@@ -23,7 +23,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the sync of the folder after the rename",
+    removed: "the sync of the folder after the rename",
     file: "main/files/durable-text-file.ts",
     find: "      await syncFolder(dirname(this.path), this.#fileSystem, this.#clock);\n    } catch",
     replace: "    } catch",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the sync of what is appended to a journal",
+    removed: "the sync of what is appended to a journal",
     file: "main/daemon/store/journal/journal.ts",
     find: "if (isDurable) await handle.datasync();",
     replace: "",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the sync of a new segment",
+    removed: "the sync of a new segment",
     file: "main/daemon/store/journal/journal.ts",
     find: "writeAll(handle, content, 0);\n        await handle.datasync();",
     replace: "writeAll(handle, content, 0);",
@@ -47,7 +47,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the sync of the folder that a new segment is in",
+    removed: "the sync of the folder that a new segment is in",
     file: "main/daemon/store/journal/journal.ts",
     find: "      await syncFolder(folder, fileSystem, clock);\n",
     replace: "",
@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "what makes a file hold its old text again when its folder could not be synced",
+    removed: "what makes a file hold its old text again when its folder could not be synced",
     file: "main/files/durable-text-file.ts",
     find: "      await this.#putBack(text);\n",
     replace: "",
@@ -63,7 +63,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the last valid values of a file that is broken now",
+    removed: "the last valid values of a file that is broken now",
     file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "stored: undefined, broken: content.problem }, [content.problem]",
@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "that a file which is no UTF-8 is broken",
+    removed: "that a file which is no UTF-8 is broken",
     file: "main/files/durable-text-file.ts",
     find: `new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })`,
     replace: `new TextDecoder("utf-8", { fatal: false, ignoreBOM: true })`,
@@ -79,7 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R5",
-    takenOut: "the word that a file is invalid",
+    removed: "the word that a file is invalid",
     file: "main/daemon/store/file-intake.ts",
     find: "broken: content.problem }, [content.problem]",
     replace: "broken: content.problem }, []",
@@ -87,7 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the merge of an edit that did not know of the sets beside it",
+    removed: "the merge of an edit that did not know of the sets beside it",
     file: "main/daemon/store/mirror.ts",
     find: "config: edited }, this.#recentWrites);",
     replace: "config: edited }, []);",
@@ -96,7 +96,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R7",
-    takenOut: "that a set compares with what the one before it in its batch leaves",
+    removed: "that a set compares with what the one before it in its batch leaves",
     file: "main/daemon/config-changes.ts",
     find: "wanted !== undefined && wanted !== state.revision)",
     replace: "wanted !== undefined && wanted !== this.#store.revision(state.id))",
@@ -105,7 +105,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R8",
-    takenOut: "that a list sees a set at once: its view is up to 20 ms old",
+    removed: "that a list sees a set at once: its view is up to 20 ms old",
     file: "main/daemon/config-views.ts",
     find: "    const { effective, readable } = this.#viewsOf(state);\n",
     replace:
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "the last check what came while the past was sent",
+    removed: "the last check what came while the past was sent",
     file: "main/daemon/catch-up.ts",
     find: "    if (complete) run.at = Math.max(run.at, newest);\n",
     replace: "    if (complete) return connection.caughtUp(repo);\n",
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that events wait until the past has been sent",
+    removed: "that events wait until the past has been sent",
     file: "main/daemon/connection.ts",
     find: "(this.#everything || this.#repositories.has(repo)) && !this.#catchingUp.has(repo)",
     replace: "this.#everything || this.#repositories.has(repo)",
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R10",
-    takenOut: "that events are sent at once: they come 300 ms late",
+    removed: "that events are sent at once: they come 300 ms late",
     file: "main/daemon/daemon.ts",
     find: "    connections.publish(event);\n",
     replace: "    setTimeout(() => connections.publish(event), 300);\n",
@@ -145,7 +145,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R10",
-    takenOut: "that an edit by hand is checked once: it is 300 ms later",
+    removed: "that an edit by hand is checked once: it is 300 ms later",
     file: "main/daemon/store/hand-edits.ts",
     find: "    if (wait <= 0) {\n      void repositories.get(id)?.refresh();\n",
     replace: "    if (wait <= 0) {\n      setTimeout(() => repositories.get(id)?.refresh(), 300);\n",
@@ -153,7 +153,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R11",
-    takenOut: "the hints of files that were renamed",
+    removed: "the hints of files that were renamed",
     file: "main/daemon/folder-watcher.ts",
     find: `watcher.on("raw", (_event, name) => listener(name ?? undefined));`,
     replace: `watcher.on("raw", (event, name) => event === "change" && listener(name ?? undefined));`,
@@ -161,7 +161,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R12",
-    takenOut: "that a look waits for the write that runs",
+    removed: "that a look waits for the write that runs",
     file: "main/daemon/store/file-intake.ts",
     find: "    return this.#served.mirror.inTurn(() => this.refreshInTurn());",
     replace: "    return this.refreshInTurn();",
@@ -169,7 +169,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R13",
-    takenOut: "the line ends that a file has",
+    removed: "the line ends that a file has",
     file: "main/files/json-text-edits.ts",
     find: "endOfLine: /\\r\\n|\\r|\\n/.exec(body)?.[0] ?? defaultStyle.endOfLine",
     replace: "endOfLine: defaultStyle.endOfLine",
@@ -177,7 +177,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R13",
-    takenOut: "the indentation that a file has",
+    removed: "the indentation that a file has",
     file: "main/files/json-text-edits.ts",
     find: "unit: detectUnit(body, lines, root) ?? defaultStyle.unit",
     replace: "unit: defaultStyle.unit",
@@ -185,7 +185,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R14",
-    takenOut: "that a removal of what was deleted by hand tells of no copy",
+    removed: "that a removal of what was deleted by hand tells of no copy",
     file: "main/daemon/store/removed-files.ts",
     find: "return moved ? movedTo : undefined;",
     replace: "return movedTo;",
@@ -193,7 +193,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R15",
-    takenOut: "that the journals of the version before are read",
+    removed: "that the journals of the version before are read",
     file: "main/daemon/store/journal/record.ts",
     find: `createHash("sha256").update(text).digest("base64url")`,
     replace: `createHash("sha256").update(text).digest("hex")`,
@@ -201,7 +201,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R16",
-    takenOut: "that nothing is kept of an event: 200 kB are",
+    removed: "that nothing is kept of an event: 200 kB are",
     file: "main/daemon/connections.ts",
     find: "  publish(event: StoreEvent): void {\n",
     replace:
@@ -212,7 +212,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R16",
-    takenOut: "the bound of what waits for a client that does not read",
+    removed: "the bound of what waits for a client that does not read",
     file: "main/daemon/connections.ts",
     find: "waitingBytes() <= limits.waitingEventBytes",
     replace: "waitingBytes() <= 1024 * limits.waitingEventBytes",
@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R16",
-    takenOut: "that a client that does not read is cut off: it is closed, which waits for it",
+    removed: "that a client that does not read is cut off: it is closed, which waits for it",
     file: "main/daemon/connections.ts",
     find: "    cutOff(socket.conn);",
     replace: "    socket.conn.transport.close();\n    socket.disconnect(true);",
@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S13",
-    takenOut: "the count of the lines that are damaged at a journal's end",
+    removed: "the count of the lines that are damaged at a journal's end",
     file: "main/daemon/store/journal/journal.ts",
     find: "damagedLines += await this.#setAside",
     replace: "await this.#setAside",
@@ -236,7 +236,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "the sync of the log before anybody is told",
+    removed: "the sync of the log before anybody is told",
     file: "main/daemon/store/log/file-log.ts",
     find: "      await writeAll(segment.handle, bytes, segment.bytes);\n      await segment.handle.datasync();",
     replace: "      await writeAll(segment.handle, bytes, segment.bytes);",
@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "the order of log and file: the file comes first",
+    removed: "the order of log and file: the file comes first",
     file: "main/daemon/store/repository-changes.ts",
     find: "        await this.#served.options.log.append({\n          entries,",
     replace:
@@ -254,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "the order of history and file: the file comes first",
+    removed: "the order of history and file: the file comes first",
     file: "main/daemon/store/mirror.ts",
     find: "      await this.#appendTail(false, moment, textRecord);",
     replace: "      void this.#appendTail(false, moment, textRecord);",
@@ -262,7 +262,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R17",
-    takenOut: "that an atomic set is one entry of the log",
+    removed: "that an atomic set is one entry of the log",
     file: "main/daemon/store/commit-together.ts",
     find: "entries: [commit],",
     replace: "entries: documents.map(document => ({ ...commit, documents: [document] })),",
@@ -270,7 +270,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R17",
-    takenOut: "what the log has and a history lacks, at a start",
+    removed: "what the log has and a history lacks, at a start",
     file: "main/daemon/store/recovery.ts",
     find: "document.revision === newest + 1 && gapTo === undefined",
     replace: "document.revision === newest + 2 && gapTo === undefined",
@@ -278,7 +278,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "that the log keeps what a history does not have",
+    removed: "that the log keeps what a history does not have",
     file: "main/daemon/store/file-store.ts",
     find: "else through = Math.min(through, keptFrom - 1);",
     replace: "else this.#kept.delete(repository);",
@@ -287,7 +287,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "the number behind which what a failed write left counts for nothing",
+    removed: "the number behind which what a failed write left counts for nothing",
     file: "main/daemon/store/log/recover.ts",
     find: "|| frame.number > limit) continue;",
     replace: ") continue;",
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R3",
-    takenOut: "that what could not be synced is taken out of the history, to be written again",
+    removed: "that what could not be synced is taken out of the history, to be written again",
     file: "main/daemon/store/journal/journal.ts",
     find: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {\n      await this.#cut();",
     replace: "await syncFile(head.segment.path, this.#options.fileSystem);\n    } catch (error) {",
@@ -305,7 +305,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "what the history tells of edits that only the file is to say",
+    removed: "what the history tells of edits that only the file is to say",
     file: "main/daemon/store/mirror.ts",
     find: "      ...(unrecorded.length > 0 && { untold: unrecorded }),\n",
     replace: "",
@@ -313,7 +313,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that a position comes with the last event of an atomic set alone",
+    removed: "that a position comes with the last event of an atomic set alone",
     file: "main/daemon/store/commit-together.ts",
     find: "prepared !== last",
     replace: "false",
@@ -322,7 +322,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that no position is told while a past is",
+    removed: "that no position is told while a past is",
     file: "main/daemon/connection.ts",
     find: "return this.#catchingUp.size === 0;",
     replace: "return true;",
@@ -331,7 +331,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that a position is of one log",
+    removed: "that a position is of one log",
     file: "main/daemon/sealed-position.ts",
     find: "if (block.readUInt32BE(0) === 0) return",
     replace: "return",
@@ -340,7 +340,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "what is kept of the file that a write replaces",
+    removed: "what is kept of the file that a write replaces",
     file: "main/files/file-system.ts",
     find: "    if (aside !== undefined) linkIfPossible(path, aside);\n",
     replace: "",
@@ -349,7 +349,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the check a work tree's file before its set is in the log",
+    removed: "the check a work tree's file before its set is in the log",
     file: "main/files/json-document.ts",
     find: "    try {\n      this.#assertUntouched();\n    } catch (error) {\n      await this.dropPrepared();\n      throw error;\n    }\n",
     replace: "",
@@ -357,7 +357,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "that an older text of ours is told from an edit by hand while the log has what came since",
+    removed: "that an older text of ours is told from an edit by hand while the log has what came since",
     file: "main/daemon/store/recovery.ts",
     find: "      if (record.text === hash) return record;\n",
     replace: "",
@@ -365,7 +365,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "the mark that a log is a copy",
+    removed: "the mark that a log is a copy",
     file: "main/cli/backup-restore.ts",
     find: `if (names.some(name => name.startsWith("log/"))) await`,
     replace: `if (names.some(name => name === "log")) await`,
@@ -374,7 +374,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "the log in a backup",
+    removed: "the log in a backup",
     file: "main/cli/backup-archive.ts",
     find: "  yield* log.files();\n",
     replace: "",
@@ -383,7 +383,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R15",
-    takenOut: "that a revision of format 2 whose file was not replaced counts for nothing",
+    removed: "that a revision of format 2 whose file was not replaced counts for nothing",
     file: "main/daemon/store/journal/journal.ts",
     find: "sameStamp(record.replaces, current);",
     replace: "!sameStamp(record.replaces, current);",

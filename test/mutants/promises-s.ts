@@ -20,7 +20,7 @@ const sessions = { promise: "S14", test: "test/main/daemon/sessions.test.ts" };
 export const mutants: readonly Mutant[] = [
   {
     promise: "S1",
-    takenOut: "the address: it listens on all of them",
+    removed: "the address: it listens on all of them",
     file: "main/daemon/server.ts",
     find: `await listen(ipv4.server, { host: "127.0.0.1", port: attempt === 0 ? port : 0 });`,
     replace: `await listen(ipv4.server, { host: "0.0.0.0", port: attempt === 0 ? port : 0 });`,
@@ -28,7 +28,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S2",
-    takenOut: "the port in the Host: the name alone is compared",
+    removed: "the port in the Host: the name alone is compared",
     file: "main/daemon/guard.ts",
     find: "!hosts.includes(host)",
     replace: `!hosts.some(one => one.replace(/:\\d*$/, "") === host.replace(/:\\d*$/, ""))`,
@@ -36,7 +36,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S2",
-    takenOut: "the exactness of the Host: another case of the letters is taken too",
+    removed: "the exactness of the Host: another case of the letters is taken too",
     file: "main/daemon/guard.ts",
     find: "!hosts.includes(host)",
     replace: "!hosts.includes(host.toLowerCase())",
@@ -44,7 +44,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S2",
-    takenOut: "the guard on upgrades",
+    removed: "the guard on upgrades",
     file: "main/daemon/server.ts",
     find: `head: Buffer) => {
       const refusal = guard(request);`,
@@ -54,14 +54,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s3,
-    takenOut: "the refusal of the origin null",
+    removed: "the refusal of the origin null",
     file: "main/daemon/guard.ts",
     find: "origin => !ownOrigins.includes(origin) &&",
     replace: `origin => origin !== "null" && !ownOrigins.includes(origin) &&`,
   },
   {
     ...s3,
-    takenOut:
+    removed:
       "both refusals of an image for a page of another site, the guard's and the header's (either alone suffices)",
     edits: [
       {
@@ -78,28 +78,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s4,
-    takenOut: "the end of a key's time",
+    removed: "the end of a key's time",
     file: "main/daemon/keys/keys.ts",
     find: "return caller.expires === undefined || Date.parse(caller.expires) > this.#clock.now();",
     replace: "return true;",
   },
   {
     ...s4,
-    takenOut: "the comparison of a key's secret: its id is enough",
+    removed: "the comparison of a key's secret: its id is enough",
     file: "main/daemon/keys/keys.ts",
     find: "known === undefined || !sameHash(hash, known.hash)",
     replace: "known === undefined",
   },
   {
     ...s4,
-    takenOut: "the comparison of the owner's secret: its id is enough",
+    removed: "the comparison of the owner's secret: its id is enough",
     file: "main/daemon/keys/keys.ts",
     find: "if (id === this.#owner.id && sameHash(hash, this.#owner.hash)) return",
     replace: "if (id === this.#owner.id) return",
   },
   {
     ...s4,
-    takenOut: "the refusal of a connection without a key: it may stay, with no rights",
+    removed: "the refusal of a connection without a key: it may stay, with no rights",
     file: "main/daemon/connections.ts",
     find: "return { caller: authenticate(keyOf(socket)) };",
     replace: `{
@@ -109,7 +109,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s4,
-    takenOut: "the comparison in constant time",
+    removed: "the comparison in constant time",
     file: "main/daemon/keys/key-text.ts",
     find: "timingSafeEqual(left, right)",
     replace: "left.equals(right)",
@@ -117,182 +117,182 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s5,
-    takenOut: "the end of the connections at a revoke: they end at the next thing that is asked or told",
+    removed: "the end of the connections at a revoke: they end at the next thing that is asked or told",
     file: "main/daemon/operations/key.ts",
     find: "else disconnect(id);",
     replace: "",
   },
   {
     ...s5,
-    takenOut: "the haste of it: the connections of a revoked key end two seconds later",
+    removed: "the haste of it: the connections of a revoked key end two seconds later",
     file: "main/daemon/connections.ts",
     find: "disconnect: () => socket.disconnect(true),",
     replace: "disconnect: () => void setTimeout(() => socket.disconnect(true), 2_000),",
   },
   {
     ...s5,
-    takenOut: "the end of all connections of a revoked key but the first",
+    removed: "the end of all connections of a revoked key but the first",
     file: "main/daemon/connections.ts",
     find: "if (connection.caller.keyId === keyId) connection.socket.disconnect();",
     replace: "if (connection.caller.keyId === keyId) return connection.socket.disconnect();",
   },
   {
     ...s5,
-    takenOut: "the end of a revoked key before the next start",
+    removed: "the end of a revoked key before the next start",
     file: "main/daemon/keys/keys.ts",
     find: "    this.#callers.delete(id);\n",
     replace: "",
   },
   {
     ...s6,
-    takenOut: "the grants on past revisions",
+    removed: "the grants on past revisions",
     file: "main/daemon/config-service.ts",
     find: "    return readableConfig(config, repo, caller.grants);\n",
     replace: "    return config;\n",
   },
   {
     ...s6,
-    takenOut: "the grants on values that are stored",
+    removed: "the grants on values that are stored",
     file: "main/daemon/config-service.ts",
     find: "request.stored ? readableConfig(state.stored, repo, caller.grants) : readable",
     replace: "request.stored ? state.stored : readable",
   },
   {
     ...s6,
-    takenOut: "the grants on what a watcher missed",
+    removed: "the grants on what a watcher missed",
     file: "main/daemon/catch-up.ts",
     find: "const seen = service.viewChange(caller, repo, change);",
     replace: `const seen = service.viewChange({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "write" }] }, repo, change);`,
   },
   {
     ...s6,
-    takenOut: "the grants on the revisions that a watch answers",
+    removed: "the grants on the revisions that a watch answers",
     file: "main/daemon/operations/config.ts",
     find: "visible.set(id, service.canSee(caller, id));",
     replace: "visible.set(id, true);",
   },
   {
     ...s6,
-    takenOut: "the grants on the health of a repository",
+    removed: "the grants on the health of a repository",
     file: "main/daemon/config-service.ts",
     find: `return allows(caller.grants, "read", repo, field.includes(".") ? field : \`\${field}.*\`) ? problem : [];`,
     replace: "return problem;",
   },
   {
     ...s6,
-    takenOut: "the silence about health that a key does not see",
+    removed: "the silence about health that a key does not see",
     file: "main/daemon/config-service.ts",
     find: "return sameJson(entry.health, readableHealth(caller, entry.id, event.before)) ? undefined : entry;",
     replace: "return entry;",
   },
   {
     ...s6,
-    takenOut: "the grants on the count of stored fields",
+    removed: "the grants on the count of stored fields",
     file: "main/daemon/config-service.ts",
     find: "countConfigFields(readableConfig(stored, id, caller.grants))",
     replace: "countConfigFields(stored)",
   },
   {
     ...s6,
-    takenOut: "the grants on records of what was forgotten",
+    removed: "the grants on records of what was forgotten",
     file: "main/daemon/change-views.ts",
     find: `if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;`,
     replace: "if ((path ?? field) !== field) return undefined;",
   },
   {
     ...s6,
-    takenOut: "the grants on a set of several repositories: what may be written in one is written in all",
+    removed: "the grants on a set of several repositories: what may be written in one is written in all",
     file: "main/daemon/config-changes.ts",
     find: `if (split === undefined || field === undefined || !allows(caller.grants, "write", repo, path))`,
     replace: "if (split === undefined || field === undefined)",
   },
   {
     ...s6,
-    takenOut: "the difference of read and write",
+    removed: "the difference of read and write",
     file: "shared/grants.ts",
     find: `return right === "read" || grant.right === "write";`,
     replace: "return true;",
   },
   {
     ...s6,
-    takenOut: "the silence of a broken file's error about what stands in it",
+    removed: "the silence of a broken file's error about what stands in it",
     file: "main/daemon/config-service.ts",
     find: `if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))`,
     replace: "if (error.code)",
   },
   {
     ...s6,
-    takenOut: "the silence of the health about what stands in a broken file",
+    removed: "the silence of the health about what stands in a broken file",
     file: "main/daemon/config-service.ts",
     find: "if (field === undefined && code !== 1106) return problem;",
     replace: "if (field === undefined) return problem;",
   },
   {
     ...s6,
-    takenOut: "the silence of a rule's message about a field that the key may not read",
+    removed: "the silence of a rule's message about a field that the key may not read",
     file: "main/daemon/config-changes.ts",
     find: "if (!canRead(path) || !canRead(target)) {",
     replace: "if (!canRead(path) && !canRead(target)) {",
   },
   {
     ...s6,
-    takenOut: "the silence about the names of other keys",
+    removed: "the silence about the names of other keys",
     file: "main/daemon/change-views.ts",
     find: `return actor.id === caller.actor.id ? "this key" : "another key";`,
     replace: `return actor.id === caller.actor.id ? "this key" : actor.name;`,
   },
   {
     ...s6,
-    takenOut: "the silence about revisions in which a key may see nothing, and about their reasons",
+    removed: "the silence about revisions in which a key may see nothing, and about their reasons",
     file: "main/daemon/change-views.ts",
     find: "  if (!visible) return undefined;\n",
     replace: "",
   },
   {
     ...s6,
-    takenOut: "the grants on the schemas of scopes",
+    removed: "the grants on the schemas of scopes",
     file: "main/daemon/operations/scope.ts",
     find: `fields.filter(([field]) => allowsSomewhere(caller.grants, "read", joinConfigPath(name, field))),`,
     replace: "fields,",
   },
   {
     ...s7,
-    takenOut: "the mode of the files that the daemon makes",
+    removed: "the mode of the files that the daemon makes",
     file: "main/daemon/home.ts",
     find: "temporaryFolder: home.temporary, mode: 0o600, maximumBytes,",
     replace: "temporaryFolder: home.temporary, mode: 0o666, maximumBytes,",
   },
   {
     ...s7,
-    takenOut: "the closing of a key's file that was open to others",
+    removed: "the closing of a key's file that was open to others",
     file: "main/daemon/keys/keys.ts",
     find: "      await file.makePrivate();\n    } catch",
     replace: "    } catch",
   },
   {
     ...s7,
-    takenOut: "the closing of a home that was open to others",
+    removed: "the closing of a home that was open to others",
     file: "main/daemon/home.ts",
     find: "  if ((stats.mode & 0o077) !== 0) await chmod(folder, 0o700);\n",
     replace: "",
   },
   {
     ...s7,
-    takenOut: "the look whether a folder of the home is a link",
+    removed: "the look whether a folder of the home is a link",
     file: "main/daemon/home.ts",
     find: "import { chmod, lstat, mkdir,",
     replace: "import { chmod, stat as lstat, mkdir,",
   },
   {
     ...s7,
-    takenOut: "the proof that a daemon is the home's, before it is sent a key",
+    removed: "the proof that a daemon is the home's, before it is sent a key",
     file: "main/client/locate.ts",
     find: "return one.length === other.length && timingSafeEqual(one, other) ? endpoint : undefined;",
     replace: "return one.length === other.length || timingSafeEqual(one, other) ? endpoint : undefined;",
   },
   {
     promise: "S8",
-    takenOut: "the silence of the log about keys that were refused",
+    removed: "the silence of the log about keys that were refused",
     file: "main/daemon/connections.ts",
     find: "      this.#options.onRefusal(error);\n      const { code } = error;",
     replace: `      this.#options.onRefusal(error.code === 1100 ? new RepoconfError(1107, "Refused: " + keyOf(socket)) : error);
@@ -301,28 +301,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s9,
-    takenOut: "the check of a repository's id",
+    removed: "the check of a repository's id",
     file: "shared/repository-id.ts",
     find: "return repositoryId.test(id) && !deviceName.test(id);",
     replace: "return id.length <= 64 || (repositoryId.test(id) && !deviceName.test(id));",
   },
   {
     ...s9,
-    takenOut: "the refusal of a member called __proto__ in a value",
+    removed: "the refusal of a member called __proto__ in a value",
     file: "main/daemon/scopes.ts",
     find: `  if (Object.hasOwn(value, "__proto__")) return "";\n`,
     replace: "",
   },
   {
     ...s10,
-    takenOut: "the look whether an operation's name is a text",
+    removed: "the look whether an operation's name is a text",
     file: "main/daemon/dispatch.ts",
     find: `(typeof value === "string" ? value.slice(0, 64) : "")`,
     replace: "(value as string).slice(0, 64)",
   },
   {
     ...s10,
-    takenOut: "the one catch: a refused message ends the daemon",
+    removed: "the one catch: a refused message ends the daemon",
     file: "main/daemon/dispatch.ts",
     find: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });`,
     replace: `      callback?.({ result: emptyResult(name), errors: [error.toEntry()] });
@@ -330,28 +330,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s11,
-    takenOut: "the sandbox of the window's page",
+    removed: "the sandbox of the window's page",
     file: "main/electron/lockdown.ts",
     find: "  sandbox: true,",
     replace: "  sandbox: false,",
   },
   {
     ...s11,
-    takenOut: "the check who calls what is native",
+    removed: "the check who calls what is native",
     file: "main/electron/native-calls.ts",
     find: `      if (!owns(event.senderFrame)) throw new Error("This page is not allowed to call that.");\n`,
     replace: "",
   },
   {
     ...s11,
-    takenOut: "the comparison of a whole address: its start is enough for a navigation",
+    removed: "the comparison of a whole address: its start is enough for a navigation",
     file: "main/electron/lockdown.ts",
     find: "return url.startsWith(screenUrl);",
     replace: "return url.startsWith(screenUrl.slice(0, -1));",
   },
   {
     promise: "S12",
-    takenOut: "the policy against scripts in the page",
+    removed: "the policy against scripts in the page",
     file: "main/daemon/screen.ts",
     find: `"script-src 'self'",`,
     replace: `"script-src 'self' 'unsafe-inline'",`,
@@ -359,7 +359,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S12",
-    takenOut: "the escaping of a field's description",
+    removed: "the escaping of a field's description",
     file: "renderer/page/field-row.tsx",
     find: `<p className="visually-hidden" id={\`\${id}-description\`}>
           {schema.description}
@@ -369,14 +369,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s13,
-    takenOut: "the checksum of a journal's line",
+    removed: "the checksum of a journal's line",
     file: "main/daemon/store/journal/record.ts",
     find: "if (end === -1 || hashText(content) !== hash) return undefined;",
     replace: "if (end === -1) return undefined;",
   },
   {
     ...s13,
-    takenOut:
+    removed:
       "the comparison of a journal's line with the one behind it: a history with a gap is told as if it were all",
     file: "main/daemon/store/journal/journal.ts",
     find: "if (line === undefined || (expected !== undefined && line.hash !== expected))",
@@ -384,7 +384,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s13,
-    takenOut:
+    removed:
       "both comparisons that find a gap in what a watcher missed, of hashes and of numbers (either alone suffices)",
     edits: [
       {
@@ -401,7 +401,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "documents",
-    takenOut: "the name of an option that the documents show",
+    removed: "the name of an option that the documents show",
     file: "main/cli/change.ts",
     find: `"--if-revision <n>",`,
     replace: `"--at-revision <n>",`,
@@ -409,7 +409,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "log",
-    takenOut: "what was counted of a log that was put aside: it is put aside again at each line",
+    removed: "what was counted of a log that was put aside: it is put aside again at each line",
     file: "main/rotating-log.ts",
     find: "    this.#handle = handle;\n    this.#bytes = 0;",
     replace: "    this.#handle = handle;",
@@ -417,7 +417,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "edits",
-    takenOut: "the comparison of values: an edit of comments alone is a revision",
+    removed: "the comparison of values: an edit of comments alone is a revision",
     file: "main/daemon/store/file-intake.ts",
     find: "if (changes.length > 0 || begins) {",
     replace: "if (changes.length >= 0) {",
@@ -426,14 +426,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s14,
-    takenOut: "the client's comparison of the daemon's proof",
+    removed: "the client's comparison of the daemon's proof",
     file: "shared/client/proofs.ts",
     find: "const isRight = this.#expected !== undefined && proof === this.#expected;",
     replace: "const isRight = this.#expected !== undefined && proof !== undefined;",
   },
   {
     ...s14,
-    takenOut: "the client's wait for the daemon's proof",
+    removed: "the client's wait for the daemon's proof",
     file: "shared/client/client.ts",
     find: `    socket.once("connect_error", error =>`,
     replace: `    socket.once("connect", resolve);
@@ -441,42 +441,42 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s14,
-    takenOut: "the check of who signed a refusal",
+    removed: "the check of who signed a refusal",
     file: "shared/client/proofs.ts",
     find: "if (signAsDaemon === undefined) return true;",
     replace: "if (signAsDaemon === undefined || signAsDaemon !== undefined) return true;",
   },
   {
     ...s14,
-    takenOut: "the connection's id in what is signed",
+    removed: "the connection's id in what is signed",
     file: "shared/handshake.ts",
     find: textSigned,
     replace: textSigned.replace("engineId", "engineId.slice(43)"),
   },
   {
     ...s14,
-    takenOut: "the address in what is signed",
+    removed: "the address in what is signed",
     file: "shared/handshake.ts",
     find: textSigned,
     replace: textSigned.replace("url", "url.slice(0, 4)"),
   },
   {
     ...s14,
-    takenOut: "who speaks in what is signed: the client's proof would do for the daemon's",
+    removed: "who speaks in what is signed: the client's proof would do for the daemon's",
     file: "shared/handshake.ts",
     find: textSigned,
     replace: textSigned.replace("kind", "kind.slice(20)"),
   },
   {
     ...s14,
-    takenOut: "the daemon's comparison of the client's proof",
+    removed: "the daemon's comparison of the client's proof",
     file: "main/daemon/keys/keys.ts",
     find: "if (!sameHash(sign(secret, text), proof)) throw new UnauthorizedError(caller.keyId);",
     replace: "if (proof.length !== sign(secret, text).length) throw new UnauthorizedError(caller.keyId);",
   },
   {
     promise: "S14",
-    takenOut: "the refusal of an Origin on the Unix socket",
+    removed: "the refusal of an Origin on the Unix socket",
     file: "main/daemon/guard.ts",
     find: `if (request.headersDistinct["origin"] === undefined) return undefined;`,
     replace: "if (request.headersDistinct !== undefined) return undefined;",
@@ -484,7 +484,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the check whose folder the Unix socket is in",
+    removed: "the check whose folder the Unix socket is in",
     file: "main/daemon/local-socket.ts",
     find: "if (!stats.isDirectory() || stats.uid !== process.getuid?.())",
     replace: "if (stats.uid !== process.getuid?.())",
@@ -492,7 +492,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the budget of connections that the Unix socket has of its own",
+    removed: "the budget of connections that the Unix socket has of its own",
     file: "main/daemon/server.ts",
     find: `(ofSocket.has(request) ? "socket" : "port")`,
     replace: `(ofSocket.has(request) ? "port" : "port")`,
@@ -501,7 +501,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the client's preference for the Unix socket",
+    removed: "the client's preference for the Unix socket",
     file: "main/client/locate.ts",
     find: "return stats?.isSocket() ? socket : undefined;",
     replace: "return stats?.isFile() ? socket : undefined;",
@@ -509,7 +509,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "that a window in use tells so: its session lapses",
+    removed: "that a window in use tells so: its session lapses",
     file: "renderer/main.tsx",
     find: "announcePresence();\n",
     replace: "void announcePresence;\n",
@@ -518,7 +518,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the look for a new link in a tab that is open",
+    removed: "the look for a new link in a tab that is open",
     file: "renderer/main.tsx",
     find: "if (hasCode()) void open();",
     replace: `if (hasCode()) console.debug("a link");`,
@@ -527,7 +527,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "that tabs of earlier daemons are counted for themselves",
+    removed: "that tabs of earlier daemons are counted for themselves",
     file: "main/daemon/guard.ts",
     find: "if (isOfEarlierScreen(host))",
     replace: `if (isOfEarlierScreen(host) && host === "")`,
@@ -536,28 +536,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...sessions,
-    takenOut: "that a link's code works only once",
+    removed: "that a link's code works only once",
     file: "main/daemon/keys/sessions.ts",
     find: "    this.#codes.delete(keyId);\n",
     replace: "",
   },
   {
     ...sessions,
-    takenOut: "the derived secret: the session keeps the link's",
+    removed: "the derived secret: the session keeps the link's",
     file: "main/daemon/keys/sessions.ts",
     find: `Buffer.from(sign(secret, sessionText(handshake)), "hex")`,
     replace: "secret",
   },
   {
     ...sessions,
-    takenOut: "the end of a session that nobody uses",
+    removed: "the end of a session that nobody uses",
     file: "main/daemon/keys/sessions.ts",
     find: "return usedAt + idleTime <= this.#clock.now();",
     replace: "return usedAt + idleTime * 2 <= this.#clock.now();",
   },
   {
     promise: "S14",
-    takenOut: "the screen's own host: the page is at every Host",
+    removed: "the screen's own host: the page is at every Host",
     file: "main/daemon/server.ts",
     find: "=> screenHosts.includes(host);",
     replace: `=> screenHosts.includes(host) || host !== "";`,
@@ -565,7 +565,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S14",
-    takenOut: "the look for anyone who sits on the port of the other loopback address",
+    removed: "the look for anyone who sits on the port of the other loopback address",
     file: "main/daemon/server.ts",
     find: "if (isTaken(error)) throw error;",
     replace: "",
@@ -573,7 +573,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    takenOut: "the budget of steps of a value's check",
+    removed: "the budget of steps of a value's check",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#spare.left < 0) {",
     replace: "if (Number.isNaN(this.#spare.left)) {",
@@ -581,7 +581,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    takenOut: "the bound on schemas in schemas",
+    removed: "the bound on schemas in schemas",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#depth > deepestWalk)",
     replace: "if (this.#depth < 0)",
@@ -589,7 +589,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     ...s16,
-    takenOut: "the table of texts by which repeated items are found: each is compared with each",
+    removed: "the table of texts by which repeated items are found: each is compared with each",
     file: "shared/schema/array-keywords.ts",
     find: "walk.budget.take(1 + partsOf(value));",
     replace: "walk.budget.take(1 + i);",
@@ -597,7 +597,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the engine that never goes back: patterns run on the native one",
+    removed: "the engine that never goes back: patterns run on the native one",
     file: "shared/schema/linear-pattern.ts",
     find: "return matcher.match(text);",
     replace: `return new RegExp(source, "u").test(text);`,
@@ -606,7 +606,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the steps of a pattern",
+    removed: "the steps of a pattern",
     file: "shared/schema/linear-pattern.ts",
     find: "budget.take(stepsOfText + text.length * stepsOfCharacter);",
     replace: "budget.take(stepsOfText);",
@@ -615,7 +615,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that what is active has steps of its own",
+    removed: "that what is active has steps of its own",
     file: "main/daemon/store/interpret.ts",
     find: "const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));",
     replace: "const isOwn = false;",
@@ -624,7 +624,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that what is set is not judged once more beside refused values",
+    removed: "that what is set is not judged once more beside refused values",
     file: "main/daemon/store/decide-batch.ts",
     find: " || set.has(joinConfigPath(scope, field));",
     replace: ";",
@@ -633,7 +633,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that all that waits is told",
+    removed: "that all that waits is told",
     file: "main/daemon/store/interpret.ts",
     find: "if (code !== 1114 && found.length",
     replace: "if (found.length",
@@ -642,7 +642,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that each scope has its own problems",
+    removed: "that each scope has its own problems",
     file: "main/daemon/store/interpret.ts",
     find: "const known = this.#refused.get(scope);",
     replace: "const known = [...this.#refused.values()][0];",
@@ -651,7 +651,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that a field's schema has to be one",
+    removed: "that a field's schema has to be one",
     file: "main/daemon/scopes.ts",
     find: "assertIsSchema(metaSchemas.field, schema, spare, ",
     replace: "((..._: unknown[]) => {})(",
@@ -660,7 +660,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that what stands beside the fields has to be a schema",
+    removed: "that what stands beside the fields has to be a schema",
     file: "main/daemon/scopes.ts",
     find: "assertIsSchema(metaSchemas.scope, json, new SpareSteps());",
     replace: ``,
@@ -669,7 +669,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that x-command where it counts for nothing is refused",
+    removed: "that x-command where it counts for nothing is refused",
     file: "main/daemon/meta-schema.ts",
     find: "const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [keyword, false]));",
     replace: "const notField: JsonObject = {};",
@@ -678,7 +678,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the size of what is repeated, as it is multiplied",
+    removed: "the size of what is repeated, as it is multiplied",
     file: "shared/schema/translate-pattern.ts",
     find: "const size = (most ?? Math.max(least, 1)) * (part.size + 1);",
     replace: "const size = part.size + 1;",
@@ -687,7 +687,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the bound on the steps of one check",
+    removed: "the bound on the steps of one check",
     file: "shared/schema/step-budget.ts",
     find: "if (this.#taken > stepsOfCheck)",
     replace: "if (this.#taken < 0)",
@@ -696,7 +696,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the bound on the problems that are told",
+    removed: "the bound on the problems that are told",
     file: "shared/limits.ts",
     find: "problemsOfFile: 100,",
     replace: "problemsOfFile: 1_000_000,",
@@ -705,7 +705,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that what an engine finds out for the first time is counted",
+    removed: "that what an engine finds out for the first time is counted",
     file: "shared/schema/linear-pattern.ts",
     find: "if (!isKnown) counted.budget?.take(",
     replace: "if (!isKnown) Math.max(",
@@ -714,7 +714,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that an instruction checked costs as many steps as it takes",
+    removed: "that an instruction checked costs as many steps as it takes",
     file: "shared/schema/linear-pattern.ts",
     find: "states * stepsOfInstruction);",
     replace: "states * stepsOfCharacter);",
@@ -723,7 +723,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that long work side by side goes on one by one",
+    removed: "that long work side by side goes on one by one",
     file: "main/turns.ts",
     find: "last = last.then(() => new Promise(resolve => setImmediate(() => setImmediate(resolve))));",
     replace: "last = new Promise(resolve => setImmediate(() => setImmediate(resolve)));",
@@ -732,7 +732,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that a turn is a whole round of the event loop",
+    removed: "that a turn is a whole round of the event loop",
     file: "main/turns.ts",
     find: "setImmediate(() => setImmediate(resolve))",
     replace: "setImmediate(resolve)",
@@ -741,7 +741,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while costly values are judged",
+    removed: "the turns while costly values are judged",
     file: "main/daemon/store/interpret.ts",
     find: "if (steps >= stepsAtOnce) {",
     replace: "if (steps < 0) {",
@@ -750,7 +750,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while a text is walked through",
+    removed: "the turns while a text is walked through",
     file: "main/files/json-text-scan.ts",
     find: "if (at >= rest) {",
     replace: "if (at < 0) {",
@@ -759,7 +759,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while members are read",
+    removed: "the turns while members are read",
     file: "main/files/json-text-scan.ts",
     find: "if (members.length % membersAtOnce === 0) yield;",
     replace: "",
@@ -768,7 +768,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while comments are compared",
+    removed: "the turns while comments are compared",
     file: "main/files/json-text.ts",
     find: "if (index % comparedAtOnce === 0) yield;",
     replace: "",
@@ -777,7 +777,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while members are compared with what was read",
+    removed: "the turns while members are compared with what was read",
     file: "main/files/json-text.ts",
     find: "if (++compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -786,16 +786,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while values that nobody knows are judged",
+    removed: "the turns while values that nobody knows are judged",
     file: "main/daemon/store/interpret.ts",
-    find: "if (refreshed % judgedAtOnce === 0) yield;\n      const field",
+    find: "if (refreshed % checkedAtOnce === 0) yield;\n      const field",
     replace: "const field",
     test: "test/main/daemon/store/decide-batch.test.ts",
     name: "is decided in parts",
   },
   {
     promise: "S16",
-    takenOut: "the turns while configurations are compared",
+    removed: "the turns while configurations are compared",
     file: "shared/config-diff.ts",
     find: "if (compared % comparedAtOnce === 0) yield;\n      const value",
     replace: "const value",
@@ -804,7 +804,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while it is found what a configuration has lost",
+    removed: "the turns while it is found what a configuration has lost",
     file: "shared/config-diff.ts",
     find: "if (compared % comparedAtOnce === 0) yield;\n      if",
     replace: "if",
@@ -813,7 +813,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while members are compared with a text's",
+    removed: "the turns while members are compared with a text's",
     file: "main/files/json-text-edits.ts",
     find: "if (compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -822,7 +822,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "the turns while items are compared with a text's",
+    removed: "the turns while items are compared with a text's",
     file: "main/files/json-text-edits.ts",
     find: "if (rewrite.compared % comparedAtOnce === 0) yield;",
     replace: "",
@@ -831,7 +831,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that a reference leads to a schema",
+    removed: "that a reference leads to a schema",
     file: "shared/schema/schema-resources.ts",
     find: "return this.#schemas.has(found) ? found : undefined;",
     replace: "return found;",
@@ -840,7 +840,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S17",
-    takenOut: "that a field which runs as a command is no part of another one",
+    removed: "that a field which runs as a command is no part of another one",
     file: "shared/schema/compile-schema.ts",
     find: "schema !== null && Object.hasOwn(schema, keyword)",
     replace: "schema === null",
@@ -849,7 +849,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S16",
-    takenOut: "that a key for some fields is not told how many values of a file are not told",
+    removed: "that a key for some fields is not told how many values of a file are not told",
     file: "main/daemon/config-service.ts",
     find: "if (field === undefined && (code === 1011 || code === 1103)) return [];",
     replace: "",

@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const queue = {
-  takenOut: "the queue of each repository: what is asked for is written beside what is being written",
+  removed: "the queue of each repository: what is asked for is written beside what is being written",
   file: "main/daemon/store/repository-queue.ts",
   find: "          await this.#host.change(changes);",
   replace: "          void this.#host.change(changes);",
@@ -10,7 +10,7 @@ const queue = {
 export const mutants: readonly Mutant[] = [
   {
     promise: "R3",
-    takenOut: "the sync of the file",
+    removed: "the sync of the file",
     file: "main/files/durable-text-file.ts",
     find: `        written();
         await handle.sync();
@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R6",
-    takenOut: "the check of the file right before the rename",
+    removed: "the check of the file right before the rename",
     file: "main/files/json-document.ts",
     find: "        assertUnchanged: () => this.#assertUntouched(),\n        replaced: onReplaced,\n",
     replace: "        replaced: onReplaced,\n",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R12",
-    takenOut:
+    removed:
       "both comparisons that tell own writes from edits by hand, of the text and of the values (either alone suffices)",
     edits: [
       {
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S3",
-    takenOut: "the origin check",
+    removed: "the origin check",
     file: "main/daemon/guard.ts",
     find: "originHeaders.find(origin => !ownOrigins.includes(origin) && !allowedOrigins().includes(origin))",
     replace: "originHeaders.find(() => false)",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "the grant check on events",
+    removed: "the grant check on events",
     file: "main/daemon/connections.ts",
     find: "const change = service.viewChange(caller, id, event.change);",
     replace:

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "queries",
-    takenOut: "that a search asks for actors by the names that the key is told",
+    removed: "that a search asks for actors by the names that the key is told",
     file: "main/daemon/config-service.ts",
     find: "return change && { ...change, actor: actorName(caller, change.actor) };",
     replace: `return change && { ...change, actor: change.actor.kind === "key" ? change.actor.name : "file" };`,
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that masked values are compared with nothing",
+    removed: "that masked values are compared with nothing",
     file: "shared/query/match-query.ts",
     find: "  if (isMasked(field)) return false;\n",
     replace: "",
@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "the bound of the histories that one page of a search reads",
+    removed: "the bound of the histories that one page of a search reads",
     file: "main/daemon/operations/config.ts",
     find: "histories === historiesOfPage",
     replace: "histories < 0",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "the turns of a matrix that counts values",
+    removed: "the turns of a matrix that counts values",
     file: "main/daemon/matrix.ts",
     find: "      if (turn.isOver) await turn.pass();\n",
     replace: "",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "the rights that a matrix is counted by",
+    removed: "the rights that a matrix is counted by",
     file: "main/daemon/matrix.ts",
     find: "await service.list(caller, { repo }).catch(",
     replace: `await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo }).catch(`,
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "the rights that cells are told by",
+    removed: "the rights that cells are told by",
     file: "main/daemon/matrix.ts",
     find: "  const { config, revision } = await service.list(caller, { repo });",
     replace: `  const { config, revision } = await service.list({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, { repo });`,
@@ -56,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that a matrix tells no masked value",
+    removed: "that a matrix tells no masked value",
     file: "main/daemon/matrix.ts",
     find: "if (isMasked({ schema: scopes.field(scope, field)?.schema })) continue;",
     replace: "",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that cells tell no masked value",
+    removed: "that cells tell no masked value",
     file: "main/daemon/matrix.ts",
     find: "isAsked(scope, field) && !isMasked({ schema: scopes.field(scope, field)?.schema })",
     replace: "isAsked(scope, field)",
@@ -74,7 +74,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "the rights that the histories of all are told by",
+    removed: "the rights that the histories of all are told by",
     file: "main/daemon/history-search.ts",
     find: "viewRecord(caller, repo, record, undefined, scopes.defaults)",
     replace: `viewRecord({ ...caller, grants: [{ repos: "*", fields: ["*"], right: "read" }] }, repo, record, undefined, scopes.defaults)`,
@@ -82,7 +82,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "that the histories of all leave out repositories which the key may not see",
+    removed: "that the histories of all leave out repositories which the key may not see",
     file: "main/daemon/config-service.ts",
     find: "(await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id))",
     replace: "await this.#store.summaries()",
@@ -90,7 +90,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that a history over all repositories is in the order of the log",
+    removed: "that a history over all repositories is in the order of the log",
     file: "main/daemon/store/merged-history.ts",
     find: "if (one.number !== other.number) return other.number - one.number;",
     replace: "",
@@ -99,7 +99,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that what comes while a history over all is read stays out of it",
+    removed: "that what comes while a history over all is read stays out of it",
     file: "main/daemon/store/merged-history.ts",
     find: "while (after !== undefined && comparePlaces(source.place, after) <= 0)",
     replace: "while (after !== undefined && comparePlaces(source.place, after) === 0)",
@@ -108,7 +108,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that a history is opened only when it may tell what comes next",
+    removed: "that a history is opened only when it may tell what comes next",
     file: "main/daemon/store/merged-history.ts",
     find: "next !== undefined && (first === undefined || comparePlaces(next.place, first.place) < 0)",
     replace: "next !== undefined",
@@ -117,7 +117,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "the bound of the revisions that one page checks",
+    removed: "the bound of the revisions that one page checks",
     file: "main/daemon/operations/history.ts",
     find: "checked === mostCheckedPerPage || ",
     replace: "",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "S6",
-    takenOut: "that a batch is told to its own key alone",
+    removed: "that a batch is told to its own key alone",
     file: "main/daemon/change-views.ts",
     find: "isOwn && batch !== undefined ? { batch } : {}",
     replace: "batch !== undefined ? { batch } : {}",
@@ -134,7 +134,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that a key adds to no other's batch",
+    removed: "that a key adds to no other's batch",
     file: "main/daemon/config-changes.ts",
     find: "caller.keyId} $",
     replace: "caller.keyId.length > 99} $",
@@ -143,7 +143,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "queries",
-    takenOut: "that an undone batch leaves alone what was changed since",
+    removed: "that an undone batch leaves alone what was changed since",
     file: "shared/client/undo-batch.ts",
     find: "if (isThere && !forgotten) fields.push(path);",
     replace: "if (!forgotten) fields.push(path);",

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "screen",
-    takenOut: "that the keys of the page do nothing behind a dialog",
+    removed: "that the keys of the page do nothing behind a dialog",
     file: "renderer/actions/use-shortcuts.ts",
     find: "      if (isBehind) return;\n",
     replace: "",
@@ -12,7 +12,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that the first of very many repositories show before the others have come",
+    removed: "that the first of very many repositories show before the others have come",
     file: "renderer/state/connection.ts",
     find: "    if (entries.length === 0) screenStore.setState({ firstRepositories: sorted });\n",
     replace: "",
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the bound of the palette's list",
+    removed: "the bound of the palette's list",
     file: "renderer/palette/entries.ts",
     find: "ranked.slice(0, mostEntries - 1)",
     replace: "ranked",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the focus that stays on a button while it saves",
+    removed: "the focus that stays on a button while it saves",
     file: "renderer/button.tsx",
     find: "aria-disabled={idle}",
     replace: "disabled={idle}",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the refusal of a second press while the first is not answered",
+    removed: "the refusal of a second press while the first is not answered",
     file: "renderer/button.tsx",
     find: `    if (idle) event.preventDefault();
     else onClick?.(event);`,
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the words of a screen reader for what a button does",
+    removed: "the words of a screen reader for what a button does",
     file: "renderer/button.tsx",
     find: `<span role="status" className="visually-hidden">`,
     replace: `<span className="visually-hidden">`,
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that the focus of what is taken away is handed on at once",
+    removed: "that the focus of what is taken away is handed on at once",
     file: "renderer/keep-focus.ts",
     find: "    if (ancestors.at(-1)?.element.isConnected) repair();",
     replace: "    if (ancestors.at(-1)?.element.isConnected) requestAnimationFrame(repair);",
@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the frame in which a field that was moved is put back: it jumps for one",
+    removed: "the frame in which a field that was moved is put back: it jumps for one",
     file: "renderer/page/steady-field.ts",
     find: "      if (Math.abs(moved) >= 1) scroller.scrollTop += moved;",
     replace: "      if (Math.abs(moved) >= 1) requestAnimationFrame(() => (scroller.scrollTop += moved));",
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the mask of what is inside a masked value, in a diff",
+    removed: "the mask of what is inside a masked value, in a diff",
     file: "renderer/diff/diff-lines.ts",
     find: `schema["x-masked"] === true && step !== "name"`,
     replace: "step === undefined",
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the merge of an edit with a change elsewhere while it is being saved, which was lost",
+    removed: "the merge of an edit with a change elsewhere while it is being saved, which was lost",
     file: "renderer/state/saving.ts",
     find: "pending.get(editKey(one.repo, one.scope, one.field)) ?? one",
     replace: "one",
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the question which is right where two people changed one thing",
+    removed: "the question which is right where two people changed one thing",
     file: "shared/merge-values.ts",
     find: "mergeLists(base, theirs, mine);\n  return undefined;",
     replace: "mergeLists(base, theirs, mine);\n  return { value: mine };",
@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the judgement of single fields: a key's list counts all there are",
+    removed: "the judgement of single fields: a key's list counts all there are",
     file: "renderer/keys/seen-by.ts",
     find: `paths.filter(path => allowsSomewhere(grants, "read", path))`,
     replace: "paths",
@@ -111,7 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the repositories that a new key is for: it gets all",
+    removed: "the repositories that a new key is for: it gets all",
     file: "renderer/keys/new-key-page.tsx",
     find: `repos: chosen === "*" ? "*" : covered.map(({ id }) => id)`,
     replace: `repos: "*"`,
@@ -120,7 +120,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that a key's text is forgotten with its page",
+    removed: "that a key's text is forgotten with its page",
     file: "renderer/keys/made-key.tsx",
     find: '  const [said, setSaid] = useState("");',
     replace: '  const [said, setSaid] = useState("");\n  document.title = key;',
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the event that keys changed",
+    removed: "the event that keys changed",
     file: "renderer/state/connection.ts",
     find: "keyChanges: state.keyChanges + 1",
     replace: "keyChanges: state.keyChanges",
@@ -138,7 +138,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the asking now and then, without which no use of a key shows",
+    removed: "the asking now and then, without which no use of a key shows",
     file: "renderer/keys/use-key-list.ts",
     find: "setInterval(() => void load(), refreshTime)",
     replace: "setInterval(() => {}, refreshTime)",
@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the focus on what a new key lacks",
+    removed: "the focus on what a new key lacks",
     file: "renderer/keys/new-key-page.tsx",
     find: "if (failures > 0) focusProblem(form.current);",
     replace: "",
@@ -156,7 +156,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "the look whether the folder of repo add is there",
+    removed: "the look whether the folder of repo add is there",
     file: "main/cli/repo.ts",
     find: "await existingFolder(folder);\n    const known",
     replace: "resolve(folder);\n    const known",
@@ -165,7 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "the options before the command, which are read and forgotten",
+    removed: "the options before the command, which are read and forgotten",
     file: "main/cli/program.ts",
     find: `    .hook("preAction", takeLeadingOptions)\n`,
     replace: "",
@@ -174,7 +174,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "the width of the terminal",
+    removed: "the width of the terminal",
     file: "main/cli/terminal.ts",
     find: "process.stdout.columns || undefined",
     replace: "undefined",
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "the memory that an older daemon was told of",
+    removed: "the memory that an older daemon was told of",
     file: "main/cli/session.ts",
     find: "  await writeFile(file, about, { mode: 0o600 }).catch(() => {});",
     replace: "",
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "what undo knows of revisions that its key may not read",
+    removed: "what undo knows of revisions that its key may not read",
     file: "main/cli/undo.ts",
     find: "Math.max(revision, repository.revision)",
     replace: "revision",
@@ -200,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "commands",
-    takenOut: "the words for a pattern",
+    removed: "the words for a pattern",
     file: "shared/schema/schema-walk.ts",
     find: "      parentSchema,\n",
     replace: "      parentSchema: {},\n",
@@ -208,7 +208,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that a check what taking a batch back would change changes nothing",
+    removed: "that a check what taking a batch back would change changes nothing",
     file: "renderer/activity/batch-preview.ts",
     find: "dryRun: true",
     replace: "dryRun: false",
@@ -217,7 +217,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "that new entries of activity wait while somebody reads there",
+    removed: "that new entries of activity wait while somebody reads there",
     file: "renderer/activity/activity-page.tsx",
     find: "entries !== undefined && !isBeingRead(list.current)",
     replace: "entries !== undefined",
@@ -226,7 +226,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "screen",
-    takenOut: "the values of now, of which a restore tells how they would change",
+    removed: "the values of now, of which a restore tells how they would change",
     file: "renderer/history/restore-dialog.tsx",
     find: "    openRepository(repo)\n      .then(() => storedAt(repo, to))",
     replace: "    storedAt(repo, to)",

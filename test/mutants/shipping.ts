@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "shipping",
-    takenOut: "the address of the maintainer that a .deb has to name",
+    removed: "the address of the maintainer that a .deb has to name",
     file: "electron-builder.yml",
     find: "Repoconf contributors <maintainers@repoconf.invalid>",
     replace: "Repoconf contributors",
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "a macOS image that GitHub still has",
+    removed: "a macOS image that GitHub still has",
     file: ".github/workflows/test.yml",
     find: "macos-26",
     replace: "macos-14",
@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "an action that runs on Node 24",
+    removed: "an action that runs on Node 24",
     file: ".github/workflows/test.yml",
     find: "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
     replace: "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2",
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "the file of the key for notarisation: its path is the key's text",
+    removed: "the file of the key for notarisation: its path is the key's text",
     file: ".github/workflows/release.yml",
     find: "APPLE_API_KEY=$RUNNER_TEMP/notarisation.p8",
     replace: "APPLE_API_KEY=$KEY",
@@ -40,7 +40,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that links are heard of before the daemon runs",
+    removed: "that links are heard of before the daemon runs",
     file: "main/electron/open-requests.ts",
     find: "if (this.#window === undefined) this.#waiting = { link };",
     replace: "if (this.#window === undefined) return;",
@@ -49,7 +49,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that service install stops the daemon that runs",
+    removed: "that service install stops the daemon that runs",
     file: "main/cli/systemd-unit.ts",
     find: "const replaced = await stopDaemon(home, options);",
     replace: "const replaced = await Promise.resolve(stopDaemon !== undefined);",
@@ -58,7 +58,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that service install waits for the unit's daemon",
+    removed: "that service install waits for the unit's daemon",
     file: "main/cli/systemd-unit.ts",
     find: "  await untilItRuns(home);\n",
     replace: "",
@@ -67,7 +67,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "the home of REPOCONF_HOME in the unit",
+    removed: "the home of REPOCONF_HOME in the unit",
     file: "main/cli/systemd-unit.ts",
     find: `"daemon", "--home", home.folder]`,
     replace: `"daemon"]`,
@@ -76,7 +76,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that the package for the terminal has no scripts",
+    removed: "that the package for the terminal has no scripts",
     file: "scripts/terminal-package.ts",
     find: `["private", "scripts",`,
     replace: `["private",`,
@@ -85,7 +85,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "the question about edits that are not saved",
+    removed: "the question about edits that are not saved",
     file: "main/electron/quit.ts",
     find: " || !(await window.leave())",
     replace: "",
@@ -94,7 +94,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "how many connections are the page's own, when tools are counted",
+    removed: "how many connections are the page's own, when tools are counted",
     file: "main/desktop/app-daemon.ts",
     find: "(session === undefined ? 0 : own.countClients(session.id))",
     replace: "1",
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that tools of another's daemon lose nothing when the app quits",
+    removed: "that tools of another's daemon lose nothing when the app quits",
     file: "main/desktop/app-daemon.ts",
     find: "if (own === undefined) return 0;",
     replace: "if (own === undefined) return 1;",
@@ -112,7 +112,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "that daemon/stop quits the app",
+    removed: "that daemon/stop quits the app",
     file: "main/desktop/app-daemon.ts",
     find: "logger, screenFolder, onStop });",
     replace: "logger, screenFolder });",
@@ -121,7 +121,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "shipping",
-    takenOut: "by what desktops pass over the login entry of an app that was removed",
+    removed: "by what desktops pass over the login entry of an app that was removed",
     file: "main/desktop/autostart-entry.ts",
     find: "`TryExec=",
     replace: "`X-TryExec=",

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "store",
-    takenOut: "that writes do not become older while an edit waits to be recorded",
+    removed: "that writes do not become older while an edit waits to be recorded",
     file: "main/daemon/store/mirror.ts",
     find: "if (!isWaiting) this.#dropOldWrites();",
     replace: "this.#dropOldWrites();",
@@ -13,7 +13,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a journal which could not be opened is opened when it can be",
+    removed: "that a journal which could not be opened is opened when it can be",
     file: "main/daemon/store/file-intake.ts",
     find: "return this.isRead && this.#journalRead;",
     replace: "return this.isRead;",
@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a journal whose records could not be read counts as not opened",
+    removed: "that a journal whose records could not be read counts as not opened",
     file: "main/daemon/store/file-intake.ts",
     find: "      journal.close();\n",
     replace: "",
@@ -30,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "1108 for a history that the disk does not let be read",
+    removed: "1108 for a history that the disk does not let be read",
     file: "main/daemon/store/repository-history.ts",
     find: "    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);\n",
     replace: "",
@@ -39,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a write which takes fewer bytes is continued",
+    removed: "that a write which takes fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "at += bytesWritten;",
     replace: "at = bytes.length;",
@@ -48,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a journal's end which gives fewer bytes is continued",
+    removed: "that a read of a journal's end which gives fewer bytes is continued",
     file: "main/files/file-system.ts",
     find: "if (bytesRead === 0) return bytes.subarray(0, at);",
     replace: "if (bytesRead > -1) return bytes.subarray(0, at + bytesRead);",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    takenOut: "that a read of a repository's file which gives fewer bytes is continued",
+    removed: "that a read of a repository's file which gives fewer bytes is continued",
     file: "main/files/durable-text-file.ts",
     find: "return bytesRead === size ? buffer",
     replace: "return bytesRead <= size ? buffer",
@@ -66,15 +66,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a set is decided on a state judged by the rules of now",
+    removed: "that a set is decided on a state judged by the rules of now",
     file: "main/daemon/store/file-intake.ts",
-    find: "    while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.refresh();\n",
+    find: "    while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();\n",
     replace: "",
     test: "test/regression/returning-scope.test.ts",
   },
   {
     promise: "store",
-    takenOut: "that what is set aside gets a name which nothing has",
+    removed: "that what is set aside gets a name which nothing has",
     file: "main/daemon/store/removed-files.ts",
     find: "      if (isFree) return path;\n",
     replace: "      if (isFree || time > 0) return path;\n",
@@ -83,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that what is kept of a broken file never takes the place of another",
+    removed: "that what is kept of a broken file never takes the place of another",
     edits: [
       {
         file: "main/daemon/store/removed-files.ts",
@@ -101,7 +101,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a restore which is tried again replaces its own copy",
+    removed: "that a restore which is tried again replaces its own copy",
     file: "main/daemon/store/file-store.ts",
     find: "        if (copied) await this.#fileSystem.unlink(kept);\n",
     replace: "",
@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "the disk by which a work tree is told from an empty mount point",
+    removed: "the disk by which a work tree is told from an empty mount point",
     file: "main/daemon/store/repository-files.ts",
     find: "if (device === this.#device) return undefined;",
     replace: "if (device !== undefined) return undefined;",
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "the look before a set makes a file in a work tree",
+    removed: "the look before a set makes a file in a work tree",
     file: "main/daemon/store/repository-files.ts",
     find: 'return tree.status.kind === "missing" || ',
     replace: "return ",
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the disk of a work tree is the one where its file was last",
+    removed: "that the disk of a work tree is the one where its file was last",
     file: "main/daemon/store/repository-files.ts",
     find: 'if (tree?.status.kind !== "missing") this.#device = device;',
     replace: "this.#device ??= device;",
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the watch of a work tree follows the link that is its path",
+    removed: "that the watch of a work tree follows the link that is its path",
     file: "main/daemon/folder-watcher.ts",
     find: "followSymlinks: true",
     replace: "followSymlinks: false",
@@ -146,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the lock is taken without writing",
+    removed: "that the lock is taken without writing",
     file: "main/daemon/lock.ts",
     find: " PRAGMA journal_mode = MEMORY;",
     replace: "",
@@ -155,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "the room that is kept for daemon.json",
+    removed: "the room that is kept for daemon.json",
     file: "main/daemon/endpoint.ts",
     find: "    await unlink(home.reserveFile).catch(() => {});\n",
     replace: "",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that no start depends on the schema for editors",
+    removed: "that no start depends on the schema for editors",
     file: "main/daemon/scope-files.ts",
     find: "await file.write(text).catch(",
     replace: "await file.write(text).finally(",
@@ -173,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a command uses the daemon which another one started meanwhile",
+    removed: "that a command uses the daemon which another one started meanwhile",
     file: "main/cli/session.ts",
     find: "    if (isNobodyThere(error)) return;\n    throw error;",
     replace: "    throw error;",
@@ -181,7 +181,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "that the log keeps what a repository needs that a start has not come to yet",
+    removed: "that the log keeps what a repository needs that a start has not come to yet",
     file: "main/daemon/store/file-store.ts",
     find: `    for (const repository of touched) this.#kept.add(repository);
 `,
@@ -191,7 +191,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "the refusal of a set whose history cannot be read",
+    removed: "the refusal of a set whose history cannot be read",
     file: "main/daemon/store/file-intake.ts",
     find: `else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;`,
     replace: `else this.unrecorded = undefined;`,
@@ -200,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "1110 for a position before the first file that a history has",
+    removed: "1110 for a position before the first file that a history has",
     file: "main/daemon/store/repository-history.ts",
     find: `  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
 `,
@@ -210,7 +210,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "the position of revisions that no text stands behind",
+    removed: "the position of revisions that no text stands behind",
     file: "main/daemon/store/recovery.ts",
     find: `records.at(-1)?.position ?? head?.position`,
     replace: `records.at(-1)?.position ?? text?.through`,
@@ -219,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that a watch is told no later position than it has been told of",
+    removed: "that a watch is told no later position than it has been told of",
     file: "main/daemon/operations/config.ts",
     find: `behind.length === 0 ? store.position : begin`,
     replace: `store.position`,
@@ -228,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a text of our own in a work tree lacks what is on its way into it",
+    removed: "that a text of our own in a work tree lacks what is on its way into it",
     file: "main/daemon/store/file-intake.ts",
     find: `content.metadata.inTree && !isOurs`,
     replace: `content.metadata.inTree`,
@@ -237,7 +237,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a new segment of the log comes between two writes",
+    removed: "that a new segment of the log comes between two writes",
     file: "main/daemon/store/log/file-log.ts",
     find: `const rotations = this.#rotations.splice(0);`,
     replace: `const rotations = this.#waiting.length > 0 ? [] : this.#rotations.splice(0);`,
@@ -245,7 +245,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that nothing of a removed file stays in the home",
+    removed: "that nothing of a removed file stays in the home",
     file: "main/daemon/store/file-store.ts",
     find: `      await repository.mirror.dropReplaced();
       // Nothing`,
@@ -255,23 +255,23 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that there is one object of a repository, also while one that was let go is in use",
+    removed: "that there is one object of a repository, also while one that was let go is in use",
     file: "main/daemon/store/repositories.ts",
-    find: "return this.#open.get(id) ?? this.#letGo.get(id)?.deref();",
+    find: "return this.#open.get(id) ?? this.#evicted.get(id)?.deref();",
     replace: "return this.#open.get(id);",
-    test: "test/main/daemon/store/letting-go.test.ts",
+    test: "test/main/daemon/store/eviction.test.ts",
   },
   {
     promise: "store",
-    takenOut: "that repositories nobody used for a while are let go",
+    removed: "that repositories nobody used for a while are let go",
     file: "main/daemon/store/repositories.ts",
     find: "if (oldest.isAtRest) this.#drop(oldest);",
     replace: 'if (oldest.id === "") this.#drop(oldest);',
-    test: "test/main/daemon/store/letting-go.test.ts",
+    test: "test/main/daemon/store/eviction.test.ts",
   },
   {
     promise: "store",
-    takenOut: "that a set judges only what it edits",
+    removed: "that a set judges only what it edits",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = false;",
@@ -279,7 +279,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that what was not active as a whole is judged as a whole",
+    removed: "that what was not active as a whole is judged as a whole",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = true;",
@@ -288,7 +288,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the references between fields are judged with what is edited",
+    removed: "that the references between fields are judged with what is edited",
     file: "main/daemon/store/interpret.ts",
     find: " &&\n    scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0",
     replace: "",
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that a watch goes on with the next daemon where this one is stopping",
+    removed: "that a watch goes on with the next daemon where this one is stopping",
     file: "shared/client/client.ts",
     find: "return code === 1113;",
     replace: "return code === 0;",
@@ -304,7 +304,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    takenOut: "that a client whose key's file is away for a moment comes back",
+    removed: "that a client whose key's file is away for a moment comes back",
     file: "shared/client/client.ts",
     find: "const address = await this.#locate().catch(() => undefined);",
     replace: "const address = await this.#locate();",
@@ -313,15 +313,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    takenOut: "what a start knows of a file by an edit by hand that the log alone has",
+    removed: "what a start knows of a file by an edit by hand that the log alone has",
     file: "main/daemon/store/recovery.ts",
-    find: "isEdited ? handEdited : (earlier?.of ?? newestSaid)",
-    replace: "earlier?.of ?? newestSaid",
+    find: "isEdited ? handEdited : (earlier?.of ?? newestFileRevision)",
+    replace: "earlier?.of ?? newestFileRevision",
     test: "test/regression/set-after-unseen-edit.test.ts",
   },
   {
     promise: "store",
-    takenOut: "that the next set of a renamed field takes its old name out of the file",
+    removed: "that the next set of a renamed field takes its old name out of the file",
     file: "main/daemon/store/decide-batch.ts",
     find: "const written = writingNewNames(edits ?? [], config, rules.scopes);",
     replace: "const written = edits ?? [];",
@@ -330,16 +330,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that an edit by hand of an old name and a set of the new one are of one field",
+    removed: "that an edit by hand of an old name and a set of the new one are of one field",
     file: "main/daemon/store/mirror.ts",
-    find: "sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#said, path, scopes))",
-    replace: "sameJson(configValue(base, path.scope, path.field), configValue(this.#said, path.scope, path.field))",
+    find: "sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes))",
+    replace: "sameJson(configValue(base, path.scope, path.field), configValue(this.#inFile, path.scope, path.field))",
     test: "test/main/daemon/store/renamed-fields.test.ts",
     name: "of the same field stays",
   },
   {
     promise: "store",
-    takenOut: "that at a start a file which has a field by its old name has it",
+    removed: "that at a start a file which has a field by its old name has it",
     file: "main/daemon/store/recovery.ts",
     find: "const present = valueByAnyName(base, path, scopes);",
     replace: "const present = configValue(base, path.scope, path.field);",
@@ -348,7 +348,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that at a start what a schema took out of service stays in the file, where the log alone knows of it",
+    removed: "that at a start what a schema took out of service stays in the file, where the log alone knows of it",
     file: "main/daemon/store/recovery.ts",
     find: "if (known === undefined && byRules.has(",
     replace: "if (known === null && byRules.has(",
@@ -357,16 +357,16 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the history tells of the text which a schema left as it was",
+    removed: "that the history tells of the text which a schema left as it was",
     file: "main/daemon/store/mirror.ts",
-    find: "    this.#isTextUnrecorded ||= this.#wanted === said && textRecord?.of !== this.#newestRevision;\n",
+    find: "    this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;\n",
     replace: "",
     test: "test/main/daemon/renamed-fields.test.ts",
     name: "leaves a value that it refuses in the file",
   },
   {
     promise: "store",
-    takenOut: "that a value which was no command by its old name waits for trust as one",
+    removed: "that a value which was no command by its old name waits for trust as one",
     file: "main/daemon/store/interpret.ts",
     find: "const lastGood = inService && trustedByNewNames(inService, rules);",
     replace: "const lastGood = inService && withNewNames(inService, scopes).config;",
@@ -375,7 +375,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that what was trusted by a field's old name is trusted by the new one",
+    removed: "that what was trusted by a field's old name is trusted by the new one",
     file: "main/daemon/store/trusted-values.ts",
     find: "return names.some(path =>",
     replace: "return names.slice(0, 1).some(path =>",
@@ -384,7 +384,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that a renamed field keeps its place in the text, and the comments beside it",
+    removed: "that a renamed field keeps its place in the text, and the comments beside it",
     file: "main/daemon/store/renamed-fields.ts",
     find: "    moved.set(fields, names);\n",
     replace: "",
@@ -393,7 +393,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that what a file has by an old name serves",
+    removed: "that what a file has by an old name serves",
     file: "main/daemon/store/renamed-fields.ts",
     find: "if (byOldName.length === 0) return { config, byOldName };",
     replace: "if (byOldName.length >= 0) return { config, byOldName };",
@@ -402,7 +402,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the new name wins over an old one beside it",
+    removed: "that the new name wins over an old one beside it",
     file: "main/daemon/store/renamed-fields.ts",
     find: "namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
     replace: "namesOf(path).findLast(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
@@ -411,7 +411,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that the new name is told to who may reach it alone",
+    removed: "that the new name is told to who may reach it alone",
     file: "main/daemon/config-service.ts",
     find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
     replace: "return name !== undefined ?",
@@ -420,7 +420,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that editors do not offer an old name",
+    removed: "that editors do not offer an old name",
     file: "main/daemon/repository-schema.ts",
     find: "deprecated: true, doNotSuggest: true }",
     replace: "doNotSuggest: true }",
@@ -429,7 +429,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that two fields cannot claim one old name",
+    removed: "that two fields cannot claim one old name",
     file: "main/daemon/scopes.ts",
     find: "if (other !== undefined) throw",
     replace: "if (other === null) throw",
@@ -438,7 +438,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that at a start what the file has to say yet gets into it",
+    removed: "that at a start what the file has to say yet gets into it",
     file: "main/daemon/store/recovery.ts",
     find: "const edits = [...(isKnown ? unrecorded : []), ",
     replace: "const edits = [...(isKnown ? [] : []), ",
@@ -447,7 +447,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that at a start a field which an edit by hand changed is the edit's",
+    removed: "that at a start a field which an edit by hand changed is the edit's",
     file: "main/daemon/store/recovery.ts",
     find: "const isAsBefore = isKnown ||",
     replace: "const isAsBefore = true || isKnown ||",
@@ -456,7 +456,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    takenOut: "that at a start what is written takes old names out of the file",
+    removed: "that at a start what is written takes old names out of the file",
     file: "main/daemon/store/recovery.ts",
     find: "...writingNewNames(missing, base, scopes)]",
     replace: "...missing]",
@@ -465,7 +465,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    takenOut: "that room for new objects does not grow during a start",
+    removed: "that room for new objects does not grow during a start",
     file: "main/cli/daemon.ts",
     find: "  collectGarbageEarly();\n",
     replace: "",
@@ -474,7 +474,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    takenOut: "that repositories which nobody asks for are not opened",
+    removed: "that repositories which nobody asks for are not opened",
     file: "main/daemon/store/file-store.ts",
     find: "      store.#handEdits.follow(entry);\n",
     replace: "      store.#handEdits.follow(entry);\n      store.#repositories.get(entry.id);\n",
@@ -483,7 +483,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    takenOut: "that a home with a log of its own loads no client of a shared one",
+    removed: "that a home with a log of its own loads no client of a shared one",
     edits: [
       {
         file: "main/daemon/shared-log.ts",

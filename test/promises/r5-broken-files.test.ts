@@ -52,7 +52,7 @@ async function expectBroken(shop: Shop, place: { readonly line: number; readonly
   expect(logged).toMatchObject({ repo: "shop", file: shop.file, ...place });
 }
 
-async function expectMended(shop: Shop) {
+async function expectFixed(shop: Shop) {
   await until(async () => (await shop.value("timeout")) === 31, "the fixed value");
   expect(await shop.health()).toEqual([]);
   expect((await shop.set({ "svc.timeout": 32 })).errors).toEqual([]);
@@ -68,7 +68,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectBroken(shop, place);
     expect(Buffer.compare(await readFile(shop.file), Buffer.from(content))).toBe(0);
     await saveByRename(shop.file, fixed);
-    await expectMended(shop);
+    await expectFixed(shop);
   });
 
   test("the file was deleted, which is not a remove", async () => {
@@ -77,7 +77,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     await expectBroken(shop, null);
     expect(await readdir(dirname(shop.file))).toEqual([]);
     await writeFile(shop.file, fixed);
-    await expectMended(shop);
+    await expectFixed(shop);
   });
 
   test("the file was made a folder", async () => {
@@ -88,7 +88,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     expect((await lstat(shop.file)).isDirectory()).toBe(true);
     await rm(shop.file, { recursive: true });
     await writeFile(shop.file, fixed);
-    await expectMended(shop);
+    await expectFixed(shop);
   });
 
   test.skipIf(process.platform === "win32").each([
@@ -105,7 +105,7 @@ describe.concurrent("R5 a broken hand edit harms nobody: last good values stay a
     expect(await readlink(shop.file)).toBe(target);
     if (exists) expect(await readFile(target, "utf8")).toBe(elsewhere);
     await saveByRename(shop.file, fixed);
-    await expectMended(shop);
+    await expectFixed(shop);
   });
 });
 

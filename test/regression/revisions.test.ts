@@ -73,7 +73,7 @@ describe("no revision is given twice", () => {
 
 describe("a last good value that served while its file could not", () => {
   const refused = '{ "name": "a", "config": { "svc": { "timeout": "soon" } } }';
-  const mended = '{ "name": "a", "config": { "svc": { "timeout": 77 } } }';
+  const fixed = '{ "name": "a", "config": { "svc": { "timeout": 77 } } }';
 
   test("a refused value's last good one serves after a restart too, with the same revision", async () => {
     await using t = await startTestDaemon(noRescans);
@@ -105,7 +105,7 @@ describe("a last good value that served while its file could not", () => {
     expect(await timeoutOf(t, "a")).toBe(31);
     expect(await notes.note(t, "a")).toBe(before);
     await t.owner.call("config/watch", { repo: "a" });
-    await replaceFile(t.repositoryFile("a"), mended);
+    await replaceFile(t.repositoryFile("a"), fixed);
     const change = await t.owner.nextChange();
     const changes = { svc: { timeout: { value: 77, previous: 31 } } };
     expect(change).toMatchObject({ repo: "a", revision: before + 1, source: "file", changes });
@@ -123,7 +123,7 @@ describe("a last good value that served while its file could not", () => {
     const before = await notes.note(t, "a");
     await t.restart();
     await t.daemon.close();
-    await replaceFile(t.repositoryFile("a"), mended);
+    await replaceFile(t.repositoryFile("a"), fixed);
     await t.restart();
     expect(await timeoutOf(t, "a")).toBe(77);
     expect(await notes.note(t, "a")).toBe(before + 1);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { countActions } from "../helpers/actions.ts";
 import { untilHealth } from "../helpers/broken-file.ts";
-import { countDeeds } from "../helpers/deeds.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const services = (image: string) => ({ web: { ready: "true", image } });
@@ -31,13 +31,13 @@ const hash = ({ page }: ScreenPage) => new URL(page.url()).hash;
 describeScreen("the page that compares", () => {
   test("two repositories, from the start page: 3 clicks", async () => {
     await using screen = await startScreen({ repositories });
-    await using window = await screen.open({ initialScript: countDeeds });
+    await using window = await screen.open({ initialScript: countActions });
     const { page } = window;
     await window.choose("shop");
     await page.getByRole("link", { name: "Compare…" }).click();
     await page.getByRole("option", { name: "store" }).click();
     await reads(count(window), "4 of 20 fields differ.");
-    expect(await page.evaluate("window.deeds")).toEqual({ clicks: 3, keys: 0 });
+    expect(await page.evaluate("window.actions")).toEqual({ clicks: 3, keys: 0 });
     expect(hash(window)).toBe("#/compare/shop/store");
     const copies = (field: string) => `Copy to the left ${field} Copy to the right ${field}`;
     await line(window, `svc.timeout shop: 30 seconds store: 60 seconds ${copies("svc.timeout")}`);

@@ -9,8 +9,8 @@ import {
 } from "../../renderer/keys/field-patterns.ts";
 import { describeGrants } from "../../renderer/keys/grant-words.ts";
 import { svcSchema } from "../../shared/scopes/svc.ts";
+import { countActions } from "../helpers/actions.ts";
 import type { TestDaemon } from "../helpers/daemon.ts";
-import { countDeeds } from "../helpers/deeds.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 const services = { web: { ready: "true", image: "node:24" } };
@@ -67,7 +67,7 @@ async function read(t: TestDaemon, key: string): Promise<{ [repo: string]: strin
 describeScreen("keys", () => {
   test("a key that reads svc.services of one repository: 6 clicks and its name; it reads that and is refused the rest", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.services": services }, store: {} } });
-    await using window = await screen.open({ initialScript: countDeeds });
+    await using window = await screen.open({ initialScript: countActions });
     const { page } = window;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await window.row("shop").waitFor();
@@ -80,7 +80,7 @@ describeScreen("keys", () => {
     await create(window);
     await page.getByRole("button", { name: "Copy" }).click();
     await page.getByText("Copied.").waitFor();
-    expect(await page.evaluate("window.deeds")).toEqual({ clicks: 6, keys: 2 });
+    expect(await page.evaluate("window.actions")).toEqual({ clicks: 6, keys: 2 });
 
     const tool = await screen.t.connect(await page.evaluate<string>("navigator.clipboard.readText()"));
     expect((await tool.call("key/self")).result).toMatchObject({ name: "ci" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { svcSchema } from "../../shared/scopes/svc.ts";
+import { countActions } from "../helpers/actions.ts";
 import { launchBrowser } from "../helpers/browser.ts";
-import { countDeeds } from "../helpers/deeds.ts";
 import { describeScreen, poll, press, reads, startScreen } from "../helpers/screen.ts";
 
 describeScreen("the page of a repository", () => {
@@ -124,7 +124,7 @@ describeScreen("the clicks and keys that it takes", () => {
   test("to find out who changed svc.timeout, and take it back: 4 clicks", async () => {
     await using screen = await startScreen({ repositories: { shop: { "svc.timeout": 30 } } });
     await screen.set("shop", { "svc.timeout": 60 });
-    await using window = await screen.open({ width: 1440, height: 900, initialScript: countDeeds });
+    await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
     const { page } = window;
     await window.row("shop").click();
     await window.field("Timeout").click();
@@ -132,12 +132,12 @@ describeScreen("the clicks and keys that it takes", () => {
     await window.inspector.getByRole("button", { name: "Revert revision 3" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Restore 1 field" }).click();
     await poll(() => screen.stored("shop", "svc.timeout")).toBe(30);
-    expect(await page.evaluate("window.deeds")).toEqual({ clicks: 4, keys: 0 });
+    expect(await page.evaluate("window.actions")).toEqual({ clicks: 4, keys: 0 });
   });
 
   test("to add a service: 3 clicks and at most 30 keys", async () => {
     await using screen = await startScreen({ repositories: { shop: {} } });
-    await using window = await screen.open({ width: 1440, height: 900, initialScript: countDeeds });
+    await using window = await screen.open({ width: 1440, height: 900, initialScript: countActions });
     const { page } = window;
     await window.row("shop").click();
     await window
@@ -153,7 +153,7 @@ describeScreen("the clicks and keys that it takes", () => {
     await page.keyboard.type("node:24");
     await press(page, "Control+s");
     await poll(() => screen.stored("shop", "svc.services")).toEqual({ web: { ready: "true", image: "node:24" } });
-    expect(await page.evaluate("window.deeds.clicks")).toBe(3);
-    expect(await page.evaluate<number>("window.deeds.keys")).toBeLessThanOrEqual(30);
+    expect(await page.evaluate("window.actions.clicks")).toBe(3);
+    expect(await page.evaluate<number>("window.actions.keys")).toBeLessThanOrEqual(30);
   });
 });

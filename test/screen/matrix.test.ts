@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { choose, extendTo, moveTo, SelectedCells } from "../../renderer/matrix/selection.ts";
-import { countDeeds } from "../helpers/deeds.ts";
+import { countActions } from "../helpers/actions.ts";
 import { describeScreen, poll, press, reads, type ScreenPage, startScreen } from "../helpers/screen.ts";
 
 /** Keeps what the page sends. */
@@ -37,7 +37,7 @@ describeScreen("the matrix", () => {
     await using screen = await startScreen({
       repositories: { blog: on, mail: on, shop: {}, store: {}, web: {}, wiki: on },
     });
-    await using window = await screen.open({ initialScript: countDeeds });
+    await using window = await screen.open({ initialScript: countActions });
     const { page } = window;
     const stored = () => Promise.all(["shop", "store", "web"].map(repo => screen.stored(repo, "svc.proxy_https")));
     await window.row("shop").waitFor();
@@ -54,7 +54,7 @@ describeScreen("the matrix", () => {
     expect(await stored()).toEqual([undefined, undefined, undefined]);
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await poll(stored).toEqual([true, true, true]);
-    const { clicks, keys } = await page.evaluate<{ clicks: number; keys: number }>("window.deeds");
+    const { clicks, keys } = await page.evaluate<{ clicks: number; keys: number }>("window.actions");
     expect(clicks).toBeLessThanOrEqual(5);
     expect(keys).toBeLessThanOrEqual(25);
     // It was one batch, and what was asked for is found no more.

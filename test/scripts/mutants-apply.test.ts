@@ -7,7 +7,7 @@ import { mutate } from "../../scripts/mutants/apply.ts";
 const project = join(import.meta.dirname, "../..");
 const mutants = await allMutants();
 
-describe.each(mutants)("the mutant of $promise, $takenOut", mutant => {
+describe.each(mutants)("the mutant of $promise, $removed", mutant => {
   test("applies: each text stands exactly once in its file", async () => {
     await mutate(project, mutant);
   });
@@ -20,6 +20,6 @@ describe.each(mutants)("the mutant of $promise, $takenOut", mutant => {
 });
 
 test("no mutant is there twice", () => {
-  const rows = mutants.map(({ promise, takenOut, test, name }) => [promise, takenOut, test, name].join(" | "));
+  const rows = mutants.map(({ promise, removed, test, name }) => [promise, removed, test, name].join(" | "));
   expect(rows).toEqual([...new Set(rows)]);
 });

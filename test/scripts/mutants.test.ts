@@ -33,14 +33,14 @@ async function sampleProject(): Promise<AsyncDisposable & { readonly path: strin
   return folder;
 }
 
-function mutant(takenOut: string, edit: Partial<Edit>, kill: Partial<Pick<Mutant, "test" | "name">> = {}): Mutant {
+function mutant(removed: string, edit: Partial<Edit>, kill: Partial<Pick<Mutant, "test" | "name">> = {}): Mutant {
   const [file, test, name] = ["main/sum.js", "test/sum.test.js", "adds (two)"];
-  return { promise: "R1", takenOut, file, find: "one + other", replace: "one - other", test, name, ...edit, ...kill };
+  return { promise: "R1", removed, file, find: "one + other", replace: "one - other", test, name, ...edit, ...kill };
 }
 
 async function fates(run: Omit<MutantsRun, "copies">): Promise<Record<string, string>> {
   const results = await runMutants({ copies: 2, ...run });
-  return Object.fromEntries(results.map(({ mutant, fate }) => [mutant.takenOut, fate]));
+  return Object.fromEntries(results.map(({ mutant, fate }) => [mutant.removed, fate]));
 }
 
 test("a mutant is killed by its own test alone, which has to be green without it", async () => {

@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { Endpoint } from "../../endpoint-file.ts";
 import type { Home } from "../../home.ts";
-import { describeHolder, settleHolding } from "../lock-holder.ts";
+import { awaitHolding, describeHolder } from "../lock-holder.ts";
 import { describeRefusals } from "../refusals.ts";
 import { type Finding, good, messageOf, note, problem } from "./finding.ts";
 
@@ -20,7 +20,7 @@ export async function checkDaemon(home: Home): Promise<DaemonCheck> {
   const check = "daemon";
   const place = { file: home.lockFile };
   try {
-    const { held, endpoint } = await settleHolding(home);
+    const { held, endpoint } = await awaitHolding(home);
     if (endpoint === undefined) {
       if (!held) return { finding: await describeAbsence(home), held };
       const { message, action } = await describeHolder(home);

@@ -18,11 +18,11 @@ export async function checkWatching(home: Home, treeFolders: number): Promise<Fi
   }
   const [watches, instances] = await Promise.all([readLimit("max_user_watches"), readLimit("max_user_instances")]);
   if (watches === undefined || instances === undefined) return good(check, "skipped: the system reports no limits");
-  return judgeWatchLimits(watches, instances, homeFolders + treeFolders);
+  return checkWatchLimits(watches, instances, homeFolders + treeFolders);
 }
 
 /** `watches` and `instances` are the user's limits, shared with every other program of the user. */
-export function judgeWatchLimits(watches: number, instances: number, needed: number): Finding {
+export function checkWatchLimits(watches: number, instances: number, needed: number): Finding {
   const message = `${counted(needed, "folder")} to watch, fs.inotify.max_user_watches is ${watches}, max_user_instances ${instances}`;
   if (instances < 1) return problem(check, message, raise("max_user_instances", 128));
   if (watches < needed) return problem(check, message, raise("max_user_watches", needed + 65_536));

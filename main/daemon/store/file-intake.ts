@@ -108,7 +108,7 @@ export class FileIntake {
     const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
     if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
     // If a change were decided by the new schemas on a state by the old ones, it would seem to set what came or went with a scope.
-    while (this.#served.isJudgedByOldRules && !this.isRemoved) await this.refresh();
+    while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();
   }
 
   get refusal(): RepoconfError | undefined {
@@ -136,10 +136,10 @@ export class FileIntake {
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
-    else if (this.#served.isJudgedByOldRules && this.isHealthDue) await this.#reportHealth();
-    else if (this.#served.isJudgedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
-    else return this.lateEdits.take();
-    await this.lateEdits.take();
+    else if (this.#served.isCheckedByOldRules && this.isHealthDue) await this.#reportHealth();
+    else if (this.#served.isCheckedByOldRules) await this.reconcile(this.#served.mirror.wanted, "file");
+    else return this.lateEdits.apply();
+    await this.lateEdits.apply();
     return true;
   }
 
@@ -179,7 +179,7 @@ export class FileIntake {
       const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
       // Active before values had to be trusted, and the history does not have it.
-      if (this.#served.options.trust.takeUnread(this.#served.id) && point.newest === 0)
+      if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)
         this.#served.trustCommands(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
@@ -237,7 +237,7 @@ export class FileIntake {
   async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
     const before = this.#served.current;
     const first = !this.isRead;
-    this.#served.judgedBy = this.#served.options.scopes.defaults;
+    this.#served.checkedBy = this.#served.options.scopes.defaults;
     const content = this.#served.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
@@ -262,12 +262,12 @@ export class FileIntake {
     await this.#served.turn();
     const edits = [...editsOf(edited), ...saidOf(changes, edited, wanted)];
     await this.#served.turn();
-    const take = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
+    const accept = (committed?: Pick<MirroredCommit, "number"> & { readonly record: ChangeRecord }) => {
       if (committed !== undefined) {
         this.#served.recorded = applyChanges(this.#served.recorded, changes);
         this.#served.mirror.commit([{ ...committed, edits }], wanted);
       }
-      this.#served.mirror.take(content.config, wanted);
+      this.#served.mirror.accept(content.config, wanted);
       this.#served.mirror.forgetRecentWrites(changes);
       const { revision, position } = committed?.record ?? before;
       const mergeNote: HealthProblem[] =
@@ -299,11 +299,11 @@ export class FileIntake {
       return;
     }
     if (changes.length > 0 || begins) {
-      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, take);
+      const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, accept);
       // Only if nothing else is known, an edit without a revision is active.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
-    take();
+    accept();
   }
 
   /**
@@ -330,7 +330,7 @@ export class FileIntake {
     record: ChangeRecord,
     edits: readonly ConfigEdit[],
     after: LogNumber,
-    take: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
+    accept: (committed: { readonly number: LogNumber; readonly record: ChangeRecord }) => void,
   ): Promise<boolean> {
     try {
       const { log, addedBy } = this.#served.options;
@@ -344,7 +344,7 @@ export class FileIntake {
       const document = documentCommit(place, edits, changes);
       const committed = (number: LogNumber) => {
         this.unrecorded = undefined;
-        take({ number, record: { ...record, position: formatPosition(log.id, number) } });
+        accept({ number, record: { ...record, position: formatPosition(log.id, number) } });
       };
       await log.append({ entries: [{ kind: "commit", ...rest, documents: [document] }], after, committed });
       return true;

@@ -130,9 +130,9 @@ export class FileStore implements RepositoryStore {
   /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
   readonly #roster = pLimit(1);
   /** Calls the next saving of the index off. */
-  #callOffIndex: (() => void) | undefined;
+  #cancelIndexWrite: (() => void) | undefined;
   /** Calls the next release of what the log need not keep off. */
-  #callOffRelease: (() => void) | undefined;
+  #cancelRelease: (() => void) | undefined;
   #closed = false;
   /** All that a start does is done. */
   #isStarted = false;
@@ -153,7 +153,7 @@ export class FileStore implements RepositoryStore {
     this.#repositories = new Repositories({
       mostOpen: options.mostOpen ?? defaultMostOpen,
       open: (id, indexed) => this.#makeRepository(id, { indexed }),
-      onLetGo: ({ id, journal }) => {
+      onEvict: ({ id, journal }) => {
         this.#segments.set(id, journal.segments);
         this.#lastChanges.drop(id);
       },
@@ -630,8 +630,8 @@ export class FileStore implements RepositoryStore {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#callOffIndex?.();
-    this.#callOffRelease?.();
+    this.#cancelIndexWrite?.();
+    this.#cancelRelease?.();
     this.#shortener?.close();
     this.#options.sharedScopes?.close();
     await this.#handEdits.close();
@@ -777,8 +777,8 @@ export class FileStore implements RepositoryStore {
 
   /** After many mirrors once: all that the log is kept for are asked. */
   #releaseSoon(): void {
-    this.#callOffRelease ??= this.#options.clock.schedule(releaseDelay, () => {
-      this.#callOffRelease = undefined;
+    this.#cancelRelease ??= this.#options.clock.schedule(releaseDelay, () => {
+      this.#cancelRelease = undefined;
       void this.#release();
       void this.#shortener?.shortenIfLong();
     });
@@ -802,9 +802,9 @@ export class FileStore implements RepositoryStore {
   }
 
   #scheduleIndex(): void {
-    if (this.#closed || this.#callOffIndex !== undefined) return;
-    this.#callOffIndex = this.#options.clock.schedule(indexDelay, () => {
-      this.#callOffIndex = undefined;
+    if (this.#closed || this.#cancelIndexWrite !== undefined) return;
+    this.#cancelIndexWrite = this.#options.clock.schedule(indexDelay, () => {
+      this.#cancelIndexWrite = undefined;
       void this.#saveIndex();
     });
   }

@@ -85,10 +85,10 @@ export class ForeignChanges {
       case "remove":
         return this.#prepareRemovals([entry.repo], number);
       case "scope":
-        await this.#options.scopes?.take(number, entry);
+        await this.#options.scopes?.applyChange(number, entry);
         return () => {};
       case "remaining":
-        await this.#options.scopes?.takeRemaining(number, entry.scopes);
+        await this.#options.scopes?.applyRemaining(number, entry.scopes);
         return this.#prepareRemovals(
           [...this.#options.repositories.ids()].filter(id => !entry.repos.has(id)),
           number,

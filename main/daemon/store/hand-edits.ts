@@ -139,7 +139,7 @@ export class HandEdits {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelRescan?.();
-    for (const callOff of this.#delayed.values()) callOff();
+    for (const cancel of this.#delayed.values()) cancel();
     await this.#watcher.close();
     if (this.#started) await this.#firstRescan.promise;
     await this.#adopting;

@@ -29,7 +29,7 @@ export interface Interpretation {
 }
 
 /** Values that are judged in one go. What they may cost beyond their size, they share. */
-const judgedAtOnce = 2_000;
+const checkedAtOnce = 2_000;
 /** Steps of their checks that are taken in one go: a few milliseconds. */
 const stepsAtOnce = 100_000;
 
@@ -202,7 +202,7 @@ export function* interpretingConfig(
   let steps = 0;
   for (const scopeName of Object.keys(config)) {
     refreshed += 1;
-    if (refreshed % judgedAtOnce === 0) yield;
+    if (refreshed % checkedAtOnce === 0) yield;
     const scope = scopes.get(scopeName);
     if (scope === undefined) {
       if (findings.countIfFull()) continue;
@@ -215,7 +215,7 @@ export function* interpretingConfig(
     // A list of all values besides takes three times as long, and of what is unknown none is asked for.
     for (const name of Object.keys(fields)) {
       refreshed += 1;
-      if (refreshed % judgedAtOnce === 0) yield;
+      if (refreshed % checkedAtOnce === 0) yield;
       const field = scope.fields.get(name);
       if (field === undefined) {
         if (findings.countIfFull()) continue;
@@ -269,9 +269,9 @@ export function* interpretingConfig(
     }
     stored[scopeName] = good;
   }
-  if (refreshed >= judgedAtOnce) yield;
+  if (refreshed >= checkedAtOnce) yield;
   resolveReferences(stored, lastGood, scopes, findings);
-  if (refreshed >= judgedAtOnce) yield;
+  if (refreshed >= checkedAtOnce) yield;
   return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
 }
 

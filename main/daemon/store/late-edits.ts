@@ -11,7 +11,7 @@ export class LateEdits {
   /** What the last write replaced is not waited for any longer. */
   #isEnding = false;
   /** Calls the end of what the last write replaced off. */
-  #callOffEnd: (() => void) | undefined;
+  #cancelEnd: (() => void) | undefined;
 
   constructor(served: ServedState, intake: FileIntake) {
     this.#served = served;
@@ -19,7 +19,7 @@ export class LateEdits {
   }
 
   /** Whether there was an edit at the moment of a write, or later into the file that it replaced. */
-  async take(): Promise<boolean> {
+  async apply(): Promise<boolean> {
     if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
     const after = this.#served.options.log.newest;
     const edited = await this.#served.mirror.lateEdit(this.#served.options.scopes);
@@ -34,13 +34,13 @@ export class LateEdits {
   }
 
   endLater(): void {
-    this.#callOffEnd?.();
-    this.#callOffEnd = this.#served.options.clock.schedule(replacedTime, () => void this.end());
+    this.#cancelEnd?.();
+    this.#cancelEnd = this.#served.options.clock.schedule(replacedTime, () => void this.end());
   }
 
   /** A moment after the last write: who was still writing to the file that it replaced has ended by now. */
   async end(): Promise<void> {
-    this.#callOffEnd?.();
+    this.#cancelEnd?.();
     if (!this.#intake.loaded || this.#intake.isRemoved) return;
     if ((await this.#served.mirror.lateEdit(this.#served.options.scopes)) !== undefined) {
       this.#isEnding = true;

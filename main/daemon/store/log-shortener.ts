@@ -49,7 +49,7 @@ export class LogShortener {
   readonly #inTurn = pLimit(1);
   /** What the log had when it was last asked whether it is long. */
   #checkedBytes = 0;
-  #callOff: (() => void) | undefined;
+  #cancel: (() => void) | undefined;
   #isClosed = false;
 
   constructor(options: LogShortenerOptions) {
@@ -58,14 +58,14 @@ export class LogShortener {
 
   close(): void {
     this.#isClosed = true;
-    this.#callOff?.();
+    this.#cancel?.();
   }
 
   /** What is to be forgotten was seen: the one who asked for it sees to the log, unless he died. */
   watchForgetting(): void {
     if (this.#isClosed) return;
-    this.#callOff ??= this.#options.clock.schedule(staleTime, () => {
-      this.#callOff = undefined;
+    this.#cancel ??= this.#options.clock.schedule(staleTime, () => {
+      this.#cancel = undefined;
       void this.#seeToForgetting();
     });
   }
@@ -118,8 +118,8 @@ export class LogShortener {
 
   /** Whether another machine writes a snapshot behind an entry. */
   #isGoingOn(behind: LogNumber): boolean {
-    const { begun, ended, wentOnAt } = this.#snapshots;
-    return begun > Math.max(behind, ended) && wentOnAt + staleTime >= this.#options.clock.monotonic();
+    const { begun, ended, resumedAt } = this.#snapshots;
+    return begun > Math.max(behind, ended) && resumedAt + staleTime >= this.#options.clock.monotonic();
   }
 
   get #snapshots(): Snapshots {

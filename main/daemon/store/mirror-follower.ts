@@ -53,7 +53,7 @@ export class MirrorFollower {
         const isBehind = this.#served.mirror.isFileBehind;
         await this.#served.mirror.write(
           config =>
-            !this.#served.isJudgedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
+            !this.#served.isCheckedByOldRules && isServed(config, this.#served.current.stored, this.#served.rules),
           this.#served.options.scopes,
           onReplaced,
         );

@@ -45,8 +45,8 @@ export class MirrorSchedule {
   async drain(): Promise<void> {
     const all = [...this.#behind];
     await Promise.all(
-      all.map(async ([repository, callOff]) => {
-        callOff?.();
+      all.map(async ([repository, cancel]) => {
+        cancel?.();
         await repository.follow();
         if (!repository.mirror.isBehind) this.#behind.delete(repository);
       }),
@@ -55,7 +55,7 @@ export class MirrorSchedule {
 
   close(): void {
     this.#closed = true;
-    for (const callOff of this.#behind.values()) callOff?.();
+    for (const cancel of this.#behind.values()) cancel?.();
   }
 
   #schedule(repository: Repository, milliseconds: number): void {

@@ -48,9 +48,9 @@ export class Mirror {
   /** Which of the repositories that had this id. */
   #lineage = "";
   /** What the file says, as it was last read or written. */
-  #said: Config = {};
+  #inFile: Config = {};
   /** The revision whose values that are. */
-  #saidRevision = 0;
+  #fileRevision = 0;
   /** What it is to say. */
   #wanted: Config = {};
   /** The values of the history's newest record, and of the newest that is on the disk. */
@@ -98,7 +98,7 @@ export class Mirror {
   }
 
   get isFileBehind(): boolean {
-    return this.#wanted !== this.#said && this.files.content.kind === "good";
+    return this.#wanted !== this.#inFile && this.files.content.kind === "good";
   }
 
   /** The newest revision that the history has for good, where that is not the newest there is. */
@@ -123,8 +123,8 @@ export class Mirror {
     this.#lineage = lineage;
     this.#written = point.written;
     this.#synced = point.written;
-    this.#said = point.said;
-    this.#saidRevision = point.saidRevision;
+    this.#inFile = point.inFile;
+    this.#fileRevision = point.fileRevision;
     this.#wanted = point.wanted;
     this.#tail = [...point.tail];
     this.#appended = 0;
@@ -142,7 +142,7 @@ export class Mirror {
 
   /** After a start: the edit that the file has is compared, later, with what the file said before. */
   waitForEdit({ before }: StartingPoint): void {
-    this.take(before.said, before.wanted);
+    this.accept(before.inFile, before.wanted);
     this.#isTextUnrecorded = false;
   }
 
@@ -169,15 +169,15 @@ export class Mirror {
   }
 
   /** The file has been accepted as it is; it is to say `wanted`. */
-  take(said: Config, wanted: Config): void {
-    this.#said = said;
-    this.#wanted = sameConfig(said, wanted) ? said : wanted;
-    if (this.#wanted === said) this.#saidRevision = this.#newestRevision;
+  accept(inFile: Config, wanted: Config): void {
+    this.#inFile = inFile;
+    this.#wanted = sameConfig(inFile, wanted) ? inFile : wanted;
+    if (this.#wanted === inFile) this.#fileRevision = this.#newestRevision;
     this.#dropRecordedEdits();
     const textRecord = this.journal.head?.textRecord;
     this.#isTextUnrecorded ||= textRecord?.text !== this.textHash();
     // A change that only a schema made leaves the text as it was: the text lacks nothing of that revision.
-    this.#isTextUnrecorded ||= this.#wanted === said && textRecord?.of !== this.#newestRevision;
+    this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;
   }
 
   /**
@@ -189,8 +189,8 @@ export class Mirror {
     if (!isWaiting) this.#dropOldWrites();
     const merged = mergeStaleEdit({ textHash: this.textHash(), config: edited }, this.#recentWrites);
     const base = merged ?? edited;
-    const untouched = diffConfigs(this.#said, this.#wanted).filter(path =>
-      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#said, path, scopes)),
+    const untouched = diffConfigs(this.#inFile, this.#wanted).filter(path =>
+      sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes)),
     );
     const edits = editsAsIn(this.#wanted, untouched, scopes);
     return { config: edits.length > 0 ? applyConfigEdits(base, edits) : base, merged: merged !== undefined };
@@ -215,7 +215,7 @@ export class Mirror {
   async beginReplacing(): Promise<void> {
     if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
     await this.dropReplaced();
-    this.#replaced = this.#said;
+    this.#replaced = this.#inFile;
   }
 
   /** A start looks for no such edit any more. */
@@ -244,7 +244,7 @@ export class Mirror {
     const recordsText = mayRecordText && this.#hasTextToRecord;
     const hash = this.textHash();
     const moment = this.#moment();
-    const of = this.#wanted === this.#said ? moment.revision : this.#saidRevision;
+    const of = this.#wanted === this.#inFile ? moment.revision : this.#fileRevision;
     const textRecord = { text: hash, over: hash, of, since: of, isWhole: false };
     await this.#appendTail(isLazy, moment, recordsText ? textRecord : undefined);
     if (recordsText) this.#isTextUnrecorded = false;
@@ -261,7 +261,7 @@ export class Mirror {
   prepare(config: Config, scopes: Scopes): Promise<void> {
     return this.#inTurn(() => {
       const { values } = this.files;
-      return values.prepare({ ...values.value, config }, movedNames(this.#said, config, scopes));
+      return values.prepare({ ...values.value, config }, movedNames(this.#inFile, config, scopes));
     });
   }
 
@@ -283,14 +283,14 @@ export class Mirror {
     // Both are of one moment: what is committed later is not in this text.
     const wanted = this.#wanted;
     const moment = this.#moment();
-    const differences = await runInParts(diffingConfigs(this.#said, wanted));
+    const differences = await runInParts(diffingConfigs(this.#inFile, wanted));
     if (differences.length === 0) {
-      this.#said = wanted;
+      this.#inFile = wanted;
       this.#dropRecordedEdits();
       return this.writeHistory(false);
     }
-    const before = { textHash: this.textHash(), config: this.#said };
-    const since = this.#saidRevision;
+    const before = { textHash: this.textHash(), config: this.#inFile };
+    const since = this.#fileRevision;
     const isWhole = isServed(wanted);
     let textHash = before.textHash;
     const record = async (text: string) => {
@@ -301,9 +301,9 @@ export class Mirror {
     const moved = movedNames(before.config, wanted, scopes);
     await document.write({ ...document.value, config: wanted }, { record, onReplaced, moved });
     this.#isTextUnrecorded = false;
-    this.#said = wanted;
+    this.#inFile = wanted;
     this.#dropRecordedEdits();
-    this.#saidRevision = moment.revision;
+    this.#fileRevision = moment.revision;
     if (this.#wanted === wanted) this.#editedBytes = 0;
     this.#wroteAt = this.#clock.monotonic();
     this.#dropOldWrites();
@@ -313,7 +313,7 @@ export class Mirror {
 
   /** Records the file's present text, even if it was recorded before: there are no more pending changes for the file. */
   async recordText(): Promise<void> {
-    if (!this.isFileBehind) this.#saidRevision = this.#newestRevision;
+    if (!this.isFileBehind) this.#fileRevision = this.#newestRevision;
     this.#isTextUnrecorded = true;
     await this.writeHistory(false);
   }
@@ -404,7 +404,7 @@ export class Mirror {
   #dropRecordedEdits(): void {
     this.#unrecorded.keep(
       ({ scope, field, value }) =>
-        !sameJson(configValue(this.#said, scope, field), value) &&
+        !sameJson(configValue(this.#inFile, scope, field), value) &&
         sameJson(configValue(this.#wanted, scope, field), value),
     );
   }

@@ -34,14 +34,14 @@ export interface StartingPoint {
   /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
   /** What the file says, and the revision whose values that are, as far as they are ours. */
-  readonly said: Config;
-  readonly saidRevision: number;
+  readonly inFile: Config;
+  readonly fileRevision: number;
   /** What the file is to say: what a person made of it, and what it does not have yet. */
   readonly wanted: Config;
   /** The file was edited by hand, and changes that the edit did not know of are kept beside it. */
   readonly merged: boolean;
   /** What the file said and was to say before any edit by hand. */
-  readonly before: { readonly said: Config; readonly wanted: Config };
+  readonly before: { readonly inFile: Config; readonly wanted: Config };
 }
 
 export interface RecoveryOptions {
@@ -99,7 +99,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   // before it there. Only the index knows that it came.
   const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
   const isInPlace = isNewest || (isIndexed && text.over !== hash);
-  const newestSaid = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
+  const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
   const isKnown = isNewest || text?.over === hash || earlier !== undefined;
   // Of what was told as missing in the text before, the newest text has all.
   const unrecorded = isNewest && text.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
@@ -118,33 +118,33 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     content.kind === "good" &&
     sameConfig(newNames(content.config), newNames(stateBefore(await lackingAfter(handEdited))));
   const isOurs = isKnown || isEdited;
-  const saidRevision = isEdited ? handEdited : (earlier?.of ?? newestSaid);
-  const lacking = await lackingAfter(saidRevision);
-  const saidThen = applyConfigEdits(
+  const fileRevision = isEdited ? handEdited : (earlier?.of ?? newestFileRevision);
+  const lacking = await lackingAfter(fileRevision);
+  const inFileThen = applyConfigEdits(
     recorded,
     lacking.map(one => ({ ...valueBefore(one), ...one.byHand })),
   );
-  const before = { said: saidThen, wanted: applyConfigEdits(recorded, unrecorded) };
+  const before = { inFile: inFileThen, wanted: applyConfigEdits(recorded, unrecorded) };
   const known = { written, recorded, newest, tail, lineage, position, unrecorded, before };
   // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
-  const said = content.kind === "good" ? content.config : saidThen;
-  if (content.kind === "broken") return { ...known, ...before, saidRevision, merged: false };
+  const inFile = content.kind === "good" ? content.config : inFileThen;
+  if (content.kind === "broken") return { ...known, ...before, fileRevision, merged: false };
   // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
   const isTakenWhole = isNew || (content.metadata.inTree && !isOurs);
-  if (isTakenWhole) return { ...known, unrecorded: [], said, saidRevision, wanted: said, merged: false };
+  if (isTakenWhole) return { ...known, unrecorded: [], inFile, fileRevision, wanted: inFile, merged: false };
   // A text of ours lacks all of it; of another one it is only known where it still says what was there before. What it says by an old
   // name of a field it says.
-  const base = isKnown ? applyConfigEdits(said, unrecorded) : said;
-  const after = applyConfigEdits(saidThen, lacking);
+  const base = isKnown ? applyConfigEdits(inFile, unrecorded) : inFile;
+  const after = applyConfigEdits(inFileThen, lacking);
   const fields = new Map(
     lacking.map(({ scope, field }) => {
       const path = { scope, field: scopes.newName(scope, field) ?? field };
       return [joinConfigPath(path.scope, path.field), path];
     }),
   );
-  const possible = [saidThen];
+  const possible = [inFileThen];
   // Whether the newest text came into its place is not known.
-  if (!isOurs && text !== undefined && text.of > saidRevision) possible.push(stateBefore(await lackingAfter(text.of)));
+  if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));
   // The edit by hand may be one of another machine's file.
   if (!isOurs && isShared) possible.push(stateBefore(lacking));
   const leftAlone = [...fields.values()].flatMap(path => {
@@ -157,18 +157,18 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     return sameJson(present, value) ? [] : { ...path, value };
   });
   const edits = [...(isKnown ? unrecorded : []), ...writingNewNames(missing, base, scopes)];
-  const wanted = edits.length > 0 ? applyConfigEdits(said, edits) : said;
-  const saidBefore = applyConfigEdits(
-    saidThen,
+  const wanted = edits.length > 0 ? applyConfigEdits(inFile, edits) : inFile;
+  const inFileBefore = applyConfigEdits(
+    inFileThen,
     leftAlone.map(({ path, present }) => ({ ...path, value: present })),
   );
   return {
     ...known,
-    said,
-    saidRevision,
+    inFile,
+    fileRevision,
     wanted,
     merged: !isOurs && edits.length > 0,
-    before: { ...before, said: saidBefore },
+    before: { ...before, inFile: inFileBefore },
   };
 }
 

@@ -18,7 +18,7 @@ export function withNewNames(config: Config, scopes: Scopes): Renamed {
     if (!Object.hasOwn(config, scope.name)) continue;
     for (const field of scope.names.keys()) {
       const path = { scope: scope.name, field };
-      const standing = standingName(config, path, scopes);
+      const standing = presentName(config, path, scopes);
       if (standing !== undefined && standing !== field) byOldName.push({ ...path, oldName: standing });
     }
   }
@@ -31,18 +31,18 @@ export function withNewNames(config: Config, scopes: Scopes): Renamed {
 }
 
 /** The name by which a configuration says a field: the newest of those that are there. */
-function standingName(config: Config, path: ConfigPath, scopes: Scopes): string | undefined {
+function presentName(config: Config, path: ConfigPath, scopes: Scopes): string | undefined {
   return scopes.namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field;
 }
 
 /** Where a configuration says a field; by the name of now if it does not. */
-export function standingPath(config: Config, path: ConfigPath, scopes: Scopes): ConfigPath {
-  return { scope: path.scope, field: standingName(config, path, scopes) ?? path.field };
+export function presentPath(config: Config, path: ConfigPath, scopes: Scopes): ConfigPath {
+  return { scope: path.scope, field: presentName(config, path, scopes) ?? path.field };
 }
 
 /** The value that a configuration gives a field, by whatever name; `path` may have an old one. */
 export function valueByAnyName(config: Config, path: ConfigPath, scopes: Scopes): JsonValue | undefined {
-  const standing = standingName(config, path, scopes);
+  const standing = presentName(config, path, scopes);
   return standing === undefined ? undefined : configValue(config, path.scope, standing);
 }
 

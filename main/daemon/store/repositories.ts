@@ -9,7 +9,7 @@ export interface RepositoriesOptions {
   /** Makes the object of one; `indexed` is what was known of it last. */
   open(id: string, indexed: IndexedRepository | undefined): Repository;
   /** It was let go: what it held is in its files. */
-  onLetGo(repository: Repository): void;
+  onEvict(repository: Repository): void;
 }
 
 /** How many are checked when another one needs room, so that nobody waits for long. */
@@ -26,7 +26,7 @@ export class Repositories {
   /** The one that was used last comes last. */
   readonly #open = new Map<string, Repository>();
   /** Let go, but somebody may still be using it: there must never be two of one repository. */
-  readonly #letGo = new Map<string, WeakRef<Repository>>();
+  readonly #evicted = new Map<string, WeakRef<Repository>>();
 
   constructor(options: RepositoriesOptions) {
     this.#options = options;
@@ -59,12 +59,12 @@ export class Repositories {
   delete(id: string): void {
     this.#known.delete(id);
     this.#open.delete(id);
-    this.#letGo.delete(id);
+    this.#evicted.delete(id);
   }
 
   /** Undefined: it is not open, or there is none. */
   opened(id: string): Repository | undefined {
-    return this.#open.get(id) ?? this.#letGo.get(id)?.deref();
+    return this.#open.get(id) ?? this.#evicted.get(id)?.deref();
   }
 
   /** Opens it if need be; undefined if there is none. */
@@ -92,7 +92,7 @@ export class Repositories {
   /** All that are open. */
   *allOpened(): Generator<Repository> {
     for (const repository of [...this.#open.values()]) yield repository;
-    for (const reference of [...this.#letGo.values()]) {
+    for (const reference of [...this.#evicted.values()]) {
       const repository = reference.deref();
       if (repository !== undefined) yield repository;
     }
@@ -126,7 +126,7 @@ export class Repositories {
 
   #use(repository: Repository): void {
     const { id } = repository;
-    this.#letGo.delete(id);
+    this.#evicted.delete(id);
     this.#open.delete(id);
     this.#open.set(id, repository);
     let tries = triesForRoom;
@@ -141,8 +141,8 @@ export class Repositories {
 
   #drop(repository: Repository): void {
     this.#known.set(repository.id, repository.indexEntry);
-    this.#letGo.set(repository.id, new WeakRef(repository));
-    this.#options.onLetGo(repository);
+    this.#evicted.set(repository.id, new WeakRef(repository));
+    this.#options.onEvict(repository);
   }
 }
 

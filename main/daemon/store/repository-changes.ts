@@ -52,7 +52,7 @@ export class RepositoryChanges {
       if (refusal !== undefined) throw refusal;
       const waiting: WaitingChange = { kind: "change", request, settle: () => {} };
       const prepared = await this.#decide([waiting]);
-      if (this.#served.isJudgedByOldRules) continue;
+      if (this.#served.isCheckedByOldRules) continue;
       const [decided] = prepared.decided;
       if (decided === undefined) throw new Error("the change was not processed");
       if (decided.error !== undefined) throw decided.error;
@@ -82,7 +82,7 @@ export class RepositoryChanges {
       fits = await this.#fits(prepared);
       // By the rules that the state was judged by, or once more.
     } while (
-      this.#served.isJudgedByOldRules ||
+      this.#served.isCheckedByOldRules ||
       (await this.#isStale(prepared, end)) ||
       (await this.#isForeign(prepared, end))
     );

@@ -65,7 +65,7 @@ export class ServedState {
   /** Of the files that `current` was made from. */
   stamps: FileStamps = {};
   /** The rules that `current` was judged by, known by their defaults, which are new ones whenever a rule changes. */
-  judgedBy: Config | undefined;
+  checkedBy: Config | undefined;
   /** Which of the repositories that had this id. */
   lineage = "";
   /** Where commits are made, of a log that several machines share. */
@@ -182,8 +182,8 @@ export class ServedState {
     return this.current.broken === undefined ? undefined : describeProblem(this.current.broken);
   }
 
-  get isJudgedByOldRules(): boolean {
-    return this.judgedBy !== this.options.scopes.defaults;
+  get isCheckedByOldRules(): boolean {
+    return this.checkedBy !== this.options.scopes.defaults;
   }
 
   /** What the values mean by the scopes as they are when it ends, and how that differs from what the log has. */
@@ -192,12 +192,12 @@ export class ServedState {
     lastGood: Config | undefined,
   ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
     for (;;) {
-      this.judgedBy = this.options.scopes.defaults;
+      this.checkedBy = this.options.scopes.defaults;
       const judging = { locate: this.locate, acknowledged: this.known(this.recorded) };
       const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, judging));
       await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
-      if (!this.isJudgedByOldRules) return { ...interpretation, changes };
+      if (!this.isCheckedByOldRules) return { ...interpretation, changes };
     }
   }
 

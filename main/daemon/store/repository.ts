@@ -139,7 +139,7 @@ export class Repository {
   get isAtRest(): boolean {
     // Which disk a work tree was on, nothing but this object knows.
     if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
-    if (this.#intake.unrecorded !== undefined || this.#served.isJudgedByOldRules) return false;
+    if (this.#intake.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
     const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
     const isOver = this.wroteAt + restTime < this.#served.options.clock.monotonic();
     return isWell && isOver && !this.mirror.isBehind && this.keptFrom === undefined;
@@ -227,8 +227,8 @@ export class Repository {
     this.#served.publishDifferences(before, this.#served.current, false);
     this.#served.options.onBehind();
     // What is wrong with a value, or no longer is, shows when all of them are judged.
-    if ((health.length > 0 || document.served !== undefined) && !this.#served.isJudgedByOldRules) {
-      this.#served.judgedBy = undefined;
+    if ((health.length > 0 || document.served !== undefined) && !this.#served.isCheckedByOldRules) {
+      this.#served.checkedBy = undefined;
       this.#intake.isHealthDue = true;
       void this.refresh();
     }

@@ -116,7 +116,7 @@ export class TrustedValues {
   }
 
   /** Whether what its file says now is what was active before anybody asked; once. */
-  takeUnread(repo: string): boolean {
+  removeUnread(repo: string): boolean {
     if (!this.#unread.delete(repo)) return false;
     this.#saveSoon();
     return true;

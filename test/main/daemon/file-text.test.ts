@@ -154,8 +154,8 @@ describe("file/write", () => {
     expect(await shop.read()).toBe(broken);
     expect(await shop.value("refresh_day")).toBe(2);
     expect(await shop.health()).toMatchObject([{ code: 1106, line: 8, column: expect.any(Number) }]);
-    const mended = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`);
-    expect((await write(shop, mended, broken)).errors).toEqual([]);
+    const fixed = shopText.replace(`"refresh_day": 2`, `"refresh_day": 3`);
+    expect((await write(shop, fixed, broken)).errors).toEqual([]);
     expect(await shop.health()).toEqual([]);
     expect(await shop.value("refresh_day")).toBe(3);
     expect(shop.sources()).toEqual(["file"]);

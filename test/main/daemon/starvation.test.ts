@@ -141,7 +141,7 @@ function startHeld(authorize: DispatchOptions["authorize"] = () => {}, isHeld = 
   const socket = {
     id: "",
     isProven: false,
-    takesMore: () => true,
+    hasRoom: () => true,
     drained: async () => {},
     send: () => {},
     disconnect: () => {},

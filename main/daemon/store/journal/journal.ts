@@ -340,7 +340,7 @@ export class Journal {
           if (record.kind === "change" && record.revision > after) yield record;
         }
       } catch (error) {
-        if (error instanceof SegmentMissingError) this.#assertTaken(segment, error);
+        if (error instanceof SegmentMissingError) this.#assertCompacted(segment, error);
         throw error;
       }
     }
@@ -480,13 +480,13 @@ export class Journal {
       return await readSegment(segment.path);
     } catch (error) {
       if (!(error instanceof SegmentMissingError)) throw error;
-      this.#assertTaken(segment, error);
+      this.#assertCompacted(segment, error);
       return undefined;
     }
   }
 
   /** A segment is gone: rightly, if compaction took it. Throws the error of the journal written anew, or JournalDamageError. */
-  #assertTaken(segment: Segment, error: SegmentMissingError): void {
+  #assertCompacted(segment: Segment, error: SegmentMissingError): void {
     if (this.#segments.at(-1)?.generation !== segment.generation) throw error;
     if (this.#segments.includes(segment)) throw new JournalDamageError(segment.path, undefined, "it is missing");
   }

@@ -210,7 +210,7 @@ export interface Snapshots {
   readonly begun: LogNumber;
   readonly ended: LogNumber;
   /** When a piece of one was taken in last, by the clock's `monotonic()`. */
-  readonly wentOnAt: number;
+  readonly resumedAt: number;
   /** The newest entry that erases values: the log must begin after it. */
   readonly forgetting: LogNumber;
   /** Something that others appended could not be taken in: what is here is no snapshot of the log. */

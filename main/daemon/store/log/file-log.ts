@@ -323,7 +323,7 @@ export class FileLog implements CommitLog {
    * so. Else the next append tries again to begin one.
    */
   async #abandon(): Promise<boolean> {
-    await this.#letGo();
+    await this.#closeSegment();
     try {
       await this.#begin();
       return true;
@@ -338,7 +338,7 @@ export class FileLog implements CommitLog {
     this.#options.onProblem(message, { error: String(error) });
   }
 
-  async #letGo(): Promise<void> {
+  async #closeSegment(): Promise<void> {
     const segment = this.#segment;
     this.#segment = undefined;
     if (segment === undefined) return;
@@ -367,13 +367,13 @@ export class FileLog implements CommitLog {
         await syncFolder(this.#options.folder, this.#options.fileSystem, this.#options.clock);
       } catch {
         // Its header may be there after all, and then what is in the one before counts only up to it.
-        await this.#letGo();
+        await this.#closeSegment();
       }
       throw error;
     }
     next.bytes = header.length;
     next.end = after;
-    await this.#letGo();
+    await this.#closeSegment();
     this.#segment = next;
   }
 

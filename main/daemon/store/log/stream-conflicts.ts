@@ -8,7 +8,7 @@ export class StreamConflicts {
   readonly #touched = new Map<string, LogNumber>();
   #allTouched: LogNumber = 0;
   /** What is to be resolved when an entry is taken in. */
-  #takers: { readonly number: LogNumber; resolve(): void }[] = [];
+  #waiting: { readonly number: LogNumber; resolve(): void }[] = [];
 
   /** Others changed this: it has arrived. */
   touch({ first, entries }: Content): void {
@@ -26,14 +26,14 @@ export class StreamConflicts {
     if (newest <= after) return undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     if (newest <= taken) resolve();
-    else this.#takers.push({ number: newest, resolve });
+    else this.#waiting.push({ number: newest, resolve });
     return new ConflictError(promise);
   }
 
   /** All up to this entry is taken in: who waits for that can decide again. */
-  take(number: LogNumber): void {
-    const ready = this.#takers.filter(taker => taker.number <= number);
-    this.#takers = this.#takers.filter(taker => taker.number > number);
+  applied(number: LogNumber): void {
+    const ready = this.#waiting.filter(waiting => waiting.number <= number);
+    this.#waiting = this.#waiting.filter(waiting => waiting.number > number);
     for (const { resolve } of ready) resolve();
   }
 }

@@ -136,9 +136,9 @@ export class StreamLog implements CommitLog {
   }
 
   get snapshots(): Snapshots {
-    const { begun, ended, wentOnAt, forgetting } = this.#snapshots;
+    const { begun, ended, resumedAt, forgetting } = this.#snapshots;
     const most = Math.floor((this.#session?.mostBytes ?? partBytes) / 2);
-    const known = { begun, ended, wentOnAt, forgetting, hasMissed: this.#hasMissed, bytes: this.#bytes };
+    const known = { begun, ended, resumedAt, forgetting, hasMissed: this.#hasMissed, bytes: this.#bytes };
     return { ...known, partBytes: Math.min(partBytes, most) };
   }
 
@@ -154,9 +154,9 @@ export class StreamLog implements CommitLog {
     });
     this.#serving = this.#serve();
     const { promise: isLate, resolve } = Promise.withResolvers<void>();
-    const callOff = this.#options.clock.schedule(startTime, resolve);
+    const cancel = this.#options.clock.schedule(startTime, resolve);
     await Promise.race([tried, isLate]);
-    callOff();
+    cancel();
   }
 
   append(appending: Appending): Promise<void> {
@@ -226,7 +226,7 @@ export class StreamLog implements CommitLog {
       await this.#keep().catch(error =>
         onProblem("the place in the shared log cannot be kept", { error: String(error) }),
       );
-    this.#conflicts.take(Number.POSITIVE_INFINITY);
+    this.#conflicts.applied(Number.POSITIVE_INFINITY);
   }
 
   #keep(): Promise<void> {
@@ -285,14 +285,14 @@ export class StreamLog implements CommitLog {
       this.#purgeSoon();
       this.#wake();
     };
-    this.#onTaken = check;
+    this.#onApplied = check;
     check();
     if (this.#isClosed) return;
     void this.#watchLeader(session);
     await session.follow(this.#place.sequence, message => this.#arrive(message));
   }
 
-  #onTaken: () => void = () => {};
+  #onApplied: () => void = () => {};
 
   /** Without a leader for long another server may know one. */
   async #watchLeader(session: StreamSession): Promise<void> {
@@ -367,7 +367,7 @@ export class StreamLog implements CommitLog {
       await this.#takeEntry({ number: content.first + index, entry }, message.sequence);
     this.#bytes += message.data.length;
     this.#reach({ sequence: message.sequence, number: this.newest, message: message.id });
-    this.#onTaken();
+    this.#onApplied();
   }
 
   /** What was in between is no longer in the stream: a snapshot has what is needed of it. */
@@ -401,7 +401,7 @@ export class StreamLog implements CommitLog {
       }
     }
     this.#place = { ...this.#place, number: committed.number };
-    this.#conflicts.take(this.newest);
+    this.#conflicts.applied(this.newest);
   }
 
   /** A message is taken in whole. */
@@ -424,7 +424,7 @@ export class StreamLog implements CommitLog {
     });
     this.#bytes += flight.data.length;
     this.#reach({ sequence, number: this.newest, message: flight.id });
-    this.#onTaken();
+    this.#onApplied();
   }
 
   async #send(): Promise<void> {

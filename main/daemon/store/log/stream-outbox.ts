@@ -32,7 +32,7 @@ export interface StreamOutboxOptions {
 interface Waiting extends Appending {
   readonly json: string;
   /** Calls off the end of waiting. */
-  callOff(): void;
+  cancel(): void;
   resolve(): void;
   reject(error: Error): void;
 }
@@ -76,7 +76,7 @@ export class StreamOutbox {
       const waiting: Waiting = {
         ...appending,
         json: JSON.stringify(appending.entries).slice(1, -1),
-        callOff: this.#options.clock.schedule(time, () => this.#giveUp(waiting)),
+        cancel: this.#options.clock.schedule(time, () => this.#giveUp(waiting)),
         resolve,
         reject,
       };
@@ -132,7 +132,7 @@ export class StreamOutbox {
     for (const waiting of this.#endFlight()) {
       committed(waiting, number);
       number += waiting.entries.length;
-      waiting.callOff();
+      waiting.cancel();
       waiting.resolve();
     }
   }
@@ -212,7 +212,7 @@ export class StreamOutbox {
 }
 
 function reject(waiting: Waiting, error: Error): void {
-  waiting.callOff();
+  waiting.cancel();
   waiting.reject(error);
 }
 

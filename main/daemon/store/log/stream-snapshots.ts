@@ -20,7 +20,7 @@ interface Reading {
 export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | "partBytes"> {
   begun: LogNumber = 0;
   ended: LogNumber = 0;
-  wentOnAt = Number.NEGATIVE_INFINITY;
+  resumedAt = Number.NEGATIVE_INFINITY;
   forgetting: LogNumber = 0;
   readonly #clock: Clock;
   readonly #begins: { readonly number: LogNumber; readonly sequence: number }[] = [];
@@ -63,7 +63,7 @@ export class StreamSnapshots implements Omit<Snapshots, "hasMissed" | "bytes" | 
   note({ number, entry }: Committed, sequence: number): void {
     if (entry.kind === "forget") this.forgetting = number;
     if (entry.kind !== "snapshot" && entry.kind !== "part" && entry.kind !== "end") return;
-    this.wentOnAt = this.#clock.monotonic();
+    this.resumedAt = this.#clock.monotonic();
     if (entry.kind === "snapshot") {
       this.begun = number;
       this.#begins.push({ number, sequence });

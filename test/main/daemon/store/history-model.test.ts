@@ -59,7 +59,7 @@ class Model {
   }
 
   /** The file says this now; what follows from it is a revision if it changes anything. */
-  become(file: Values, how: Omit<ModelRevision, "stored">): void {
+  append(file: Values, how: Omit<ModelRevision, "stored">): void {
     this.file = file;
     this.broken = false;
     const stored = inService(file, this.stored);
@@ -334,7 +334,7 @@ async function change(
     expect(await real.read()).toBe(text);
     return;
   }
-  model.become(file, { actor: "owner", source, ...(reason !== undefined && { reason }) });
+  model.append(file, { actor: "owner", source, ...(reason !== undefined && { reason }) });
   expect(result).toMatchObject([{ repo, revision: model.revision }]);
   if (sameJson(file, before)) expect(await real.read()).toBe(text);
   else model.lastWrite = { began, text, file: before };
@@ -455,7 +455,7 @@ const editing = (edit: HandEdit) =>
       const values = editedValues(model, edit);
       const text = formatFile(values, model.number);
       await save(real.file, edit.save, text);
-      model.become(values, { actor: "file", source: "file" });
+      model.append(values, { actor: "file", source: "file" });
       model.lastWrite = undefined;
       await untilSeen(model, real);
       expect(await real.read()).toBe(text);
@@ -479,7 +479,7 @@ const editingStale = (way: HandEdit["save"]) =>
       const { result } = await real.t.owner.call("history/list", { repo, limit: 1 });
       const source = result[0]?.source === "merge" ? "merge" : "file";
       if (took < 2_000) expect(source).toBe("merge");
-      model.become(source === "merge" ? merged : values, { actor: "file", source });
+      model.append(source === "merge" ? merged : values, { actor: "file", source });
       await untilSeen(model, real);
       // The file follows.
       await real.t.owner.call("file/read", { repo });
@@ -496,7 +496,7 @@ const reverting = (way: HandEdit["save"]) =>
       const { text, file } = model.lastWrite;
       model.lastWrite = undefined;
       await save(real.file, way, text);
-      model.become(file, { actor: "file", source: "file" });
+      model.append(file, { actor: "file", source: "file" });
       await untilSeen(model, real);
       expect(await real.read()).toBe(text);
     },
@@ -524,7 +524,7 @@ const restarting = (edit: HandEdit | undefined) =>
         if (edit === undefined) return;
         const values = editedValues(model, edit);
         await save(real.file, edit.save, formatFile(values, model.number));
-        model.become(values, { actor: "file", source: "file" });
+        model.append(values, { actor: "file", source: "file" });
       });
       model.lastWrite = undefined;
       await untilSeen(model, real);
@@ -544,7 +544,7 @@ const killingInSet = (call: number, values: Change) =>
       model.lastWrite = undefined;
       const happened = (await real.revision()) === model.revision + 1;
       const file = { ...model.file, ...values };
-      if (happened || acknowledged) model.become(file, { actor: "owner", source: "set" });
+      if (happened || acknowledged) model.append(file, { actor: "owner", source: "set" });
       // What changes no active value leaves no revision to tell by.
       else if (!model.broken && sameJson(inService(file, model.stored), model.stored)) {
         const inFile = JSON.parse((await real.read()).replace(/\/\/.*/, "")).config.svc ?? {};
@@ -562,7 +562,7 @@ const killingInEdit = (call: number, edit: HandEdit) =>
       const values = editedValues(model, edit);
       await real.kill(call, async () => {
         await save(real.file, edit.save, formatFile(values, model.number));
-        model.become(values, { actor: "file", source: "file" });
+        model.append(values, { actor: "file", source: "file" });
         const isSeen = async () => (await real.revision()) === model.revision;
         await until(async () => real.isDead || (await isSeen()), "the edit to be seen");
       });

@@ -25,8 +25,11 @@ import { temporaryFolder } from "../../../helpers/temporary-folder.ts";
 
 const set = { repo: "shop" };
 
-/** A daemon whose home is frozen, as by kill -9, after `deeds` whose last outcome is in the log and not in the file. */
-async function frozenBehind(deeds: readonly (readonly ["config/set" | "config/unset", object])[], properties = after) {
+/** A daemon whose home is frozen, as by kill -9, after `changes` whose last outcome is in the log and not in the file. */
+async function frozenBehind(
+  changes: readonly (readonly ["config/set" | "config/unset", object])[],
+  properties = after,
+) {
   const fileSystem = watchFileSystem();
   await using t = await startDeploy(properties, deployText, { fileSystem });
   const gate = Promise.withResolvers<void>();
@@ -35,7 +38,7 @@ async function frozenBehind(deeds: readonly (readonly ["config/set" | "config/un
     const isMirror = path.includes("/journal/") || path.endsWith("/tmp/shop.json");
     return isMirror && operation !== "read" ? gate.promise : undefined;
   };
-  for (const [name, fields] of deeds) expect((await t.owner.call(name, { ...set, ...fields })).errors).toEqual([]);
+  for (const [name, fields] of changes) expect((await t.owner.call(name, { ...set, ...fields })).errors).toEqual([]);
   expect(await readFile(t.repositoryFile("shop"), "utf8")).toBe(deployText);
   const frozen = await freezeHome(t.homeFolder);
   gate.resolve();

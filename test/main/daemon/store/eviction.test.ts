@@ -25,7 +25,7 @@ async function startCrowded(mostOpen: number, clock = new TestClock({ timers: "r
     fileSystem,
     ids,
     /** Nothing that was let go is left in memory. */
-    letGo: async () => {
+    evict: async () => {
       clock.advance(rest);
       await nextTurn();
       collectGarbage();
@@ -42,7 +42,7 @@ test("of those that nobody used for a while only so many are held; what was let 
   await using crowd = await startCrowded(2, new TestClock());
   const { t, ids, fileSystem } = crowd;
   for (const repo of ids) await t.owner.call("config/set", { repo, "svc.timeout": 5, flush: true });
-  await crowd.letGo();
+  await crowd.evict();
   const readAgain = async (id: string) => {
     const path = join(t.homeFolder, "repos", `${id}.json`);
     const from = fileSystem.calls.length;
@@ -52,7 +52,7 @@ test("of those that nobody used for a while only so many are held; what was let 
   // One whose file is just being checked stays until the others are used again.
   await until(async () => {
     for (const id of ids) expect(await timeoutOf(t, id)).toBe(5);
-    await crowd.letGo();
+    await crowd.evict();
     expect(await readAgain("r5")).toBe(false);
     expect(await readAgain("r4")).toBe(false);
     return readAgain("r0");
@@ -67,9 +67,9 @@ test("a name that is edited by hand in one that was let go is told, and so is a 
   await using crowd = await startCrowded(1);
   const { t, ids } = crowd;
   for (const id of ids) await timeoutOf(t, id);
-  await crowd.letGo();
+  await crowd.evict();
   for (const id of ids.slice(1)) await timeoutOf(t, id);
-  await crowd.letGo();
+  await crowd.evict();
   await t.owner.call("config/watch", {});
   await t.writeRepository("r0", "");
   await t.writeRepository("r0", JSON.stringify({ name: "another", config: {} }));
@@ -90,7 +90,7 @@ test("one that has something to do stays, however many there are", async () => {
     "its history",
   );
   for (const id of ids.slice(1)) await timeoutOf(t, id);
-  await crowd.letGo();
+  await crowd.evict();
   for (const id of ids.slice(1)) await timeoutOf(t, id);
   expect(await timeoutOf(t, "r0")).toBe(7);
   gate.resolve();
@@ -124,7 +124,7 @@ test("sets, edits by hand and reads of repositories that are let go again and ag
       expect(errors).toEqual([]);
       done.push(`${done.length + 1} set`);
     }
-    if (random(2) === 0) await crowd.letGo();
+    if (random(2) === 0) await crowd.evict();
   }
   for (const [repo, done] of wanted) {
     const { result } = await t.owner.call("history/list", { repo, limit: 1000 });
