@@ -14,7 +14,7 @@ import { privateFile } from "./home.ts";
 import { repositorySchemaText } from "./repository-schema.ts";
 import { compilingScope, type Scope, ScopeSchemaError, type Scopes } from "./scopes.ts";
 
-/** What follows a scope's name in the name of its file. */
+/** The file name of a scope is its name and this. */
 export const scopeFileEnding = ".schema.json";
 
 /** The scopes that people add: `scopes/<scope>.schema.json` in the home, applied while the daemon runs. */
@@ -24,7 +24,7 @@ export class ScopeFiles {
   readonly #onProblem: (message: string) => void;
   readonly #clock: Clock;
   #problems: readonly string[] = [];
-  /** By a file's name, what it held when it was read last and what was made of it. */
+  /** By file name: the text as last read, and the scope compiled from it. */
   #known = new Map<string, KnownFile>();
   #texts: ReadonlyMap<string, string> = new Map();
   readonly #inTurn = pLimit(1);
@@ -36,17 +36,17 @@ export class ScopeFiles {
     this.#onProblem = onProblem;
   }
 
-  /** Problems with the files now, a sentence each. */
+  /** The current problems with the files, one sentence each. */
   get problems(): readonly string[] {
     return this.#problems;
   }
 
-  /** By scope that can be used, the text of its file as it was read last. */
+  /** By scope: the text of its file as last read. Scopes that are not valid are left out. */
   get texts(): ReadonlyMap<string, string> {
     return this.#texts;
   }
 
-  /** Reads the folder again. Returns the names of the scopes that came, went or changed. */
+  /** Reads the folder again. Returns the names of the scopes that were added, removed or changed. */
   reload(): Promise<string[]> {
     return this.#inTurn(() => this.#reload());
   }
@@ -57,7 +57,7 @@ export class ScopeFiles {
     const problems: string[] = [];
     const texts = new Map<string, string>();
     const names = await this.#listFiles();
-    // Side by side: a broken one is waited for, and many broken ones must not keep a start waiting for each.
+    // In parallel, because an invalid file is read for 250 ms, and many of them must not delay a start one after the other.
     const read = await Promise.allSettled(names.map(name => this.#read(name)));
     for (const [index, name] of names.entries()) {
       const one = read[index];
@@ -87,7 +87,7 @@ export class ScopeFiles {
     return changed;
   }
 
-  /** Writes the schema that editors check repository files by, if it is not what it should be. Nothing else depends on it. */
+  /** Writes the schema by which editors check repository files, if it has changed. Nothing else depends on it. */
   writeRepositorySchema(): Promise<void> {
     return this.#inTurn(() => this.#writeRepositorySchema());
   }
@@ -125,14 +125,14 @@ export class ScopeFiles {
     );
   }
 
-  /** A scope that can be used, or undefined if the file went meanwhile. Throws what is wrong with it. */
+  /** The scope of a file; undefined if the file is missing by now. Throws an error that says why it is invalid. */
   async #read(name: string): Promise<KnownFile | undefined> {
     const scope = scopeOf(name);
     if (scope === "svc") throw new ScopeSchemaError("svc is a built-in scope and cannot be replaced");
     const known = this.#known.get(name);
     const read = await this.#readFile(join(this.#home.scopes, name), known?.text);
     if (read?.value === undefined) return read && known;
-    // Only where somebody has scopes of their own: it is as large as all else that a start reads.
+    // Imported only if there are scope files, because it is as large as all other modules of a start together.
     const { comparedPattern } = await import("./compared-pattern.ts");
     return { text: read.text, scope: await runInParts(compilingScope(scope, read.value, comparedPattern)) };
   }
@@ -149,7 +149,7 @@ interface KnownFile {
 
 interface ReadFile {
   readonly text: string;
-  /** What it says; absent if that is known. */
+  /** The parsed text; absent if the text is the known one. */
   readonly value?: JsonObject;
 }
 

@@ -71,7 +71,7 @@ export const settingsSchema = {
   additionalProperties: false,
 } as const;
 
-/** What is kept where the settings say nothing. */
+/** How much history is kept unless the settings say otherwise. */
 export const defaultRetention: Retention = { revisions: 10_000, bytes: 64 * 1024 * 1024 };
 
 export type SettingsValues = FromSchema<typeof settingsSchema>;
@@ -103,7 +103,7 @@ export class Settings {
     return this.#values;
   }
 
-  /** Problems with the file now; undefined if nothing is. */
+  /** The current problem with the file; undefined if there is none. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -114,7 +114,7 @@ export class Settings {
       const { text, values } = await readUntil(
         this.#clock,
         () => this.#read(),
-        // Most homes have no such file, and their start need not wait for one.
+        // Most homes have no such file, and a start must not wait for it.
         found => found.text !== null || this.#text === null,
       );
       this.#values = values;

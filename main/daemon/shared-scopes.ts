@@ -20,39 +20,39 @@ export interface SharedScopesOptions {
   readonly scopeFiles: ScopeFiles;
   readonly clock: Clock;
   readonly fileSystem?: FileSystem;
-  /** Reads the files of the scopes again: they are in use when this resolves. */
+  /** Reads the scope files again. Resolves when they are active. */
   reload(): Promise<unknown>;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** What the log says of a scope: the text of its file; null: there is none any more. */
+/** A scope's newest entry in the log. `text` is the text of its file; null if the scope was deleted. */
 type LoggedScope = Pick<ScopeChange, "text"> & { readonly number: LogNumber };
 
-/** In the folder of the log: up to which entry each scope's file is what the log says. */
+/** A file in the log's folder: up to which log entry each scope's file is up to date. */
 export const sharedScopesFileName = "scopes.json";
-/** Milliseconds until what could not be written or appended is tried again. */
+/** Milliseconds before a failed write or append is retried. */
 const retryTime = 10_000;
 
 /**
- * The scopes of a home whose log several machines share: each scope's file is a mirror of what the log says of it, as the file of a
- * repository is. What a person changes in a file is appended. If another machine was first, the log's text takes the file's place,
- * and the person's is kept in `removed/`.
+ * The scopes of a home whose log is shared by several machines. As with repositories, each scope's file mirrors the log, and a
+ * person's edit of the file is appended to it. If another machine's change came first in the log, it replaces the file, and the
+ * person's text is kept in `removed/`.
  */
 export class SharedScopes {
   readonly #options: SharedScopesOptions;
   readonly #fileSystem: FileSystem;
   readonly #removedFiles: RemovedFiles;
   readonly #file: DurableTextFile;
-  /** By scope: its newest entry in the log. */
+  /** The newest log entry of each scope. */
   readonly #logged = new Map<string, LoggedScope>();
-  /** The same up to which its file was brought in line; and what of that a start will know. */
+  /** The log entry that each scope's file shows; and what of that is saved for the next start. */
   readonly #mirrored = new Map<string, LoggedScope>();
   #saved: ReadonlyMap<string, LoggedScope> = new Map();
-  /** By scope: a sentence about what a person did there. */
+  /** By scope: a sentence about a person's edit that was not shared. */
   readonly #problems = new Map<string, string>();
   #log: CommitLog | undefined;
   #onApplied: () => void = () => {};
-  /** One at a time: a text that was decided on last must be the last one in the log. */
+  /** One at a time, so that the newest text is also the last one in the log. */
   readonly #appending = pLimit(1);
   readonly #writing = pLimit(1);
   #cancelRetry: (() => void) | undefined;
@@ -74,7 +74,7 @@ export class SharedScopes {
         scopes.#mirrored.set(name, logged);
       }
     } catch (error) {
-      // What the log still has comes again, and what is the same here is no change.
+      // Harmless: the log's entries are read again, and a file with the same text counts as unchanged.
       options.onProblem("cannot read which scopes the shared log has", { error: String(error) });
     }
     scopes.#saved = new Map(scopes.#mirrored);
@@ -87,25 +87,25 @@ export class SharedScopes {
     this.#onApplied = onApplied;
   }
 
-  /** Sentences about what was not shared, or gave way to what another machine did. */
+  /** Sentences about edits that were not shared, or were replaced by another machine's change. */
   get problems(): Iterable<string> {
     return this.#problems.values();
   }
 
-  /** Of the entries that are not in files yet: the log has to keep these. */
+  /** The numbers of entries that are not saved in files yet: the log must keep them. */
   get numbers(): LogNumber[] {
     const unsaved = [...this.#logged].filter(([name, logged]) => this.#saved.get(name) !== logged);
     return unsaved.map(([, { number }]) => number);
   }
 
-  /** Another machine changed a scope: its file says so, and it is in use, when this resolves. */
+  /** Applies another machine's change of a scope. When this resolves, it is in the file and active. */
   async applyChange(number: LogNumber, { name, text }: ScopeChange): Promise<void> {
     if (number <= (this.#logged.get(name)?.number ?? 0)) return;
     this.#logged.set(name, { number, text });
     await this.#follow();
   }
 
-  /** There is no scope in the log but these. */
+  /** Removes every scope that is not among `names`, the only ones in a snapshot of the log. */
   async applyRemaining(number: LogNumber, names: ReadonlySet<string>): Promise<void> {
     for (const [name, logged] of this.#logged)
       if (logged.text !== null && !names.has(name)) this.#logged.set(name, { number, text: null });
@@ -122,7 +122,7 @@ export class SharedScopes {
     }
   }
 
-  /** What people changed in the files of the scopes, as these were read last, goes into the log. Does not wait for that. */
+  /** Starts to append what people changed in the scope files, as last read, to the log. Does not wait for it. */
   readonly share = inTurn(
     () => this.#appending(() => this.#shareAll()),
     error => this.#options.onProblem("the scopes cannot be shared", { error: String(error) }),
@@ -135,7 +135,7 @@ export class SharedScopes {
       } catch (error) {
         if (this.#isClosed) return;
         this.#retryLater();
-        // The log reports that itself.
+        // The log reports its own problem.
         if (this.#log?.problem !== undefined) return;
         this.#reportProblem(
           name,
@@ -151,13 +151,13 @@ export class SharedScopes {
       const text = await this.#wanted(name);
       const known = this.#mirrored.get(name);
       if (this.#isClosed || text === undefined || text === (known?.text ?? null)) return;
-      // The file is about to become another one.
+      // Another machine's change is about to replace the file.
       if (known !== this.#logged.get(name)) return;
       const entry: ScopeChange = { kind: "scope", time: timeText(this.#options.clock), name, text };
       const committed = (number: LogNumber) => {
         const logged = { number, text };
         this.#logged.set(name, logged);
-        // What a person changes in it from now on is another change.
+        // From now on an edit of the file counts as another change.
         this.#mirrored.set(name, logged);
         this.#problems.delete(name);
       };
@@ -171,14 +171,14 @@ export class SharedScopes {
     }
   }
 
-  /** What a person wants a scope to be; null: not to be there; undefined: it cannot be used, or has not been read yet. */
+  /** The text of a scope's file; null if the scope is to be deleted; undefined if the file is invalid or not read yet. */
   async #wanted(name: string): Promise<string | null | undefined> {
     const text = this.#options.scopeFiles.texts.get(name) ?? null;
     const found = await this.#read(this.#fileOf(name));
     return found === text ? text : undefined;
   }
 
-  /** For a snapshot: says once more what the log says of each scope. `assertNeeded` throws where nobody needs that any more. */
+  /** For a snapshot: appends the newest text of each scope again. `assertNeeded` throws if the snapshot is no longer needed. */
   repeat(assertNeeded: () => void): Promise<void> {
     return this.#appending(async () => {
       const log = this.#log;
@@ -193,7 +193,7 @@ export class SharedScopes {
     });
   }
 
-  /** Brings the files in line with the log. What cannot be written is tried again. */
+  /** Writes to the files what the log has. Failed writes are retried. */
   #mirror(): Promise<void> {
     return this.#writing(async () => {
       try {
@@ -205,7 +205,7 @@ export class SharedScopes {
         }
         const mirrored = new Map(this.#mirrored);
         if ([...mirrored].every(([name, logged]) => this.#saved.get(name) === logged)) return;
-        // The files first: one that is not what is noted here is taken for a person's change.
+        // The files come first: a file that differs from what is saved here counts as a person's edit.
         await this.#file.write(`${JSON.stringify({ scopes: Object.fromEntries(mirrored) })}\n`);
         this.#saved = mirrored;
       } catch (error) {
@@ -217,7 +217,7 @@ export class SharedScopes {
     });
   }
 
-  /** Puts a text in the place of the one that is known; what a person made of that meanwhile is kept aside. */
+  /** Replaces the known text of a file. If a person has edited it in the meantime, their text is kept in `removed/`. */
   async #write(name: string, text: string | null, known: string | null): Promise<void> {
     const file = this.#fileOf(name);
     for (;;) {
@@ -249,7 +249,7 @@ export class SharedScopes {
     );
   }
 
-  /** Undefined: what is there is no text. */
+  /** The file's text; null if it is missing, undefined if it cannot be read as text. */
   async #read(file: DurableTextFile): Promise<string | null | undefined> {
     try {
       return await file.read();
@@ -280,20 +280,20 @@ export class SharedScopes {
     return privateFile(this.#options.home, this.#pathOf(name), this.#fileSystem, limits.scopeBytes);
   }
 
-  /** Begins nothing any more. */
+  /** Starts no further work. */
   close(): void {
     this.#isClosed = true;
     this.#cancelRetry?.();
   }
 
-  /** The log is closed: resolves when nothing is being written any more. */
+  /** Resolves when all writes have ended. Call it once the log is closed. */
   async idle(): Promise<void> {
     await this.#appending(() => {});
     await this.#writing(() => {});
   }
 }
 
-/** Somebody saved in the very moment. */
+/** Somebody saved the file right before it was replaced. */
 class ChangedMeanwhileError extends Error {}
 
 /** Throws SyntaxError. */
