@@ -3,8 +3,8 @@ import { limits } from "../../shared/limits.ts";
 import type { OperationArguments, OperationName } from "../../shared/protocol.ts";
 
 /*
- * The arguments of each operation as JSON Schemas, by which a message is checked (1101). Their types are in
- * shared/protocol.ts, and the compiler sees to it that both name the same arguments.
+ * The JSON Schemas that the arguments of each operation are checked against (1101). The types are in shared/protocol.ts;
+ * the compiler checks that both have the same arguments.
  */
 
 /** The arguments' names, without the fields of a set. */
@@ -24,7 +24,7 @@ const repositories = { anyOf: [{ type: ["string", "null"] }, { type: "array", it
 const query = { type: "string", maxLength: 1000 } as const;
 const limit = { type: ["integer", "null"], minimum: 1, maximum: limits.pageLength } as const;
 
-/** What `set`, `unset` and their like take beside their fields. None has a dot, so none can be taken for a field. */
+/** Arguments of `set`, `unset` and similar operations besides the fields. None has a dot, so none can be mistaken for a field. */
 const changeOptions = {
   revision: {
     anyOf: [
@@ -73,7 +73,7 @@ const grant = {
   additionalProperties: false,
 } as const;
 
-/** What a key's grants must be. */
+/** The schema of a key's grants. */
 export const grantsSchema = { type: "array", items: grant, maxItems: 1000 } as const;
 
 const valueEdit = {
@@ -108,7 +108,7 @@ const draftName = {
   additionalProperties: false,
 } as const;
 
-/** What a draft must be, as an argument and in drafts.json. */
+/** The schema of a draft, as an argument and in drafts.json. */
 export const draftSchema = {
   description: "an unsaved edit of a field, or of the text of a file",
   type: "object",

@@ -3,10 +3,10 @@ import { type Clock, timeText } from "../clock.ts";
 import type { RotatingLog } from "../rotating-log.ts";
 import type { Caller } from "./caller.ts";
 
-/** What becomes of a key: it is made, used for the first time, or has ended before its time. */
+/** An event of a key: it was created, used for the first time, or revoked. */
 export type KeyEvent = "keyMade" | "keyFirstUsed" | "keyRevoked";
 
-/** Milliseconds in which what is refused to one key is counted. */
+/** Milliseconds during which the refusals of one key are only counted. */
 const countingTime = 1_000;
 
 interface Tally {
@@ -22,7 +22,7 @@ interface Tally {
 export class AuditLog {
   readonly #file: RotatingLog;
   readonly #clock: Clock;
-  /** What was refused since the last line of it, by what that line is about. */
+  /** Refusals since the last line about the same event and key, by that event and key as JSON. */
   readonly #tallies = new Map<string, Tally>();
   readonly #timers = new Set<() => void>();
 
@@ -40,12 +40,12 @@ export class AuditLog {
     this.#count({ event: "operationsRefused", key: keyId }, `${operation} ${code}`);
   }
 
-  /** `key`: whose id was shown, if it is one that is known. */
+  /** `key`: the id of the key that the client claimed, if such a key exists. */
   connectionRefused(cause: string, key?: string): void {
     this.#count({ event: "connectionsRefused", ...(key !== undefined && { key }) }, cause);
   }
 
-  /** Writes what is counted, and lets go of the file. */
+  /** Writes the counts so far and closes the file. */
   close(): void {
     for (const cancel of this.#timers) cancel();
     for (const [about, tally] of this.#tallies) this.#report(about, tally);
@@ -88,8 +88,8 @@ export class AuditLog {
 }
 
 /**
- * Whether an error refuses something for lack of a right. What a key may not see is reported to it as not existing; for the owner's
- * key such an error is just a typing error.
+ * Whether an error means that the caller lacks a right. Things that a key may not see are reported to it as missing; for the
+ * owner's key, such an error is only a typo.
  */
 export function isRefusal({ code }: RepoconfError, caller: Caller): boolean {
   switch (code) {

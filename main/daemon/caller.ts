@@ -1,14 +1,14 @@
 import type { Grants } from "../../shared/grants.ts";
 import type { Actor } from "./store/store.ts";
 
-/** Who sends a request: an API key, as far as an operation needs to know it. */
+/** The API key that a request was sent with: the parts that operations need. */
 export interface Caller {
   readonly keyId: string;
   readonly name: string;
   readonly owner: boolean;
-  /** As whom the history knows it: the owner's sessions are the owner. */
+  /** The actor in the history; for the owner's sessions, this is the owner. */
   readonly actor: Extract<Actor, { kind: "key" }>;
-  /** The same object for as long as the key is the same: what is derived from it is keyed by it. */
+  /** The same object as long as the key is the same: caches of derived data use it as their key. */
   readonly grants: Grants;
   /** RFC 3339. */
   readonly expires?: string;

@@ -25,7 +25,7 @@ export function isProgressDue(unseen: number, store: RepositoryStore, repo: stri
 /**
  * Sends a watcher the changes of a repository from the journal until it has all of them; from then on it gets events as they happen.
  * No change is missed, because there is no await between finding that there are no more and subscribing to events. Waits for a client
- * that reads slowly. If it is asked to begin earlier meanwhile, it does.
+ * that reads slowly. If the client asks for earlier changes meanwhile, it restarts from those.
  */
 export async function catchUp(
   connection: Connection,
@@ -46,7 +46,7 @@ export async function catchUp(
   }
 }
 
-/** False if it must restart elsewhere, or stop. */
+/** Returns false if it must restart at another revision, or stop. */
 async function sendChanges(
   connection: Connection,
   repo: string,
@@ -57,7 +57,7 @@ async function sendChanges(
   const { caller, socket } = connection;
   let { at } = run;
   for await (const change of store.changes(repo, at, yielding.begin(caller.keyId))) {
-    // Set back by another watch while the journal was read or the client was waited for.
+    // Another watch set it back while this one read the journal or waited for the client.
     if (!connection.isCatchingUp(repo, run) || run.at !== at) return false;
     // A key may end while its client reads slowly.
     if (!isValid(caller)) {

@@ -6,8 +6,8 @@ import type { Caller } from "./caller.ts";
 import type { Actor, HistoryRecord, RecordedChange } from "./store/store.ts";
 
 /**
- * A change, of one field (`path`) or of all, as the caller may see it; undefined if it changes nothing that the caller may read. Its
- * reason may mention every changed field, so only a caller who may read all of them gets it.
+ * A change of one field (`path`) or of all fields, as the caller may see it; undefined if it changes nothing that the caller may
+ * read. Its reason may mention every changed field, so only a caller who may read all of them gets it.
  */
 export function viewChange(
   caller: Caller,
@@ -70,7 +70,7 @@ export function viewRecord(
     if (!allows(caller.grants, "read", repo, field) || (path ?? field) !== field) return undefined;
     return { revision, time, actor: actorName(caller, actor), source: "forget", field, changes: {} };
   }
-  // A revision that changed nothing begins the history of a repository without values.
+  // The history of a repository without values begins with a revision that changed nothing.
   if (record.changes.length === 0 && path === undefined)
     return {
       revision: record.revision,
@@ -90,7 +90,7 @@ export function viewRecord(
 export function actorName(caller: Caller, actor: Actor): string {
   if (actor.kind === "file") return "file";
   if (caller.owner) return actor.name;
-  // Which of the owner's windows it was is the owner's business.
+  // Only the owner may know which of their windows it was.
   if (actor.id === "owner") return "owner";
   return actor.id === caller.actor.id ? "this key" : "another key";
 }

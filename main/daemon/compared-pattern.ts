@@ -4,16 +4,16 @@ import type { TextPattern } from "../../shared/schema/schema-walk.ts";
 import { OutOfStepsError, SpareSteps, StepBudget } from "../../shared/schema/step-budget.ts";
 import { type Random, translatePattern } from "../../shared/schema/translate-pattern.ts";
 
-/** Texts that are made for each pattern, and the longest of them. */
+/** The number of texts generated for each pattern, and the maximum length of one. */
 const [textCount, longestText] = [200, 24];
-/** Parts that are made for one text, before it is cut. */
+/** The maximum number of parts generated for one text, before it is cut. */
 const sampleSteps = 1_000;
-/** Steps for ours, on all texts of a pattern. */
+/** The maximum number of steps of our engine, for all texts of a pattern together. */
 const comparedSteps = 300_000;
-/** Milliseconds for the built-in engine, on all texts of a pattern: it may run forever, so it is stopped then. */
+/** Milliseconds after which the built-in engine is stopped, for all texts of a pattern together: it may run forever. */
 const nativeTime = 20;
 
-/** What patterns are often mistaken about: ends of lines, blanks, digits and letters of other scripts, halves of characters. */
+/** Texts that patterns often get wrong: line ends, blanks, digits and letters of other scripts, lone surrogates. */
 const odd = [
   "",
   "\n",
@@ -34,8 +34,8 @@ const odd = [
 ];
 
 /**
- * As `linearPattern`, once it has said the same as the engine that is there about some texts that are made for the pattern. Throws
- * SchemaError where they differ: then editors and other tools would take what is refused here, or the other way round.
+ * Like `linearPattern`, but first compares its answers with those of the built-in engine for generated texts. Throws SchemaError
+ * if they differ: editors and other tools would accept what is refused here, or the other way round.
  */
 export function comparedPattern(source: string): TextPattern {
   const pattern = linearPattern(source);
@@ -48,7 +48,7 @@ export function comparedPattern(source: string): TextPattern {
   );
 }
 
-/** As far as the steps lead. */
+/** The first text with different answers; undefined if there is none, or none before the steps run out. */
 function firstDifference(
   pattern: TextPattern,
   native: readonly boolean[],
@@ -63,7 +63,7 @@ function firstDifference(
   }
 }
 
-/** Texts that the pattern matches or nearly does, and odd ones. Always the same for a pattern. */
+/** Texts that the pattern matches or nearly matches, and the odd ones. Always the same for a pattern. */
 export function textsFor(source: string): readonly string[] {
   const random = randomNumbers(source.length + 1);
   const { sample } = translatePattern(source);
@@ -80,7 +80,7 @@ export function textsFor(source: string): readonly string[] {
 const context = createContext({});
 const run = new Script("for (const text of texts) answers.push(pattern.test(text));");
 
-/** Of as many texts, from the first on, as it had the time for. */
+/** The built-in engine's answers for the first texts, as many as it had time for. */
 function nativeAnswers(source: string, texts: readonly string[]): readonly boolean[] {
   const answers: boolean[] = [];
   Object.assign(context, { pattern: new RegExp(source, "u"), texts, answers });

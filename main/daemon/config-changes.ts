@@ -18,9 +18,9 @@ import type { Applied, ChangeRequest, Mirrored, RepositoryState, RepositoryStore
 /** A set or unset; the types of its arguments have been checked. */
 export interface ConfigChangeRequest {
   readonly repos: readonly string[];
-  /** What the request names, as it names it (`<scope>.<field>`), and the new value; undefined to unset. */
+  /** The new values by field (`<scope>.<field>`, as named in the request); undefined to unset. */
   readonly values: ReadonlyMap<string, JsonValue | undefined>;
-  /** Of fields that are not in `values`, by the same names. */
+  /** Edits inside the values of fields that are not in `values`, also by field. */
   readonly edits?: ReadonlyMap<string, readonly ValueEdit[]>;
   readonly source: "set" | "unset" | "restore";
   /** Compare and set: the revision each repository must have. */
@@ -29,7 +29,7 @@ export interface ConfigChangeRequest {
   readonly dryRun: boolean;
   readonly reason?: string | undefined;
   readonly flush: boolean;
-  /** As the request names it. */
+  /** The batch, as named in the request. */
   readonly batch?: string | undefined;
   /** It is not an error if nothing changes. */
   readonly mayBeEmpty?: boolean;
@@ -95,14 +95,14 @@ export class ConfigChanges {
     return this.#changeTogether(caller, writable, rest);
   }
 
-  /** Gives fields the stored values that they had at a revision; those that had none lose theirs. Throws RepoconfError 1110 or 1112. */
+  /** Restores the stored values that fields had at a revision; unsets those that had none. Throws RepoconfError 1110 or 1112. */
   async restore(caller: Caller, { repo, to, fields, ...options }: RestoreRequest): Promise<ConfigChangeResult> {
     if (!this.#canWrite(caller, repo)) return { result: [], errors: [notWritable(repo)] };
     const { config: past, forgotten } = await this.#store.configAt(repo, to);
     const state = await this.#store.read(repo);
     const present = state?.stored ?? {};
     const all = [...this.#scopes.paths()].filter(path => allows(caller.grants, "write", repo, path));
-    // If it was named, such a field is an error; otherwise it is skipped, and the answer says so.
+    // If the request names such a field, it is an error; otherwise the field is skipped and listed in the result.
     const isErased = (path: string) => {
       const split = splitConfigPath(path);
       return split !== undefined && isForgotten({ config: past, forgotten }, split, this.#scopes);
@@ -177,8 +177,8 @@ export class ConfigChanges {
     };
   }
 
-  /** What the request means for one repository in one state. Pure, because the store may call it again. */
-  #check(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Decision {
+  /** The outcome of the request for one repository in one state. Pure, because the store may call it again. */
+  #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
       const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
@@ -205,7 +205,7 @@ export class ConfigChanges {
     return { errors, accepted, changes };
   }
 
-  /** What the field would store after changes inside its value; one that stores none has its default. */
+  /** The field's value after edits inside it; a field without a stored value starts from its default. */
   #editedValue(
     { id: repo, stored = {} }: RepositoryState,
     path: string,
@@ -248,7 +248,7 @@ export class ConfigChanges {
     const problem = value === undefined ? undefined : field.validate(value, spare);
     if (problem === undefined) {
       const isServed = value === undefined || sameJson(configValue(stored, split.scope, split.field), value);
-      // Nobody reviews what a restore brings back, unlike what they set, so it gives no trust.
+      // Unlike a set, a restore brings back values that nobody has reviewed, so it gives no trust.
       const isFree = source !== "restore" || !field.isCommand || isServed;
       return isFree || this.#store.isTrusted(repo, split, value) ? { ...split, value } : untrustedValue(path, repo);
     }
@@ -284,7 +284,7 @@ export class ConfigChanges {
     }
   }
 
-  /** A broken reference and the edit that breaks it: what was active before kept the rule. */
+  /** A broken reference and the edit that breaks it: the values before the edits kept the rule. */
   #findCulprit(
     state: RepositoryState,
     edits: readonly ConfigEdit[],
@@ -305,8 +305,8 @@ export class ConfigChanges {
     return undefined;
   }
 
-  #entry({ state, answer, mirrored }: Applied<Decision>, request: ConfigChangeRequest): ChangedRepository | undefined {
-    // A restore of what is there already has nothing to set, and that is no failure.
+  #entry({ state, answer, mirrored }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
+    // A restore of the current values has nothing to set, which is no error.
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;
     const config: { [scope: string]: { [field: string]: DescribedValue } } = {};
@@ -337,7 +337,7 @@ export class ConfigChanges {
     return noSuchField(path, undefined, isReachable ? ` It is now called "${renamed}".` : undefined);
   }
 
-  /** Whether the field is there for this caller: a field it may write in none of the repositories looks like one that does not exist. */
+  /** Whether the field exists for this caller: one that it may write in none of the repositories is treated as missing. */
   #exists(caller: Caller, path: string, repos: readonly string[]): boolean {
     const split = splitConfigPath(path);
     if (split === undefined || this.#scopes.field(split.scope, split.field) === undefined) return false;
@@ -356,7 +356,7 @@ function describeReference(broken: BrokenReference, culprit: ConfigEdit, canRead
     : `${path} refers to "${broken.value}", which this change removes from ${target}. Set ${path} in the same request.`;
 }
 
-/** Of one key's own, so that no other can add to it; undefined: it is of one repository and names none. */
+/** The batch's id, different for each key, so that no other key can add to it. Undefined: one repository, and no batch named. */
 function batchOf(caller: Caller, { batch, repos }: ConfigChangeRequest): string | undefined {
   if (batch !== undefined) return createHash("sha256").update(`${caller.keyId} ${batch}`).digest("hex").slice(0, 24);
   return repos.length > 1 ? randomBytes(12).toString("hex") : undefined;
@@ -381,7 +381,7 @@ function untrustedValue(field: string, repo: string): RepoconfError {
   return new RepoconfError(1114, message, { repo, field });
 }
 
-/** A repository removed between the check and the change is one that is not there (1007). */
+/** Reports a repository that was removed between the check and the change as missing (1007). */
 function asRequestError(caller: Caller, error: unknown, repo: string | undefined): RepoconfError {
   const known = visibleError(caller, toRepoconfError(error));
   if (known.code === 1102 && known.repo !== undefined) return notWritable(known.repo);

@@ -36,10 +36,10 @@ export interface ListRequest {
   readonly revision?: number | undefined;
 }
 
-/** As the caller may see it. */
+/** A last change as the caller may see it. */
 type LastChangeSeen = Omit<LastChange, "actor"> & { readonly actor: string };
 
-/** What a caller may see of repositories and their configuration. Knows the store's interface but no transport. */
+/** Returns repositories and their configuration as a caller may see them. Knows the store's interface, but no transport. */
 export class ConfigService {
   readonly #store: RepositoryStore;
   readonly #scopes: Scopes;
@@ -53,7 +53,7 @@ export class ConfigService {
     this.#yielding = yielding;
   }
 
-  /** Spec 4.1; `isShared`: callers that see the same get the same object. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
+  /** Spec 4.1. `isShared`: callers that see the same get the same object. Throws RepoconfError 1011, 1102, 1106, 1110 or 1112. */
   async list(caller: Caller, request: ListRequest): Promise<{ config: Config; revision: number; isShared: boolean }> {
     const { repo, revision } = request;
     this.#assertVisible(caller, repo);
@@ -69,7 +69,7 @@ export class ConfigService {
       return { config: path === undefined ? config : narrow(config, path), revision, isShared: false };
     }
     const config = request.stored ? readableConfig(state.stored, repo, caller.grants) : readable;
-    // Made once for a state and a key's grants.
+    // Both are the same objects as long as the state and the grants are.
     const isShared = config === readable || config === state.stored;
     const answer = { revision: state.revision, isShared };
     if (path === undefined) return { ...answer, config };
@@ -78,7 +78,7 @@ export class ConfigService {
     return { ...answer, config: narrow(config, path), isShared: false };
   }
 
-  /** `<scope>.<field>` of what is called so now, if the caller may read it. */
+  /** The current name (`<scope>.<field>`) of a renamed field, if the caller may read it. */
   #newNameOf({ scope = "", field = "" }: RequestedPath, readable: Config): string | undefined {
     const name = this.#scopes.newName(scope, field);
     return name !== undefined && isThere(readable, { scope, field: name }) ? joinConfigPath(scope, name) : undefined;
@@ -120,8 +120,8 @@ export class ConfigService {
   }
 
   /**
-   * The last change of each field that the caller may read. Undefined: it never changed, or the change is older than the history that
-   * is kept. Throws RepoconfError 1102 or 1108.
+   * The last change of each field that the caller may read. Undefined: it never changed, or the change is older than the kept
+   * history. Throws RepoconfError 1102 or 1108.
    */
   async lastChanges(
     caller: Caller,
@@ -142,8 +142,8 @@ export class ConfigService {
   }
 
   /**
-   * The repositories in which the caller may read something, by id: those after `after`, or `repo` alone. Counts of what a limited
-   * key may read need the values, so no more of them is checked than is asked for.
+   * The repositories in which the caller may read something, sorted by id: those after `after`, or only `repo`. A limited key's
+   * counts need the values, so repositories are read one by one, as the caller of this function asks for them.
    */
   async *repositories(
     caller: Caller,
@@ -159,19 +159,19 @@ export class ConfigService {
     }
   }
 
-  /** As `repositories`, but without what has to be counted, so nothing is read for it; in no particular order. */
+  /** Like `repositories`, but without counts, so no values are read; in no particular order. */
   async visible(caller: Caller): Promise<readonly Pick<RepositoryEntry, "id" | "name" | "path">[]> {
     return (await this.#store.summaries()).filter(({ id }) => this.canSee(caller, id));
   }
 
-  /** Whether the caller may read anything in the repository; what may not be read does not exist to it. */
+  /** Whether the caller may read anything in the repository; if not, the repository does not exist for it. */
   canSee(caller: Caller, repo: string): boolean {
     if (allowsEveryField(caller.grants, "read", repo)) return true;
     for (const path of this.#scopes.paths()) if (allows(caller.grants, "read", repo, path)) return true;
     return false;
   }
 
-  /** The state that the caller may see; undefined if there is none. */
+  /** A repository's state as the caller may see it; undefined if it may see nothing of it. */
   view(caller: Caller, state: RepositoryState | RepositoryInfo): RepositoryEntry | undefined {
     if (!this.canSee(caller, state.id)) return undefined;
     const { id, name, path, inTree, revision } = state;
@@ -181,7 +181,7 @@ export class ConfigService {
     return { id, name, ...(path !== undefined && { path }), inTree, revision, modified, health };
   }
 
-  /** A repository's event as the caller may see it; undefined if what happened does not show to it. */
+  /** The repository of an event as the caller may see it; undefined if the event is not visible to it. */
   viewEntry(caller: Caller, event: Exclude<StoreEvent, { kind: "changed" }>): RepositoryEntry | undefined {
     const entry = this.view(caller, event.state);
     if (entry === undefined || event.kind !== "health") return entry;
@@ -264,7 +264,7 @@ interface RequestedPath {
   readonly text?: string;
 }
 
-/** Undefined: everything is asked for. "" counts as left out. */
+/** Undefined: everything is requested. "" counts as omitted. */
 function requestedPath({ scope, field }: ListRequest): RequestedPath | undefined {
   if (!scope && !field) return undefined;
   if (scope) return field ? { scope, field } : { scope };
@@ -283,7 +283,7 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
     const { code, field, line } = problem;
     // An entry that only counts further problems may count fields that the key may not read.
     if (field === undefined && (code === 1011 || code === 1103)) return [];
-    // What is wrong with a file as a whole can name anything in it.
+    // A problem of the whole file may mention anything in it.
     if (field === undefined && code !== 1106) return problem;
     if (field === undefined)
       return { code, message: "The repository's file is invalid.", ...(line !== undefined && { line }) };
@@ -292,7 +292,7 @@ function readableHealth(caller: Caller, repo: string, health: readonly HealthPro
   });
 }
 
-/** The error of a broken file (1106) as the caller may see it; any other as it is. */
+/** The error of a broken file (1106) as the caller may see it; any other error unchanged. */
 export function visibleError(caller: Caller, error: RepoconfError): RepoconfError {
   if (error.code !== 1106 || error.repo === undefined || allowsEveryField(caller.grants, "read", error.repo))
     return error;

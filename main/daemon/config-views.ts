@@ -9,7 +9,7 @@ interface Views {
   readonly readable: WeakMap<Grants, Config>;
 }
 
-/** What readers see of a state, made once for each state and each key's grants: a `list` hands out what is here. */
+/** The readable parts of a state, made once for each state and each key's grants; `list` returns these objects. */
 export class ConfigViews {
   readonly #scopes: Scopes;
   #defaults: Config;
@@ -21,7 +21,7 @@ export class ConfigViews {
     this.#defaults = scopes.defaults;
   }
 
-  /** The effective values that the grants let read; `{}` if they let read nothing. */
+  /** The effective values that the grants allow to read; `{}` if there are none. */
   readable(state: RepositoryState, grants: Grants): Config {
     const { effective, readable } = this.#viewsOf(state);
     let view = readable.get(grants);
@@ -32,7 +32,7 @@ export class ConfigViews {
     return view;
   }
 
-  /** One scope of a configuration that never changes, with all its fields; the same object each time. */
+  /** One scope of an immutable configuration, with all its fields; the same object each time. */
   scopeOf(config: Config, scope: string): Config {
     let views = this.#scopesOf.get(config);
     if (views === undefined) {
@@ -61,13 +61,13 @@ export class ConfigViews {
   }
 }
 
-/** The part of a configuration of repository `repo` that the grants let read. */
+/** The part of repository `repo`'s configuration that the grants allow to read. */
 export function readableConfig(config: Config, repo: string, grants: Grants): Config {
   if (allowsEveryField(grants, "read", repo)) return config;
   return filterConfig(config, (scope, field) => allows(grants, "read", repo, joinConfigPath(scope, field)));
 }
 
-/** One scope or one field of a configuration; without a scope all of it. */
+/** One scope or one field of a configuration; without a scope, all of it. */
 export function narrow(config: Config, { scope, field }: { readonly scope?: string; readonly field?: string }): Config {
   if (scope === undefined) return config;
   const fields = Object.hasOwn(config, scope) ? (config[scope] ?? {}) : {};

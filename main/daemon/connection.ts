@@ -1,22 +1,22 @@
 import type { EventMessage, IndexingMessage, ProgressMessage } from "../../shared/protocol.ts";
 import type { Caller } from "./caller.ts";
 
-/** The socket of a connection, as far as a connection needs it. */
+/** A connection's socket: the parts that the connection needs. */
 export interface ConnectionSocket {
   readonly id: string;
-  /** Whether its client proved its key: such clients know the events that come without a watch. */
+  /** Whether the client proved its key: such clients know the events that are sent without a watch. */
   readonly isProven: boolean;
-  /** Whether it reads what it is sent; one that does not is dropped. */
-  hasRoom(): boolean;
-  /** Resolves when it has read most of what it was sent, or is gone. */
+  /** Whether the client reads what it is sent; if not, it is disconnected. */
+  takesMore(): boolean;
+  /** Resolves when the client has read most of what it was sent, or has disconnected. */
   drained(): Promise<void>;
   send(message: EventMessage | ProgressMessage | IndexingMessage): void;
   disconnect(): void;
 }
 
-/** One repository's past on its way to a client. */
+/** The sending of one repository's past changes to a client. */
 export interface CatchUp {
-  /** How far it has come; set back when the client asks for more of the past. */
+  /** The last revision that was sent; set back when the client asks for earlier changes. */
   at: number;
 }
 
@@ -43,9 +43,9 @@ export class Connection {
   }
 
   /**
-   * No ids: everything. Of the repositories in `since` what comes after that revision is sent, when the reply is. With
-   * `progress` this connection wants to know how far repositories have come that change where it cannot see it, with
-   * `byPosition` at which position its past ends.
+   * Without ids: watches everything. For each repository in `since`, the changes after that revision are sent after the reply.
+   * With `progress`, progress events are sent for changes that this connection cannot see; with `byPosition`, the position at
+   * which its past changes end.
    */
   watch(
     ids: readonly string[] | undefined,
@@ -59,7 +59,7 @@ export class Connection {
     for (const [id, revision] of since) {
       const running = this.#catchingUp.get(id);
       if (running !== undefined) {
-        // Another watch of this client's waits for its own past, and may not lose it.
+        // Another watch of this client still needs its own past changes.
         running.at = Math.min(running.at, revision);
         continue;
       }
@@ -75,12 +75,12 @@ export class Connection {
     return [...this.#catchingUp];
   }
 
-  /** Stops sending past changes until it asks again. */
+  /** Stops sending past changes until the client asks again. */
   restCatchingUp(): void {
     this.#isSendingPast = false;
   }
 
-  /** No ids: whatever was watched. */
+  /** Without ids: ends every watch. */
   unwatch(ids: readonly string[] | undefined): void {
     if (ids !== undefined) {
       for (const id of ids) this.#repositories.delete(id);
@@ -96,12 +96,12 @@ export class Connection {
     this.#catchingUp.clear();
   }
 
-  /** Whether all past changes that it asked for have been sent. */
+  /** Whether all past changes that the client asked for have been sent. */
   get isCaughtUp(): boolean {
     return this.#catchingUp.size === 0;
   }
 
-  /** It watches from a position: once the past changes have been sent, it gets the position that it has reached. */
+  /** Whether it watches from a position: once the past changes have been sent, it gets the position that it has reached. */
   get goesByPosition(): boolean {
     return this.#byPosition;
   }
@@ -138,17 +138,17 @@ export class Connection {
     return this.#catchingUp.get(repo) === run;
   }
 
-  /** It has what there was: from now on events as they happen. */
+  /** It has all past changes; from now on it gets events as they happen. */
   caughtUp(repo: string): void {
     this.#catchingUp.delete(repo);
   }
 
-  /** Whether it has ended: nobody waits for its replies. */
+  /** Whether it has ended, so that nobody waits for its replies. */
   get hasEnded(): boolean {
     return this.#hasEnded;
   }
 
-  /** It is gone. */
+  /** The client has disconnected. */
   end(): void {
     this.#hasEnded = true;
     this.unwatch(undefined);

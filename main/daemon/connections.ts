@@ -31,7 +31,7 @@ import type { Yielding } from "./yielding.ts";
 
 interface SocketData {
   caller?: Caller;
-  /** The daemon's own, for a client that proved its key. */
+  /** The daemon's own proof, for a client that proved its key. */
   proof?: string;
   seat?: Seat;
 }
@@ -52,7 +52,7 @@ export interface ConnectionsOptions {
   /** The text about this connection that both sides sign. */
   connectionOf(request: IncomingMessage): Omit<Handshake, "nonce">;
   channelOf(request: IncomingMessage): Channel;
-  /** By the secret in daemon.json: HMAC-SHA256 of a text, hexadecimal. */
+  /** HMAC-SHA256 of a text with the secret in daemon.json, in hexadecimal. */
   signAsDaemon(text: string): string;
   isValid(caller: Caller): boolean;
   onRefusal(error: RepoconfError): void;
@@ -62,7 +62,7 @@ export interface ConnectionsOptions {
   onCount(count: number): void;
 }
 
-/** While a client catches up: bytes that may wait for it before more history is read. */
+/** While a client catches up: above this many unread bytes, no more history is read for it. */
 const drainAbove = 256 * 1024;
 /** Milliseconds between two events about the progress of indexing. */
 const indexingPause = 500;
@@ -181,7 +181,7 @@ export class Connections {
 
   /**
    * Creates and encodes the message once for all clients with the same rights, actor and position, and sends it to those
-   * that are interested and whom `isDue` does not spare.
+   * that are interested and for which `isDue` is true.
    */
   #send(
     interested: (connection: Connection) => boolean,
@@ -220,7 +220,7 @@ export class Connections {
         await new Promise(setImmediate);
       }
       connection.restCatchingUp();
-      // Events did not have it so far, because changes that were still to be sent may be before them in the log.
+      // Events had no position so far, because changes that were still to be sent may precede them in the log.
       const position = sealPosition(this.#options.store.position);
       if (connection.goesByPosition) connection.socket.send(["config", "position", { position }]);
     };
@@ -271,7 +271,7 @@ export class Connections {
           },
         }),
       );
-      // After the error was sent: a connection that stays would not be counted anywhere.
+      // After the error was sent: a connection that remained open would not be counted anywhere.
       setImmediate(() => socket.conn.close());
     }
   }
@@ -287,11 +287,11 @@ export class Connections {
     return { caller, proof: sign(serverText(handshake)) };
   }
 
-  /** Only those with a key count: others are gone in a moment, and must not keep anyone out. Throws RepoconfError 1107. */
+  /** Counts only clients with a key: others are disconnected at once, and must not keep anyone out. Throws RepoconfError 1107. */
   #seat(socket: ServerSocket, caller: Caller): void {
     const seat = this.#options.budget.enter(caller, this.#options.channelOf(socket.request));
     socket.data.seat = seat;
-    // Also where the connection ends before the handshake does.
+    // Also if the connection ends before the handshake does.
     socket.conn.once("close", () => seat.leave());
   }
 
@@ -342,18 +342,18 @@ export class Connections {
       seat.leave();
       connection.end();
       this.#options.onUse(caller);
-      // A client that only leaves the namespace would keep its transport for as long as it likes.
+      // Otherwise a client that only leaves the namespace could keep its transport open for as long as it likes.
       socket.conn.close();
       this.#options.onCount(this.#connections.size);
     });
-    // Whatever event a client sends, so that one with a mistyped name gets an answer too.
+    // Handles every event that a client sends, so that one with a mistyped name gets an answer too.
     socket.onAny((...message: unknown[]) => void this.#dispatch(message, connection));
   }
 }
 
 const rightsTexts = new WeakMap<Grants, string>();
 
-/** The same text for callers that may see the same. */
+/** The same text for callers with the same rights. */
 function rightsOf({ grants, owner }: Caller): string {
   let text = rightsTexts.get(grants);
   if (text === undefined) {

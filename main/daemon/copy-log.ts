@@ -34,26 +34,26 @@ import type { RepositoryStore } from "./store/store.ts";
 export interface CopyOptions {
   readonly home: Home;
   readonly address: string;
-  /** Called now and then: up to which revision a repository is where it is to be, and its newest. */
+  /** Called from time to time with a repository's last copied revision and its newest one. */
   onProgress(repo: string, revision: number, newest: number): void;
 }
 
-/** How many revisions go into the log at once, and how many bytes of them: a message of its server has a limit. */
+/** How many revisions, and how many bytes of them, are appended to the log at once: its server limits the size of a message. */
 const groupSize = 100;
 const groupBytes = 256 * 1024;
 
-/** What a log says of a repository. */
+/** A repository as a log has it. */
 interface Known {
   readonly revision: number;
   readonly values: Config;
-  /** Of all its commits, one after the other. */
+  /** The digest of all its commits, in order. */
   readonly digest: string;
 }
 
 /**
- * Puts the repositories of a home, with all that is kept of their history, into a log that several machines share, reads them there and
- * compares, and has the home follow that log from then on. No daemon may have the home. Goes on where a copy was interrupted. Returns
- * how many repositories there are. Throws HomeError; then the home is as it was.
+ * Copies the repositories of a home, with their kept history, to a log that several machines share, reads them back and compares
+ * them, and makes the home follow that log from then on. No daemon may run on the home. Continues an interrupted copy. Returns
+ * the number of repositories. Throws HomeError; the home is then unchanged.
  */
 export async function copyToShared(options: CopyOptions): Promise<number> {
   const { home } = options;
@@ -61,7 +61,7 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   const staging = join(home.temporary, `log-${randomBytes(4).toString("hex")}`);
   const count = await withStore(held, undefined, store => appendAll(store, held, options, staging));
   await markFormat(home, sharedHomeFormat);
-  // All that the log of files had is in the histories. It goes as a whole: without some of its files it would be a damaged one.
+  // The histories have everything that was in the home's own log. It is moved as a whole: with files missing it would be damaged.
   await rename(home.log, join(staging, "log"));
   await mkdir(home.log, { mode: 0o700 });
   await syncFolder(home.folder, realFileSystem, systemClock);
@@ -72,7 +72,7 @@ export async function copyToShared(options: CopyOptions): Promise<number> {
   return count;
 }
 
-/** The other way: the home has what the shared log has, and from then on a log of its own. As `copyToShared`. */
+/** The reverse of `copyToShared`: the home gets everything that the shared log has, and its own log from then on. */
 export async function copyFromShared({ home, address, onProgress }: CopyOptions): Promise<number> {
   await using held = await holdHome(home);
   const count = await withStore(held, address, async store => {
@@ -84,7 +84,7 @@ export async function copyFromShared({ home, address, onProgress }: CopyOptions)
     }
     return ids.length;
   });
-  // As long as the place is there, the command can be run again.
+  // As long as the file with the place exists, the command can be run again.
   await markFormat(home, homeFormat);
   await rm(join(home.log, placeFileName));
   await rm(join(home.log, sharedScopesFileName), { force: true });
@@ -117,7 +117,7 @@ async function holdHome(home: Home): Promise<Held> {
   }
 }
 
-/** Runs `task` on the store of a home, with the edits by hand that its files have; all of it is in histories and files at the end. */
+/** Runs `task` on the store of a home, including hand edits in its files; at the end, everything is in histories and files. */
 async function withStore<Result>(
   { home, settings }: Held,
   address: string | undefined,
@@ -133,7 +133,7 @@ async function withStore<Result>(
     home,
     scopeFiles,
     reloadScopes: () => scopeFiles.reload(),
-    // Whose repositories are to go there has a log of its own, though the settings may know of the other already.
+    // A home that is copied to a shared log still uses its own, although the settings may already name the shared one.
     settings: () => (address === undefined ? own : settings),
     ...(address !== undefined && { address }),
     scopes,
@@ -182,7 +182,7 @@ async function appendAll(
       for await (const commit of commitsOf(store, id, machine)) {
         digest = nextDigest(digest, commit, id);
         const revision = revisionOf(commit, id);
-        // What is there already is to be the beginning of this one.
+        // What the log already has must be the beginning of this history.
         if (revision === from && digest !== known?.digest) throw anotherRepository(id, home, address);
         if (revision <= from) continue;
         const more = Buffer.byteLength(JSON.stringify(commit));
@@ -202,12 +202,12 @@ async function appendAll(
     if (shared?.digest === digest && textOf(shared.values) === textOf(state?.stored ?? {})) continue;
     throw anotherRepository(id, home, address);
   }
-  // The histories have all that was read.
+  // The histories have everything that was read.
   await there.log.release(there.log.newest);
   return digests.size;
 }
 
-/** All that is kept of a repository's history, as commits of a log; what it was at the oldest revision begins it. */
+/** A repository's kept history as commits of a log; the first one has the values at the oldest revision. */
 async function* commitsOf(store: RepositoryStore, repo: string, machine: string): AsyncGenerator<Commit> {
   const state = await store.read(repo);
   if (state === undefined) return;
@@ -231,7 +231,7 @@ async function* commitsOf(store: RepositoryStore, repo: string, machine: string)
   }
 }
 
-/** What a shared log has of each repository, and the log itself, whose place is kept in `folder`. */
+/** The repositories in a shared log, and the log itself, whose place is stored in `folder`. */
 async function readShared(
   home: Home,
   address: string,

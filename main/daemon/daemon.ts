@@ -55,7 +55,7 @@ import { defaultRescanInterval } from "./store/file-store.ts";
 import { Yielding } from "./yielding.ts";
 
 export const preferredPort = 7420;
-/** The audit file and the one put aside take at most twice this. */
+/** The audit file and the rotated one together have at most twice this size. */
 const auditFileBytes = 5_000_000;
 
 export interface DaemonOptions {
@@ -153,7 +153,7 @@ async function startDaemon(
   const keys = await Keys.open(home, clock, held.guard(realFileSystem), (event, id) => audit?.key(event, id));
   resources.defer(() => keys.close());
   const startProgress = new StartProgress(home, clock);
-  // Until everything that depends on them is there.
+  // Replaced below, once everything that depends on the scopes exists.
   let reloadScopes: () => Promise<unknown> = () => scopeFiles.reload();
   const store = await openHomeStore({
     home,
@@ -180,7 +180,7 @@ async function startDaemon(
     // If the home was replaced, the file belongs to another daemon.
     if (endpointWritten && held.check()) await removeEndpoint(home);
   });
-  // With the scopes that other machines changed meanwhile.
+  // Includes the scopes that other machines changed meanwhile.
   await scopeFiles.writeRepositorySchema();
   const drafts = await Drafts.open({
     file: privateFile(home, home.draftsFile, fileSystem),
@@ -340,7 +340,7 @@ async function startDaemon(
   reloadScopes = inTurn(
     async () => {
       const changed = await scopeFiles.reload();
-      // Before what follows from them.
+      // Before the changes that follow from them.
       store.shareScopes();
       if (changed.length === 0) return;
       await scopeFiles.writeRepositorySchema();
@@ -379,7 +379,7 @@ async function startDaemon(
     if (name === undefined || name === basename(home.settingsFile)) void reloadSettings();
   });
   const scopesWatched = watcher.add(home.scopes, () => void reloadScopes());
-  // What changed before the watches began.
+  // Reads changes that were made before the watches began.
   void homeWatched.then(reloadSettings);
   void scopesWatched.then(() => reloadScopes());
 
@@ -455,7 +455,7 @@ async function startDaemon(
   return { url: endpoint.url, otherPort, createLink, countClients: keyId => connections.countOf(keyId), finish };
 }
 
-/** Undefined if it cannot be written, which is logged: the daemon works without it. */
+/** Undefined if the audit file cannot be written, which is logged: the daemon works without it. */
 function openAudit(
   home: Home,
   clock: Clock,

@@ -60,8 +60,8 @@ export interface DispatchOptions {
 export type Dispatch = (message: readonly unknown[], connection: Connection) => Promise<void>;
 
 /**
- * From a message to its reply, always in the same steps: find the operation, authorize, validate, run, reply. The only place
- * that catches, so every message gets exactly one well-formed reply, or silence if it brought no callback.
+ * Turns a message into its reply, always in the same steps: find the operation, authorize, validate, run, reply. This is the only
+ * place that catches errors, so every message with a callback gets exactly one well-formed reply, and others get none.
  */
 export function createDispatch(options: DispatchOptions): Dispatch {
   const { operations, budget, gate, yielding, authorize, onError, onRefused } = options;
@@ -85,7 +85,7 @@ export function createDispatch(options: DispatchOptions): Dispatch {
     const waitForTurn = async () => {
       const leave = await gate.enter(caller);
       try {
-        // Otherwise the waiting requests would run one after the other without letting others in between.
+        // Otherwise the waiting requests would run in a row, with no other work in between.
         await yielding.begin(caller.keyId).pass();
         // The key may have ended while this waited, or the client may have disconnected.
         authorize(caller);
@@ -159,7 +159,7 @@ function repositoriesIn(args: object): number {
 }
 
 /**
- * `resource/operation` of a message, with the namespace before it if that is not ours. Missing parts and those that are not strings
+ * `resource/operation` of a message, preceded by the namespace if that is not ours. Missing parts and those that are not strings
  * are empty, and long ones are cut, because they appear in error messages.
  */
 function operationName([namespace, resource, operation]: readonly unknown[]): string {

@@ -1,10 +1,10 @@
 import type { Caller } from "./caller.ts";
 
-/** Requests that read histories or look through all repositories, of one key at once. */
+/** How many requests of one key that read histories or search all repositories run at once. */
 const perKey = 2;
-/** Of all keys but the owner's. */
+/** The same for all keys together, except the owner's. */
 const ofOthers = 4;
-/** Of the owner's key and sessions, which never wait for another key's. */
+/** The same for the owner's key and sessions, which never wait for other keys. */
 const ofOwner = 8;
 
 interface Waiting {
@@ -26,7 +26,7 @@ export class Gate {
 class Lane {
   readonly #most: number;
   readonly #mostOfKey: number;
-  /** By key, how many are in. */
+  /** The number of running requests by key. */
   readonly #inside = new Map<string, number>();
   #count = 0;
   /** In the order of arrival. */

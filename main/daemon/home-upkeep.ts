@@ -8,14 +8,14 @@ export interface HomeUpkeepOptions {
   readonly home: Home;
   readonly held: HeldHome;
   readonly clock: Clock;
-  /** Milliseconds between two looks that nothing asked for. */
+  /** Milliseconds between two regular checks. */
   readonly interval: number;
   /** Restores the files that clients need to find the daemon and to authenticate. */
   repair(): Promise<void>;
   onProblem(message: string, context: object): void;
 }
 
-/** While the daemon runs: notices that it lost the home, and that its own files were removed from it. */
+/** While the daemon runs, detects that it lost the home, or that its own files were removed from it. */
 export class HomeUpkeep {
   readonly #options: HomeUpkeepOptions;
   readonly #names: ReadonlySet<string>;
@@ -35,7 +35,7 @@ export class HomeUpkeep {
         this.#reported = "";
       },
       error => {
-        // If the home is being removed, its files are not a problem; and a lasting problem is logged once.
+        // Missing files are no problem while the home is being removed; and a lasting problem is logged once.
         if (this.#reported === String(error) || !options.held.check()) return;
         this.#reported = String(error);
         options.onProblem("cannot restore a file of the home", { error: this.#reported });
@@ -48,7 +48,7 @@ export class HomeUpkeep {
     void this.#checkAndSchedule();
   }
 
-  /** Something happened to an entry of the home; undefined if it is unknown which. */
+  /** An entry of the home changed; undefined if it is not known which. */
   hint(name: string | undefined): void {
     if (name === undefined || this.#names.has(name)) void this.#check();
   }
