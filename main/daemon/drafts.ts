@@ -27,7 +27,7 @@ export interface DraftsOptions {
 interface Entry {
   readonly draft: Draft;
   readonly isMasked: boolean;
-  /** As JSON. */
+  /** Its size as JSON. */
   readonly bytes: number;
 }
 type Entries = ReadonlyMap<string, Entry>;
@@ -43,10 +43,10 @@ interface DraftsData {
 export class Drafts {
   readonly #options: DraftsOptions;
   readonly #file: JsonFile<DraftsData>;
-  /** One change after the other: each is on disk before it is visible and published. */
+  /** Runs one change at a time: each is on disk before it is visible and published. */
   readonly #inTurn = pLimit(1);
   #entries: Entries = new Map();
-  /** What the file has; undefined: that is not known. */
+  /** The contents of the file; undefined if unknown. */
   #written: readonly Draft[] | undefined = [];
   #revision = 0;
 
@@ -55,14 +55,14 @@ export class Drafts {
     this.#file = new JsonFile(options.file, parseDrafts);
   }
 
-  /** Reads what was kept. A file that cannot be used is renamed to drafts.json.broken. */
+  /** Reads the stored drafts. An invalid file is renamed to drafts.json.broken. */
   static async open(options: DraftsOptions): Promise<Drafts> {
     const drafts = new Drafts(options);
     await drafts.#inTurn(() => drafts.#read());
     return drafts;
   }
 
-  /** How many changes there were since the start. */
+  /** The number of changes since the start. */
   get revision(): number {
     return this.#revision;
   }
@@ -71,7 +71,7 @@ export class Drafts {
     return Array.from(this.#entries.values(), asPublished);
   }
 
-  /** Keeps and drops drafts, all or none of them. Throws RepoconfError 1102, 1107 or 1108. */
+  /** Stores and removes drafts, all of them or none. Throws RepoconfError 1102, 1107 or 1108. */
   change(drafts: readonly Draft[], removed: readonly DraftName[]): Promise<OperationResults["draft/set"]> {
     return this.#inTurn(async () => {
       const next = new Map(this.#entries);
@@ -85,7 +85,7 @@ export class Drafts {
       }
       const dropped = removed.filter(name => next.delete(keyOf(name)));
       if (changed.length > 0) assertFits(next);
-      // Also where nothing changed: what could not be written before is tried again.
+      // Even if nothing changed: this retries an earlier write that failed.
       await this.#write(next);
       this.#entries = next;
       if (changed.length > 0 || dropped.length > 0) {
@@ -97,10 +97,10 @@ export class Drafts {
     });
   }
 
-  /** The repository is gone: another may get its id. */
+  /** Drops the drafts of a removed repository: another one may get its id. */
   dropRepository(repo: string): void {
     const drop = async () => {
-      // With what came just before.
+      // Includes drafts that were set just before.
       await this.idle();
       const names = this.list().flatMap(draft => (draft.repo === repo ? [nameOf(draft)] : []));
       if (names.length > 0) await this.change([], names);
@@ -120,7 +120,7 @@ export class Drafts {
     this.#inTurn(again).catch(error => this.#publish("cannot write drafts.json", error));
   }
 
-  /** Resolves when what is being written is. */
+  /** Resolves when pending writes are finished. */
   async idle(): Promise<void> {
     await this.#inTurn(async () => {});
   }
@@ -137,14 +137,14 @@ export class Drafts {
       return;
     }
     this.#entries = await this.#entriesOf(this.#written.filter(({ repo }) => hasRepository(repo)));
-    // Without those that are masked by now, or whose repository is gone.
+    // Without drafts that are masked by now, or whose repository no longer exists.
     await this.#write(this.#entries).catch(error => this.#publish("cannot write drafts.json", error));
   }
 
   async #write(entries: Entries): Promise<void> {
     const drafts = [...entries.values()].flatMap(({ draft, isMasked }) => (isMasked ? [] : [draft]));
     if (this.#written?.length === drafts.length && drafts.every((draft, at) => draft === this.#written?.[at])) return;
-    // It may be half done.
+    // A failed write may leave the file in either state.
     this.#written = undefined;
     try {
       await this.#file.write({ drafts });
@@ -185,7 +185,7 @@ export class Drafts {
     }
   }
 
-  /** As on the screen, so is one that no schema describes: its own may be gone or broken. */
+  /** As on the screen, a field without a schema counts as masked: its schema may be missing or broken. */
   #isMasked(path: string): boolean {
     const { scope, field } = splitConfigPath(path) ?? { scope: "", field: "" };
     const schema = this.#options.scopes.field(scope, field)?.schema;

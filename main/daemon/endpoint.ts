@@ -27,7 +27,7 @@ export function newEndpoint(
 }
 
 /**
- * Writes where the daemon is. On a full disk it uses the space that an earlier start reserved for this, so that clients can still
+ * Writes daemon.json. On a full disk it uses the space that an earlier start reserved for this, so that clients can still
  * read. Throws HomeError if there is no space at all.
  */
 export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: FileSystem): Promise<void> {
@@ -43,11 +43,11 @@ export async function writeEndpoint(home: Home, endpoint: Endpoint, fileSystem: 
     });
     return;
   }
-  // A full disk has no room to keep, and no start depends on it.
+  // Fails on a full disk, and no start depends on it.
   await keepRoom(home, fileSystem).catch(() => {});
 }
 
-/** For daemon.json, and for other files that grow by a block meanwhile. Random bytes, because a compressing disk would reserve nothing. */
+/** For daemon.json and other files that grow by a block meanwhile. Random, because a compressing disk would reserve nothing. */
 const reserveBytes = 16 * 1024;
 
 async function keepRoom(home: Home, fileSystem: FileSystem): Promise<void> {
@@ -61,7 +61,7 @@ function isFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes(systemErrorCode(error) ?? "");
 }
 
-/** Writes it again if it is gone or not what was written. True if so. */
+/** Writes daemon.json again if it is missing or was changed. Returns whether it did. */
 export async function keepEndpoint(
   home: Home,
   endpoint: Endpoint,

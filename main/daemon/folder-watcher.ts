@@ -1,7 +1,7 @@
 import { FSWatcher } from "chokidar";
 
 /**
- * chokidar without its listing of the folder, which is a large part of a start with 10,000 files. Everything in the folder is ignored
+ * chokidar without listing the folder, which takes a large part of a start with 10,000 files; everything in the folder is ignored
  * anyway (`ignored`). Opens no stream for a watcher that is closed meanwhile.
  */
 class HintWatcher extends FSWatcher {
@@ -15,12 +15,12 @@ export type FolderListener = (name: string | undefined) => void;
 interface WatchedFolder {
   readonly listener: FolderListener;
   readonly watcher: FSWatcher;
-  /** Settled when the folder is watched, or no longer to be. */
+  /** Resolves when the folder is watched, or was removed. */
   readonly ready: PromiseWithResolvers<void>;
 }
 
 /**
- * Hints that something in a folder changed, with the name of the entry (undefined: unknown). Only hints: the receiver reads the file
+ * Reports that something in a folder changed, and the entry's name (undefined: unknown). Only hints: the receiver reads the file
  * itself. Folders are watched, never files: a rename-save ends the watch on a file, and one watch is enough for a folder of any size.
  * The files are hidden from chokidar, which would list the whole folder again at every new name; its `raw` event still reports them.
  */
@@ -39,12 +39,12 @@ export class FolderWatcher {
 
   /** Resolves when the folder is watched: earlier changes were not reported. */
   add(folder: string, listener: FolderListener): Promise<void> {
-    // One of chokidar's watchers for each: `unwatch` of a folder would deafen it for those below, for good.
+    // One chokidar watcher for each folder: `unwatch` of a folder would permanently silence the folders below it.
     const watcher = new HintWatcher({
       ignoreInitial: true,
       atomic: false,
       awaitWriteFinish: false,
-      // Of the folder itself: a work tree's path may be a link. What is inside is ignored anyway.
+      // Affects only the folder itself: a work tree's path may be a link. Everything inside is ignored anyway.
       followSymlinks: true,
       ignored: path => path !== folder,
     });
@@ -60,7 +60,7 @@ export class FolderWatcher {
   async remove(folder: string): Promise<void> {
     const watched = this.#watched.get(folder);
     this.#watched.delete(folder);
-    // Closed before it is ready, chokidar never says that it is.
+    // If chokidar is closed before it is ready, it never emits `ready`.
     watched?.ready.resolve();
     await watched?.watcher.close();
   }

@@ -1,18 +1,18 @@
 import type { IncomingMessage } from "node:http";
 import { desktopOrigin } from "../../shared/shell-bridge.ts";
 
-/** Why a request was turned away at the door. */
+/** Why a request was refused before any route. */
 export interface Refusal {
   readonly cause: "host" | "origin" | "page";
   readonly message: string;
 }
 
 export interface GuardOptions {
-  /** What Host may be where tools connect, name and port as `127.0.0.1:7420`: no page is there. */
+  /** The allowed Host headers for tools, such as `127.0.0.1:7420`: no page is served there. */
   readonly toolHosts: readonly string[];
-  /** What it may be where the screen is. */
+  /** The allowed Host headers for the screen. */
   readonly screenHosts: readonly string[];
-  /** Origins that the settings allow beside the screen's; asked at each request, as settings change. */
+  /** Origins that the settings allow besides the screen's; called for each request, because settings change. */
   allowedOrigins(): readonly string[];
 }
 
@@ -52,20 +52,20 @@ export function createGuard({
   };
 }
 
-/** An open tab of an earlier daemon keeps retrying. That is no attack. */
+/** An open tab of an earlier daemon keeps retrying, which is no attack. */
 function isOfEarlierScreen(host: string | undefined): boolean {
   return /^[0-9a-f]{32}\.localhost(:\d+)?$/.test(host ?? "");
 }
 
-/** The guard of the Unix socket: no name leads there, and no page of a browser. */
+/** The guard of the Unix socket, which no host name leads to and no web page can reach. */
 export function guardLocally(request: IncomingMessage): Refusal | undefined {
   if (request.headersDistinct["origin"] === undefined) return undefined;
   return { cause: "origin", message: "Refused: web pages may not use the Unix socket." };
 }
 
 /**
- * Requests for scripts and images have no Origin, but browsers say which site makes them; our own page exists only at the screen's
- * host. Following a link to here is allowed.
+ * Requests for scripts and images have no Origin, but browsers send the site that makes them. Our own page exists only at the
+ * screen's host. Following a link to the daemon is allowed.
  */
 function isForeignLoad({ headers }: IncomingMessage, isForScreen: boolean): boolean {
   const site = headers["sec-fetch-site"];

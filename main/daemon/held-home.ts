@@ -4,8 +4,8 @@ import type { Home } from "../home.ts";
 import type { Lock } from "./lock.ts";
 
 /**
- * The home as this daemon opened it. If it is removed or replaced by a copy, another daemon can open the new one, so this one must not
- * write any more, and ends.
+ * The home as this daemon opened it. If it is removed or replaced by a copy, another daemon can open the new one, so this one
+ * must stop writing, and ends.
  */
 export class HeldHome {
   readonly #home: Home;
@@ -20,7 +20,7 @@ export class HeldHome {
     this.#onLost = onLost;
   }
 
-  /** Whether it is still this daemon's. Asks the system, which takes some microseconds. */
+  /** Whether the home still belongs to this daemon. Makes a system call, which takes some microseconds. */
   check(): boolean {
     if (this.#lost === undefined && !this.#lock.isInPlace()) {
       const message = `The home ${this.#home.folder} was removed or replaced while the daemon was running, so the daemon stops and writes nothing more. Reconnect: the next daemon uses the home as it is now.`;
@@ -35,7 +35,7 @@ export class HeldHome {
     if (this.#lost !== undefined) throw this.#lost;
   }
 
-  /** The same calls, but none that writes is made in a home that is another's: it fails with RepoconfError 1113. */
+  /** The same calls, except that those that write fail with RepoconfError 1113 once the home is lost. */
   guard(fileSystem: FileSystem): FileSystem {
     const assertHeld = () => {
       if (!this.check()) this.assertNotLost();

@@ -26,7 +26,7 @@ export type SearchedRevision =
   | { readonly place: HistoryPlace; readonly entries: readonly FoundHistoryEntry[] }
   | { readonly error: RepoconfError };
 
-/** What changed in all repositories, as far as the caller may read it and the query asks for it, in the order of `mergedHistory`. */
+/** The changes in all repositories that match the query and that the caller may read, in the order of `mergedHistory`. */
 export async function* searchHistory(
   caller: Caller,
   query: Query,
@@ -67,7 +67,7 @@ async function matchingRepositories(
     one: { readonly id: string; readonly name: string; readonly path?: string },
     isBroken: boolean,
   ) => {
-    // What is modified is asked of each change.
+    // Whether something is modified is checked for each change.
     const match = matchRepository(query, { ...one, isBroken, isModified: true });
     if (match !== undefined) matches.set(one.id, match);
   };

@@ -21,15 +21,15 @@ type FromHome =
 export interface HomeStoreOptions extends Omit<FileStoreOptions, FromHome> {
   readonly home: Home;
   readonly scopeFiles: ScopeFiles;
-  /** Reads the files of the scopes again, and has all that depends on them know. */
+  /** Reads the files of the scopes again and updates everything that depends on them. */
   reloadScopes(): Promise<unknown>;
-  /** As they are at the moment. */
+  /** The current settings. */
   settings(): SettingsValues;
-  /** The address of a log that several machines share. Left out: the settings', else the home's log is its own. */
+  /** The address of a shared log. If omitted: the address in the settings, else the home has its own log. */
   readonly address?: string;
 }
 
-/** Opens the repositories of a home on its log, and says of which format the home is then. Throws HomeError. */
+/** Opens the repositories of a home on its log, and marks the home with the format that it then has. Throws HomeError. */
 export async function openHomeStore({
   home,
   scopeFiles,
@@ -40,7 +40,7 @@ export async function openHomeStore({
 }: HomeStoreOptions): Promise<FileStore> {
   const { fileSystem, clock, onProblem } = options;
   const openLog = await sharedLog(home, address, settings());
-  // Written before it follows such a log: an older daemon would create a file log beside it.
+  // Written before the home follows a shared log: an older daemon would create a file log beside it.
   if (openLog !== undefined) await markFormat(home, sharedHomeFormat);
   const trust = await TrustedValues.open(privateFile(home, home.trustFile, fileSystem), (message, error) =>
     onProblem(message, { error: String(error) }),

@@ -1,4 +1,4 @@
-/** Runs `task` one at a time, once more if asked for while it runs. */
+/** Runs `task` one at a time; calls while it runs lead to one more run. */
 export function inTurn(task: () => Promise<void>, onError: (error: unknown) => void): () => Promise<void> {
   let last = Promise.resolve();
   let waiting = false;

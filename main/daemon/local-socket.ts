@@ -2,15 +2,15 @@ import { randomBytes } from "node:crypto";
 import { chmod, lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Bytes that a Unix socket's path may have, on Linux and macOS alike. */
+/** The maximum number of bytes in a Unix socket's path, on both Linux and macOS. */
 export const longestSocketPath = 103;
-/** Of what stands behind the folder in it. */
+/** The number of those bytes after the folder. */
 export const socketNameLength = 9;
 
 /**
- * A fresh name for the daemon's Unix socket, in a folder that only its owner can enter; what earlier daemons left there is
- * removed. The home's lock is held. Undefined where the daemon has none: on Windows, and where the path would be too long.
- * Throws the system's error, and for a folder that is not the owner's own.
+ * A new path for the daemon's Unix socket, in a folder that only its owner can enter; files of earlier daemons there are
+ * removed. The caller must hold the home's lock. Undefined if there can be no socket: on Windows, and if the path would be too
+ * long. Throws the system's error, or an Error if the folder does not belong to the user.
  */
 export async function localSocketPath(folder: string): Promise<string | undefined> {
   if (process.platform === "win32") return undefined;

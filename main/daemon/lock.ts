@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { systemErrorCode } from "../files/file-system.ts";
 import { HomeError } from "./home.ts";
 
-/** One daemon for each home. Held until released, or until the process ends in whatever way. */
+/** Allows one daemon for each home. Held until released, or until the process ends for any reason. */
 export interface Lock {
-  /** Whether the locked file is still at its path: if not, another daemon may have locked the file that is there now. */
+  /** Whether the locked file is still at its path; if not, another daemon may have locked the file that is now there. */
   isInPlace(): boolean;
   release(): void;
 }
@@ -18,7 +18,7 @@ export function takeLock(path: string): Lock | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && !stats.isFile())
     throw new HomeError(`${path} is not a regular file. Remove it and start again.`);
-  // SQLite would make it readable to all. One that is there is never opened here: closing it again would end every lock
+  // SQLite would make it readable by all users. An existing file is never opened here: closing it would release every lock
   // that this process holds on it.
   if (stats === undefined) makeLockFile(path);
   else if (process.platform !== "win32") chmodSync(path, 0o600);
@@ -29,7 +29,7 @@ export function takeLock(path: string): Lock | undefined {
     throw new HomeError(`${path} cannot be opened: ${error instanceof Error ? error.message : String(error)}`);
   }
   try {
-    // Its journal in memory: on a full disk none could be begun, and nothing is ever written.
+    // The journal is in memory because it could not be created on a full disk, and nothing is ever written.
     database.exec("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
   } catch (error) {
     database.close();
@@ -42,7 +42,7 @@ export function takeLock(path: string): Lock | undefined {
       try {
         return locked !== undefined && identityOf(path) === locked;
       } catch {
-        // It cannot be checked now, and so no daemon can take it either.
+        // If this process cannot check the file now, no other daemon can lock it either.
         return true;
       }
     },
@@ -50,7 +50,7 @@ export function takeLock(path: string): Lock | undefined {
   };
 }
 
-/** What no other file has while this one is open; undefined if there is none. */
+/** Identifies the file as long as it is open; undefined if there is no file. */
 function identityOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev} ${stats.ino}`;
@@ -60,7 +60,7 @@ function makeLockFile(path: string): void {
   try {
     closeSync(openSync(path, "ax", 0o600));
   } catch (error) {
-    // Another daemon was faster, and will hold it too.
+    // Another daemon was faster, and will also lock it.
     if (systemErrorCode(error) !== "EEXIST") throw error;
   }
 }

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import { joinConfigPath } from "../../shared/config-path.ts";
 import type { StoreEvent } from "./store/store.ts";
 
-/** One line for an event of the store. `file` holds the repository's values. */
+/** Logs an event of the store. `file`: the file with the repository's values. */
 export function logStoreEvent(logger: Logger, event: StoreEvent, file: string | undefined): void {
   const { id } = event.state;
   switch (event.kind) {

@@ -17,9 +17,9 @@ interface MatrixContext {
   readonly turn: Turn;
 }
 
-/** How many different values, of all fields together, are counted: a value beyond them is not the most frequent one. */
+/** How many different values are counted, of all fields together; further ones cannot be the most frequent. */
 const mostCounted = 100_000;
-/** Characters of a value's JSON that are told; of a longer one a repository is named that has it. */
+/** The maximum length of a value's JSON in the result; for a longer one, the result names a repository that has it. */
 const shownValue = 200;
 
 /** How often each value of a field was seen. */
@@ -35,8 +35,8 @@ export async function* foundRepositories(...args: Parameters<typeof findReposito
 }
 
 /**
- * What a query spans: the repositories in which it finds something, by id, and the fields that it finds there, in the order of the
- * schemas; all that there are, if it finds repositories alone. Of each field the value that most of these repositories have.
+ * The matrix of a query: the repositories in which it finds something, by id, and the fields that it finds there, in the order of
+ * the schemas, or all fields if it finds only repositories. Each field has the value that most of these repositories have.
  */
 export async function readMatrix(
   caller: Caller,
@@ -52,7 +52,7 @@ export async function readMatrix(
     if (!isHit && fields.length === 0) continue;
     repositories.push(repo);
     for (const { scope, field } of fields) found.add(joinConfigPath(scope, field));
-    // One whose file is broken from the start has no values.
+    // A repository whose file was never valid has no values.
     const { config } = await service.list(caller, { repo }).catch(() => ({ config: {} }));
     for (const { scope, field, value } of configEntries(config)) {
       if (turn.isOver) await turn.pass();
@@ -75,7 +75,7 @@ export async function readMatrix(
   return { repositories, fields: paths.flatMap(path => summarize(path, tallies.get(path)) ?? []) };
 }
 
-/** Undefined: it is readable in none of the repositories. */
+/** Undefined if the field is readable in none of the repositories. */
 function summarize(field: string, tally: Tally | undefined): MatrixField | undefined {
   if (tally === undefined) return undefined;
   const { of, values } = tally;

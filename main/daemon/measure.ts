@@ -2,8 +2,8 @@ import { limitExceeded, RepoconfError } from "../../shared/errors.ts";
 import { limits } from "../../shared/limits.ts";
 
 /**
- * Checks a message's arguments before anything else walks them: nesting, binary, size. Without recursion, as the
- * transport hands on whatever fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
+ * Checks a message's arguments before anything else reads them: nesting, binary data, size. Without recursion, because the
+ * transport accepts anything that fits into 4 MB. Returns their bytes as JSON. Throws RepoconfError 1101 or 1107.
  */
 export function measureArguments(...given: readonly unknown[]): number {
   const waiting: { readonly value: object; readonly level: number }[] = [];

@@ -15,7 +15,7 @@ const list = { type: "array", minItems: 1, items: inner };
 const map = { type: "object", additionalProperties: inner };
 const typeName = { enum: ["array", "boolean", "integer", "null", "number", "object", "string"] };
 
-/** What each rule of JSON Schema (2020-12, the vocabularies' meta-schemas) and each of ours takes. Others count for nothing. */
+/** The schema of each keyword: JSON Schema's (2020-12, the vocabularies' meta-schemas) and ours. Others have no effect. */
 const rules: JsonObject = {
   $schema: text,
   $id: text,
@@ -82,9 +82,9 @@ const rules: JsonObject = {
   "x-path": flag,
 };
 
-/** In a field's schema the rules about a whole field would count for nothing, and x-command and x-env are not to get lost so. */
+/** Refuses whole-field keywords inside a field's schema: they have no effect there, and x-command and x-env must not be lost. */
 const notField: JsonObject = Object.fromEntries(fieldKeywords.map(keyword => [keyword, false]));
-/** Of a field as a whole; each of `fieldKeywords` that `rules` does not have. */
+/** Keywords for a whole field: those of `fieldKeywords` that are not in `rules`. */
 const ofField: JsonObject = {
   "x-command": flag,
   "x-env": { type: "string", pattern: "^[A-Za-z_][A-Za-z0-9_]*$" },
@@ -102,7 +102,7 @@ const schemas: JsonObject = {
 };
 const compiler = SchemaCompiler.of(schemas, nativePattern);
 
-/** The schemas of what a scope's schema says beside its fields, and of a field's. */
+/** The schemas for a scope's schema, without its fields, and for a field's schema. */
 export const metaSchemas = {
   scope: compiler.compile({ $ref: "#/$defs/scope" }),
   field: compiler.compile({ $ref: "#/$defs/field" }),

@@ -1,18 +1,18 @@
 import type { ChangeSource } from "../../shared/protocol.ts";
 
-/** What the daemon counts since its start, and what it can be asked for at any time. */
+/** Facts about the daemon, and functions that return its current numbers. */
 export interface MetricsOptions {
   readonly version: string;
   readonly startedAt: Date;
   sockets(): number;
   repositories(): number;
-  /** Requests turned away, by cause. */
+  /** Refused requests by cause. */
   refusals(): ReadonlyMap<string, number>;
-  /** How often long work has let others go on. */
+  /** How often a long-running task has yielded to other work. */
   yields(): number;
 }
 
-/** All causes, so that those that have not happened show as 0 and alarms can be defined for them. */
+/** All causes, so that those that have not occurred are shown as 0 and alerts can be defined for them. */
 const causes = ["host", "origin", "page", "key", "limit"] as const;
 const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "merges" } = {
   set: "sets",
@@ -22,7 +22,7 @@ const sources: { readonly [Source in ChangeSource]: "sets" | "hand edits" | "mer
   merge: "merges",
 };
 
-/** The numbers of `GET /metrics`, in the text that Prometheus reads. */
+/** The numbers of `GET /metrics`, in Prometheus's text format. */
 export class Metrics {
   readonly #options: MetricsOptions;
   readonly #changes = { sets: 0, "hand edits": 0, merges: 0 };
@@ -42,10 +42,10 @@ export class Metrics {
     this.#errors.set(code, (this.#errors.get(code) ?? 0) + 1);
   }
 
-  /** prom-client is loaded at the first request: most daemons are never asked, and each start would wait for it. */
+  /** Loads prom-client at the first request: most daemons never get one, and each start would wait for it. */
   async render(): Promise<{ readonly text: string; readonly type: string }> {
     const { Counter, Gauge, Registry } = await import("prom-client");
-    // Of our own: the package's is one for all that share the process, as the desktop app's parts do.
+    // Not the package's registry, which everything in the process shares, such as the parts of the desktop app.
     const registry = new Registry();
     const registers = [registry];
     const gauge = (name: string, help: string, value: number) => new Gauge({ name, help, registers }).set(value);

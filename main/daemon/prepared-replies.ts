@@ -1,6 +1,6 @@
 import * as parser from "socket.io-parser";
 
-/** The most characters of texts that are kept at once. */
+/** The maximum number of characters that are cached. */
 const mostCharacters = 16 * 1024 * 1024;
 
 /** A reply whose text is already known. */
@@ -13,8 +13,8 @@ export class PreparedReply {
 }
 
 /**
- * The texts of results that are handed out again and again as the same object, so that a list of what has not changed is
- * not made into JSON each time. They last as long as the objects do, and all go when they become too many.
+ * Caches the JSON texts of results that are returned repeatedly as the same object, so that an unchanged list is not serialized
+ * each time. A text is dropped with its object, and all of them are dropped when they become too large.
  */
 export class PreparedReplies {
   readonly #mostCharacters: number;
@@ -46,7 +46,7 @@ export class PreparedReplies {
   }
 }
 
-/** Socket.IO's own, but for a prepared reply, whose text is put into the packet as it is. */
+/** Socket.IO's encoder, except that it puts the text of a prepared reply into the packet unchanged. */
 class ReplyEncoder extends parser.Encoder {
   override encode(packet: parser.Packet): ReturnType<parser.Encoder["encode"]> {
     const data: unknown = packet.data;

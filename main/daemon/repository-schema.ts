@@ -5,7 +5,7 @@ import { escapedToken } from "../../shared/value-edit.ts";
 import { nextTurn, runInParts } from "../turns.ts";
 import type { Scope } from "./scopes.ts";
 
-/** What a file of the home has beside a work tree's one. */
+/** Properties of a repository's file in the home that a work tree's file does not have. */
 const metadataProperties: JsonObject = {
   name: { type: "string", minLength: 1, description: "The name of the repository." },
   path: { type: "string", description: "The absolute path of its work tree." },
@@ -14,8 +14,8 @@ const metadataProperties: JsonObject = {
 };
 
 /**
- * The JSON Schema (2020-12) that editors complete and check a repository's file by: one of the home, or a work tree's
- * `.repoconf.json`, where other scopes than these may be meant for somebody else. A scope's may be of megabytes: made in parts.
+ * The JSON Schema (2020-12) with which editors complete and check a repository's file: one in the home, or a work tree's
+ * `.repoconf.json`, whose other scopes may be meant for somebody else. Made in parts: a scope's schema may have megabytes.
  */
 export async function repositorySchemaText(scopes: readonly Scope[], place: "home" | "work tree"): Promise<string> {
   const properties: { [scope: string]: JsonValue } = {};
@@ -51,19 +51,18 @@ export async function repositorySchemaText(scopes: readonly Scope[], place: "hom
 }
 
 /**
- * A scope's schema as a part of another one. Its references lead to where things stand now, each by a pointer from the root of all: what
- * begins a file of its own (`$id`) or has a name (`$anchor`), not every editor finds, and two scopes may name alike. A field that the
- * scope does not have is told, as the daemon tells it.
+ * A scope's schema as part of another schema. References become pointers from the root: not every editor resolves `$id` and
+ * `$anchor`, and two scopes may use the same ones. Fields that the scope does not have are reported, as by the daemon.
  */
 function flattened(whole: JsonObject, resources: SchemaResources, places: Places): JsonObject {
   let isReferred = false;
   const move = (value: JsonValue): JsonValue => {
-    // As a replacer of JSON.stringify it takes five times as long.
+    // A replacer of JSON.stringify would take five times as long.
     if (Array.isArray(value)) return value.map(move);
     if (!isJsonObject(value)) return value;
     if (!resources.schemas.has(value)) return mapped(value, move);
     const { $ref, $dynamicRef, $id: _, $anchor: __, $dynamicAnchor: ___, ...others } = value;
-    // Each leads where `$ref` would; both in one schema are both meant.
+    // Each is resolved like a `$ref`; if a schema has both, both apply.
     const references = [$ref, $dynamicRef].flatMap(reference => {
       if (typeof reference !== "string") return [];
       isReferred ||= resources.resolve(value, reference) === whole;
@@ -71,7 +70,7 @@ function flattened(whole: JsonObject, resources: SchemaResources, places: Places
     });
     const [first, second] = references;
     return {
-      // What stands in `default` and the like is no schema, and may be of megabytes.
+      // `default` and similar keywords contain no schemas, and may have megabytes.
       ...mapped(others, (member, keyword) => (holdsSchemas(keyword) ? move(member) : member)),
       ...first,
       ...(second && { allOf: [...(Array.isArray(others["allOf"]) ? others["allOf"].map(move) : []), second] }),
@@ -79,11 +78,11 @@ function flattened(whole: JsonObject, resources: SchemaResources, places: Places
   };
   const moved = move(whole);
   const made = isJsonObject(moved) ? moved : {};
-  // Where the whole is the schema of a value inside too, other members are that value's business.
+  // If the whole schema also applies to a value inside, that value may have other members.
   return isReferred ? made : { ...made, additionalProperties: false };
 }
 
-/** Old names of fields serve, so they are no mistakes; editors strike them through and do not offer them. */
+/** Old names of fields still work, so they are not reported; editors strike them through and do not suggest them. */
 function withOldNames(scope: JsonObject, renamed: ReadonlyMap<string, string>): JsonObject {
   const { properties } = scope;
   if (renamed.size === 0 || !isJsonObject(properties)) return scope;
@@ -100,7 +99,7 @@ function mapped(value: JsonObject, move: (member: JsonValue, name: string) => Js
 
 type Places = ReadonlyMap<JsonObject, string>;
 
-/** Where each schema stands now, as a reference. */
+/** The new place of each schema, as a reference. */
 function placesOf(whole: JsonObject, resources: SchemaResources, place: string): Places {
   const places = new Map<JsonObject, string>();
   const visit = (value: JsonValue, at: string) => {
@@ -117,7 +116,7 @@ function placesOf(whole: JsonObject, resources: SchemaResources, place: string):
 function partOfReference(name: string): string {
   if (/^[\w$.-]*$/.test(name)) return name;
   const escaped = escapedToken(name);
-  // Half a character has no such form.
+  // A lone surrogate cannot be encoded.
   return escaped.isWellFormed() ? encodeURIComponent(escaped) : escaped;
 }
 
@@ -125,6 +124,6 @@ function pointerTo(schema: JsonObject, reference: string, resources: SchemaResou
   const isPointer = reference === "#" || reference.startsWith("#/");
   if (isPointer) return `${places.get(resources.partOf(schema))}${reference.slice(1)}`;
   const target = resources.resolve(schema, reference);
-  // Of a scope that could be compiled each leads somewhere.
+  // In a scope that was compiled, every reference has a target.
   return (isJsonObject(target) ? places.get(target) : undefined) ?? reference;
 }

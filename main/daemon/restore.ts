@@ -7,35 +7,35 @@ import { realFileSystem, systemErrorCode } from "../files/file-system.ts";
 import type { Home } from "../home.ts";
 import { HomeError, privateFile } from "./home.ts";
 
-/** The home's folders that a backup has. */
+/** The home's folders that a backup contains. */
 export const backedUpFolders = ["scopes", "repos", "journal", "log", "removed"] as const;
-/** What a restore replaces. The index is of the repositories that were there. */
+/** What a restore replaces. The index describes the replaced repositories. */
 const replaced = [...backedUpFolders, "settings.json", "index.json"] as const;
 
-/** What `restore.json` says while a restore moves things: the next daemon on the home completes it. */
+/** The content of `restore.json` while a restore moves files: the next daemon on the home completes it. */
 interface Underway {
   /** Name of the folder in the home for the replaced files. */
   readonly before: string;
-  /** What the backup brings, of `replaced`. */
+  /** The names in `replaced` that the backup contains. */
   readonly brings: readonly string[];
-  /** What was in the home before, of `replaced`. */
+  /** The names in `replaced` that the home had before. */
   readonly keeps: readonly string[];
 }
 
-/** Where a restore unpacks a backup. */
+/** The folder into which a restore unpacks a backup. */
 export function stagingOf(home: Home): string {
   return join(home.temporary, "restore");
 }
 
 /**
  * Moves the home's files to the folder `before`, and the unpacked files into the home. If one move fails, the earlier ones are
- * reverted and the failure is thrown; if the process ends in between, the next one that opens the home continues. Tests pass a rename
- * that fails.
+ * reverted and the failure is thrown; if the process ends in between, the next one that opens the home continues. Tests pass a
+ * failing rename.
  */
 export async function putInPlace(home: Home, before: string, rename = renameFile): Promise<void> {
   const staging = stagingOf(home);
   const brings = await thoseIn(staging);
-  // Whatever the note speaks of is on the disk before it is.
+  // Everything that restore.json names must be on disk before it is.
   for (const folder of backedUpFolders) if (brings.includes(folder)) await sync(join(staging, folder));
   for (const folder of [staging, home.temporary]) await sync(folder);
   const underway: Underway = { before: basename(before), brings, keeps: await thoseIn(home.folder) };
@@ -60,13 +60,13 @@ export async function putInPlace(home: Home, before: string, rename = renameFile
   await endRestore(home, before);
 }
 
-/** Whether a restore moves things, or was interrupted while it did. */
+/** Whether a restore is moving files, or was interrupted while it did. */
 export function isRestoreUnderway(home: Home): Promise<boolean> {
   return isThere(home.restoreFile);
 }
 
 /**
- * Completes a restore that was interrupted; the lock is held. Returns the folder with what was there before, undefined if
+ * Completes an interrupted restore; the caller must hold the lock. Returns the folder with the replaced files, undefined if
  * there was nothing to complete. Throws HomeError.
  */
 export async function completeRestore(home: Home): Promise<string | undefined> {
@@ -88,7 +88,7 @@ export async function completeRestore(home: Home): Promise<string | undefined> {
   return before;
 }
 
-/** Each step can be the last one before an end, and be met again as done. */
+/** The process may end after any step, so each step that is already done is skipped. */
 async function exchange(
   home: Home,
   { before, brings }: Underway,
@@ -104,7 +104,7 @@ async function exchange(
   }
 }
 
-/** All is in place, and stays so. */
+/** Makes the completed moves durable and removes restore.json. */
 async function endRestore(home: Home, before: string): Promise<void> {
   for (const folder of [before, home.folder]) await sync(folder);
   await unlink(home.restoreFile);
@@ -127,7 +127,7 @@ async function readUnderway(home: Home): Promise<Underway | undefined> {
     if (isName && Array.isArray(brings) && Array.isArray(keeps))
       return { before, brings: of(brings), keeps: of(keeps) };
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw cannotComplete(
     home,
@@ -146,7 +146,7 @@ function sync(folder: string): Promise<void> {
   return syncFolder(folder, realFileSystem, systemClock);
 }
 
-/** What there is in the folder of what a restore replaces. */
+/** The names in `replaced` that exist in the folder. */
 async function thoseIn(folder: string): Promise<string[]> {
   const names: string[] = [];
   for (const name of replaced) if (await isThere(join(folder, name))) names.push(name);

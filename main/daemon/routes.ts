@@ -6,11 +6,11 @@ export interface RoutesOptions {
   identityProof(nonce: string | null): string | undefined;
   isReady(): boolean;
   readonly version: string;
-  /** Undefined where only the daemon was built. */
+  /** Undefined if only the daemon was built. */
   readonly screen: Screen | undefined;
   /** Whether a request is to the screen's own host. */
   isForScreen(request: IncomingMessage): boolean;
-  /** What the daemon counts, for the owner's key; undefined for any other. */
+  /** The daemon's metrics, for the owner's key; undefined for any other key. */
   metrics(key: string): Promise<{ readonly text: string; readonly type: string } | undefined>;
 }
 

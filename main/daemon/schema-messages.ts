@@ -3,16 +3,16 @@ import { jsonType } from "../../shared/json.ts";
 import { shortened } from "../../shared/shortened.ts";
 import { valueAt } from "../../shared/value-edit.ts";
 
-/** Choices that are named; of a longer list the rest is counted. */
+/** The maximum number of choices that are listed; further ones are only counted. */
 const mostChoices = 20;
 
-/** Characters of a member's name that are told. */
+/** The maximum number of characters of a member's name in a message. */
 const mostOfName = 40;
 
 /** The problem that a rule of a schema reports, no matter which code checked it. */
 type RuleError = Pick<ErrorObject, "instancePath" | "keyword" | "params" | "message" | "parentSchema" | "propertyName">;
 
-/** What is wrong with a part of a value, as the end of a sentence about it: what is wanted there, not the rule as it is written. */
+/** The problem of a part of a value, as the end of a sentence about it: what is expected there, not the text of the rule. */
 export function describeSchemaError(error: RuleError, value: unknown): string {
   const { propertyName: name } = error;
   const problem = describeProblem(error, value);
@@ -68,7 +68,7 @@ function describeProblem(error: RuleError, value: unknown): string {
   }
 }
 
-/** A pattern is for machines; its form in words is in the description, where there is one. */
+/** Quotes the description, if there is one, because it is easier to understand than a pattern. */
 function describePattern({ params, parentSchema }: RuleError): string {
   const description: unknown = parentSchema?.["description"];
   if (typeof description === "string" && description !== "")

@@ -22,18 +22,18 @@ import { joinPointer, valueAt } from "../../shared/value-edit.ts";
 import { metaSchemas } from "./meta-schema.ts";
 import { describeSchemaError } from "./schema-messages.ts";
 
-/** Why a value is refused: where in the value, by which rule of the schema, and what was given. */
+/** Why a value is refused: the place in the value, the rule of the schema, and what was given. */
 interface ValueProblem {
   readonly message: string;
   /** JSON pointer into the value; "" is the value itself. */
   readonly path: string;
   /** The schema's keyword that refused it, such as "maximum". */
   readonly rule: string;
-  /** JSON type of what was given there. */
+  /** The JSON type of the value at that place. */
   readonly given: string;
 }
 
-/** A field that refers to a key of another one which is not there. */
+/** A field that refers to a missing key of another field. */
 export interface BrokenReference {
   readonly scope: string;
   readonly field: string;
@@ -42,11 +42,11 @@ export interface BrokenReference {
 }
 
 interface Field {
-  /** As in the file, and with `x-masked` wherever something masked is behind a reference or a choice. */
+  /** As in the file, with `x-masked` added wherever a reference or a choice leads to something masked. */
   readonly schema: FieldSchema;
   /** Its value runs as a command (`x-command`, `x-env`). */
   readonly isCommand: boolean;
-  /** `spare`: what the checks of one file or request may cost together; without it those of this one value. */
+  /** `spare`: shared by all checks of one file or request; if omitted, this check gets its own. */
   validate(value: JsonValue, spare?: SpareSteps): ValueProblem | undefined;
 }
 
@@ -54,11 +54,11 @@ export interface Scope {
   readonly name: string;
   readonly schema: ScopeSchema;
   readonly fields: ReadonlyMap<string, Field>;
-  /** The fields whose value is a key of another one, and that one (`x-keyOf`). */
+  /** The fields whose value is a key of another field, with that field (`x-keyOf`). */
   readonly references: ReadonlyMap<string, string>;
-  /** Names that fields had before, and what those are called now (`x-renamedFrom`). */
+  /** The old names of fields, with the current ones (`x-renamedFrom`). */
   readonly renamed: ReadonlyMap<string, string>;
-  /** Every name of each field that had others before, the one of now first. */
+  /** All names of each renamed field, the current one first. */
   readonly names: ReadonlyMap<string, readonly ConfigPath[]>;
 }
 
@@ -74,7 +74,7 @@ export class ScopeSchemaError extends Error {
   }
 }
 
-/** Every scope in use and its rules: which fields exist, what they may hold, what they are when nothing is stored. */
+/** All scopes and their rules: which fields exist, which values they may have, and their defaults. */
 export class Scopes {
   readonly #scopes = new Map<string, Scope>();
   #defaults: Config = {};
@@ -102,7 +102,7 @@ export class Scopes {
     return this.#scopes.values();
   }
 
-  /** Every field's default. A new object whenever a scope comes, goes or changes: what is derived from it is keyed by it. */
+  /** Every field's default. A new object whenever a scope is added, removed or changed, so caches use it as their key. */
   get defaults(): Config {
     return this.#defaults;
   }
@@ -116,23 +116,23 @@ export class Scopes {
     return this.field(scope, field)?.isCommand === true;
   }
 
-  /** Those whose fields had other names before. */
+  /** The scopes with renamed fields. */
   get renaming(): readonly Scope[] {
     return this.#renaming;
   }
 
-  /** What a field that had this name before is called now; undefined if none had it. */
+  /** The current name of the field that once had this name; undefined if there is none. */
   newName(scope: string, field: string): string | undefined {
     return this.#scopes.get(scope)?.renamed.get(field);
   }
 
-  /** Every name of a field, the one of now first; `path` may have any of them. */
+  /** All names of a field, the current one first; `path` may have any of them. */
   namesOf({ scope, field }: ConfigPath): readonly ConfigPath[] {
     const known = this.#scopes.get(scope);
     return known?.names.get(known.renamed.get(field) ?? field) ?? [{ scope, field }];
   }
 
-  /** `<scope>.<field>` of every field there is. */
+  /** `<scope>.<field>` of every field. */
   *paths(): Generator<string> {
     for (const scope of this.#scopes.values()) {
       for (const field of scope.fields.keys()) yield joinConfigPath(scope.name, field);
@@ -154,12 +154,12 @@ export class Scopes {
     return result;
   }
 
-  /** The fields that name a key of another field which has no such key (`x-keyOf`). */
+  /** The fields that refer to a missing key of another field (`x-keyOf`). */
   brokenReferences(stored: StoredValue): BrokenReference[] {
     return [...this.#scopes.values()].flatMap(scope => brokenReferencesIn(scope, stored));
   }
 
-  /** Whether one field names such a key. */
+  /** Whether one field refers to such a key. */
   isBrokenReference(scope: string, field: string, stored: StoredValue): boolean {
     const known = this.#scopes.get(scope);
     const target = known?.references.get(field);
@@ -183,19 +183,19 @@ export class Scopes {
 }
 
 /**
- * Makes a scope of a JSON Schema (2020-12). Throws ScopeSchemaError if it is none, a field's name or default is not
- * valid, or a `$ref` leads outside. `makePattern`: the program's own patterns are the engine's; those of others need one that takes
- * no longer than the text is long (linear-pattern.ts).
+ * Makes a scope from a JSON Schema (2020-12). Throws ScopeSchemaError if it is not one, if a field's name or default is invalid,
+ * or if a `$ref` points outside. `makePattern`: the program's own patterns use the built-in engine; patterns of others need one
+ * that takes linear time (linear-pattern.ts).
  */
 export function compileScope(name: string, schema: unknown, makePattern: PatternMaker = nativePattern): Scope {
   return runToEnd(compilingScope(name, schema, makePattern));
 }
 
-/** As `compileScope`; yields now and then. */
+/** Like `compileScope`, but yields from time to time. */
 export function* compilingScope(name: string, schema: unknown, makePattern: PatternMaker): Generator<void, Scope> {
   if (!isScopeName(name)) throw new ScopeSchemaError(`"${name}" is not a valid scope name`);
   if (!isScopeSchema(schema)) throw new ScopeSchemaError(`it is not a schema with "type": "object" and "properties"`);
-  // An object of JSON, as its shape has told.
+  // Its shape was checked above: it is a JSON object.
   const json = schema as unknown as JsonObject;
   const resources = yield* SchemaResources.reading(json);
   const patterns = new Map<string, () => TextPattern>();
@@ -248,7 +248,7 @@ export function* compilingScope(name: string, schema: unknown, makePattern: Patt
   return scope;
 }
 
-/** Old names and what they are called now. Throws ScopeSchemaError if that leaves open which field an old name means. */
+/** Old names of fields, with the current ones. Throws ScopeSchemaError if an old name is invalid or ambiguous. */
 function renamedFields(fields: ReadonlyMap<string, Field>): ReadonlyMap<string, string> {
   const renamed = new Map<string, string>();
   for (const [field, { schema }] of fields) {
@@ -285,7 +285,7 @@ function brokenReference(
   return isThere ? undefined : { scope: scope.name, field, target, value };
 }
 
-/** What makes the pattern, or throws what came of it: it may be none that is ever asked for. */
+/** Returns a function that returns the pattern or throws its error: the pattern may never be needed. */
 function attempt(makePattern: PatternMaker, source: string): () => TextPattern {
   try {
     const pattern = makePattern(source);
@@ -304,7 +304,7 @@ function assertStaysInside({ $ref, $dynamicRef }: JsonObject): void {
       throw new ScopeSchemaError(`its $ref "${reference}" points outside the file`);
 }
 
-/** Throws ScopeSchemaError if a rule has what it cannot have. */
+/** Throws ScopeSchemaError if a keyword has an invalid value. */
 function assertIsSchema(metaSchema: CompiledSchema, schema: JsonValue, spare: SpareSteps, where = ""): void {
   const problem = checkValue(metaSchema, schema, spare);
   if (problem === undefined) return;
@@ -329,10 +329,10 @@ function* compilingField(
   if (!isFieldName(name)) throw new ScopeSchemaError(`"${name}" is not a valid field name`);
   if (!isJsonObject(schema)) throw new ScopeSchemaError(`the field "${name}" has no schema`);
   if (schema.default === undefined) throw new ScopeSchemaError(`the field "${name}" has no default`);
-  // A slip of the pen must not open what it was to close.
+  // A typing error must not turn off the protection.
   if (typeof (schema["x-command"] ?? false) !== "boolean")
     throw new ScopeSchemaError(`"x-command" of the field "${name}" must be true or false`);
-  // One may be as large as the file.
+  // A single field's schema may be as large as the file.
   yield;
   assertIsSchema(metaSchemas.field, schema, spare, `the field "${name}": `);
   yield;
@@ -353,13 +353,13 @@ function* compilingField(
 
 type ValueCheck = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
 
-/** The values of a file are asked about at each set beside them. No value ever changes: the same one has the same verdict. */
-function cachingResults(check: ValueCheck): Field["validate"] {
-  const results = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
+/** Caches results, because each set checks the other values of the file again. Values are immutable, so results remain valid. */
+function rememberingVerdicts(judge: Judge): Field["validate"] {
+  const verdicts = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
   return (value, spare = new SpareSteps()) => {
-    if (typeof value !== "object" || value === null) return check(value, spare);
-    const known = results.get(value);
-    // With more steps left it may be another one.
+    if (typeof value !== "object" || value === null) return judge(value, spare);
+    const known = verdicts.get(value);
+    // With more steps left, the result may differ.
     if (known !== undefined && (known.problem?.rule !== "steps" || spare.left <= known.spare)) return known.problem;
     const before = spare.left;
     const problem = check(value, spare);
@@ -383,11 +383,11 @@ function checkValue(schema: CompiledSchema, value: JsonValue, spare: SpareSteps)
   }
 }
 
-/** JSON pointer of the first object that has an own member called `__proto__`; undefined if there is none. Depth is bounded by the caller. */
+/** JSON pointer of the first object with an own member `__proto__`; undefined if there is none. The caller limits the depth. */
 function findPrototypeMember(value: JsonValue): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (Object.hasOwn(value, "__proto__")) return "";
-  // Nothing is made of the many that have none.
+  // Pointers are only made once one is found.
   if (!isJsonObject(value)) {
     for (let index = 0; index < value.length; index++) {
       const found = findPrototypeMember(value[index] ?? null);
@@ -402,7 +402,7 @@ function findPrototypeMember(value: JsonValue): string | undefined {
   return undefined;
 }
 
-/** Without what nobody reads of long names. */
+/** Shortens long names in a pointer. */
 function shortenedPointer(pointer: string): string {
   return pointer
     .split("/")
@@ -410,7 +410,7 @@ function shortenedPointer(pointer: string): string {
     .join("/");
 }
 
-/** Its message is made when it is asked for: of thousands of refused values a hundred are told. */
+/** The message is made when it is read: of thousands of refused values, only a hundred are reported. */
 function refusalOf(value: JsonValue, problem: SchemaProblem): ValueProblem {
   const { path, keyword } = problem;
   const pointer = joinPointer(path.map(String));

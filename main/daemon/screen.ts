@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname, join, relative, sep } from "node:path";
 
-/** What the built page has where the nonce of each load belongs. */
+/** The placeholder in the built page for the nonce of each load. */
 const noncePlace = "__NONCE__";
 
 const types: { readonly [extension: string]: string } = {
@@ -25,7 +25,7 @@ interface ScreenFile {
   readonly type: string;
 }
 
-/** The built screen, read once: its page and its files, and nothing else that lies on the disk. */
+/** The built screen, read once: its page and its files. Nothing else on the disk is served. */
 export class Screen {
   readonly #page: string;
   readonly #files: ReadonlyMap<string, ScreenFile>;
@@ -35,7 +35,7 @@ export class Screen {
     this.#files = files;
   }
 
-  /** The screen in a folder; undefined if there is none, as when only the daemon was built. */
+  /** The screen in a folder; undefined if there is none, for example if only the daemon was built. */
   static async open(folder: string): Promise<Screen | undefined> {
     const page = await readFile(join(folder, "index.html"), "utf8").catch(() => undefined);
     if (page === undefined) return undefined;
@@ -49,7 +49,7 @@ export class Screen {
     return new Screen(page, files);
   }
 
-  /** The page or one of its files; undefined if it has nothing of that path. `daemon`: what the page may connect to, as `ws://HOST`. */
+  /** The page or one of its files; undefined if the path has none. `daemon`: where the page may connect to (`ws://HOST`). */
   find(path: string, daemon: string): ScreenAnswer | undefined {
     if (path === "/") {
       const nonce = randomBytes(16).toString("base64");
@@ -59,7 +59,7 @@ export class Screen {
     const file = this.#files.get(path);
     if (file === undefined) return undefined;
     const { content, type } = file;
-    // The names of those that were built tell their content; the others, such as the icon, keep theirs.
+    // Names of built files depend on their content; other files, such as the icon, keep their names.
     const built = path.startsWith("/assets/");
     return answerOf(content, extname(path), {
       "Cache-Control": built ? "public, max-age=31536000, immutable" : "no-cache",

@@ -4,9 +4,9 @@ import { formatPosition, type Position } from "./store/log/commit-log.ts";
 import type { HistoryPlace } from "./store/merged-history.ts";
 
 /*
- * A position as clients are told it: one block, encrypted with what only the disk knows, the log's id. In clear its number
- * would tell a key how much happens where it may see nothing; the same text twice, that nothing does. The block is four zeros,
- * four bytes of chance, and the number.
+ * A position as clients get it: one block, encrypted with the log's id, which is only on disk. An unencrypted number would reveal
+ * how much happens where a key may see nothing; the same text twice would reveal that nothing does. The block is four zero bytes,
+ * four random bytes, and the number.
  */
 
 const cipher = "aes-128-ecb";
@@ -19,14 +19,14 @@ export function sealPosition(position: Position): string {
   return Buffer.concat([sealing.update(block), sealing.final()]).toString("base64url");
 }
 
-/** The position of a log, the one that `current` is of. Throws RepoconfError 1110 if it is of another, or none. */
+/** The position in the log of `current`. Throws RepoconfError 1110 if it belongs to another log, or is no position. */
 export function openPosition(text: string, current: Position): Position {
   const [log = ""] = current.split(".");
   const sealed = Buffer.from(text, "base64url");
   if (sealed.length === 16) {
     const opening = createDecipheriv(cipher, keyOf(log), null).setAutoPadding(false);
     const block = Buffer.concat([opening.update(sealed), opening.final()]);
-    // Of another log it would be a random number.
+    // A position of another log would decrypt to random bytes.
     if (block.readUInt32BE(0) === 0) return formatPosition(log, Number(block.readBigUInt64BE(8)));
   }
   const message =
@@ -38,7 +38,7 @@ function keyOf(log: string): Buffer {
   return createHash("sha256").update(`position ${log}`).digest().subarray(0, 16);
 }
 
-/** Where a page of a history over all repositories ended: it may be at an entry that the key cannot see. */
+/** Where a page of the history of all repositories ended. Sealed, because that may be an entry that the key cannot see. */
 export function sealPlace(place: HistoryPlace, current: Position): string {
   const nonce = randomFillSync(Buffer.alloc(12));
   const sealing = createCipheriv("aes-256-gcm", placeKeyOf(current), nonce);
@@ -46,14 +46,14 @@ export function sealPlace(place: HistoryPlace, current: Position): string {
   return Buffer.concat([nonce, ...sealed, sealing.getAuthTag()]).toString("base64url");
 }
 
-/** Throws RepoconfError 1101 if it is none of this home's log. */
+/** Throws RepoconfError 1101 if it is not a place in this home's log. */
 export function openPlace(text: string, current: Position): HistoryPlace {
   const bytes = Buffer.from(text, "base64url");
   try {
     const opening = createDecipheriv("aes-256-gcm", placeKeyOf(current), bytes.subarray(0, 12));
     opening.setAuthTag(bytes.subarray(-16));
     const opened = Buffer.concat([opening.update(bytes.subarray(12, -16)), opening.final()]);
-    // What opens was sealed here.
+    // Only text that was sealed here can be decrypted.
     const [number, repo, revision] = JSON.parse(opened.toString()) as [number, string, number];
     return { number, repo, revision };
   } catch {

@@ -20,7 +20,7 @@ import type { Turn } from "./yielding.ts";
 /** A repository that was checked, and what was found there. */
 export interface FoundRepository {
   readonly repo: string;
-  /** It is found itself. */
+  /** The query finds the repository itself. */
   readonly isHit: boolean;
   readonly fields: readonly FoundField[];
   /** Its history was checked. */
@@ -36,9 +36,9 @@ interface FoundField {
 }
 
 /**
- * What a query finds of what the caller may read, in the order of the repositories' ids; also repositories in which nothing is
- * found. Masked values are not searched. Values of repositories that nobody has opened are read for it, and histories where the
- * query asks for last changes.
+ * What a query finds among everything that the caller may read, in the order of the repositories' ids, including repositories in
+ * which nothing is found. Masked values are not searched. Reads the values of repositories that are not open, and histories if
+ * the query asks for last changes.
  */
 export async function* findRepositories(
   caller: Caller,
@@ -59,7 +59,7 @@ export async function* findRepositories(
     });
     if (match === undefined) continue;
     const fields: FoundField[] = [];
-    // One whose file is broken from the start has no values.
+    // A repository whose file was never valid has no values.
     const read = (stored: boolean) =>
       service.list(caller, { repo, stored }).then(
         ({ config }) => config,
@@ -83,7 +83,7 @@ export async function* findRepositories(
   }
 }
 
-/** It was removed while this checked it. */
+/** For a repository that was removed during the search. */
 function nothingIfMissing(error: unknown): () => undefined {
   if (error instanceof RepoconfError && error.code === 1102) return () => undefined;
   throw error;

@@ -11,12 +11,12 @@ import type { Channel } from "./key-budget.ts";
 
 /*
  * The daemon's HTTP servers. Security posture:
- * - It listens on loopback addresses only, and on a Unix socket in a folder of the
- *   owner, which no other user can take and no browser can reach.
+ * - It listens only on loopback addresses, and on a Unix socket in a folder of the
+ *   owner, which no other user can occupy and no browser can reach.
  * - The guard (guard.ts) checks every request and every upgrade before any route. Socket.IO's own `cors` option would
  *   not: it does not apply to WebSockets.
- * - The screen has its own origin, with an unguessable name that is new at each start: all ports of 127.0.0.1 are one
- *   site for a browser, and what a page of another program left there (a service worker) would outlive it.
+ * - The screen has its own origin, with an unguessable name that is new at each start: browsers treat all ports
+ *   of 127.0.0.1 as one site, where anything that another program's page left (a service worker) would outlive it.
  * - Answers without a key (health and the identity proof) reveal nothing about the configuration.
  * - Everything else needs an API key, checked at the Socket.IO handshake (connections.ts).
  */
@@ -42,7 +42,7 @@ export interface DaemonServer {
   readonly ipv6: boolean;
   /** The origin of the screen, which serves nothing else. */
   readonly screenOrigin: string;
-  /** The same for browsers that cannot resolve that name: a port of 127.0.0.1, opened at the first request for it. */
+  /** The same for browsers that cannot resolve that name: a port of 127.0.0.1, opened at the first call. */
   openScreenByAddress(): Promise<string>;
   /** Whether a request is to the screen's own host. */
   isForScreen(request: IncomingMessage): boolean;
@@ -51,9 +51,9 @@ export interface DaemonServer {
   readonly engine: Engine;
   /** Starts answering, including requests that arrived since the port was opened. */
   open(): void;
-  /** The address by which a request came. */
+  /** Whether a request arrived at the port or the Unix socket. */
   channelOf(request: IncomingMessage): Channel;
-  /** What client and daemon sign of the connection that this request began. */
+  /** The facts about the connection started by this request that client and daemon sign. */
   connectionOf(request: IncomingMessage): { readonly url: string; readonly engineId: string };
   close(): Promise<void>;
 }
@@ -68,7 +68,7 @@ const goodByeTime = 1_000;
 const socketPath = "/socket.io/";
 
 /**
- * Takes the daemon's port on 127.0.0.1, and on ::1 where the machine has that. Anyone who comes waits for `open`. Throws
+ * Opens the daemon's port on 127.0.0.1, and on ::1 if the machine has it. Requests wait for `open`. Throws
  * PortTakenError.
  */
 export async function openServer(options: DaemonServerOptions): Promise<DaemonServer> {
@@ -76,21 +76,21 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   const { servers: byPort, port, ipv6 } = await listenOnLoopback(options.port, options.insist, sockets);
   const hostsOf = (names: readonly string[]) => [
     ...names.map(name => `${name}:${port}`),
-    // Of HTTP's own port clients do not speak.
+    // Clients omit HTTP's default port.
     ...(port === 80 ? names : []),
   ];
   const screenName = `${randomBytes(16).toString("hex")}.localhost`;
   const screenHosts = hostsOf([screenName]);
   const engine = new Engine({
     maxHttpBufferSize: limits.transportBytes,
-    // A page on an origin that the settings allow may read polling's answers; any other was refused before.
+    // Pages on origins that the settings allow may read the replies to polling; the guard has refused all others.
     cors: { origin: true },
     transports: ["polling", "websocket"],
     allowEIO3: false,
   });
   const engineIds = new WeakMap<IncomingMessage, string>();
   engine.generateId = request => {
-    // What a client signs names it, so nobody may guess it.
+    // Part of what a client signs, so nobody may guess it.
     const id = randomBytes(32).toString("base64url");
     engineIds.set(request, id);
     return id;
@@ -158,7 +158,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   const close = async () => {
     engine.close();
     const closed = Promise.all(servers.map(({ server }) => new Promise(resolve => server.close(resolve))));
-    // When what it was sent is on its way: not when the client has said good-bye too, for one that is suspended never does.
+    // Closes each socket once its data is written, without waiting for the client to close it too: a suspended client never does.
     for (const socket of sockets) socket.destroySoon();
     const cancel = options.clock.schedule(goodByeTime, () => {
       for (const socket of sockets) socket.destroy();
@@ -167,7 +167,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
     cancel();
   };
   const connectionOf = (request: IncomingMessage) => ({
-    // By the name that the client called it by; the guard has let it in.
+    // The name that the client used; the guard has accepted it.
     url: `http://${request.headers.host}`,
     engineId: engineIds.get(request) ?? "",
   });
@@ -189,7 +189,7 @@ export async function openServer(options: DaemonServerOptions): Promise<DaemonSe
   };
 }
 
-/** A connection's packets of one moment reach the system in one call, not one by one: of what many sets at once cost that is a tenth. */
+/** Writes the packets of one flush in one system call: with one call each, many sets at once cost about a tenth more. */
 function oneWriteForEachFlush(connection: EngineSocket): void {
   const { socket } = connection.request;
   connection.on("flush", () => {
@@ -198,15 +198,15 @@ function oneWriteForEachFlush(connection: EngineSocket): void {
   });
 }
 
-/** Without HTTP's own port, as browsers name it. */
+/** An origin as browsers write it: without HTTP's default port. */
 const originOf = (host: string) => new URL(`http://${host}`).origin;
 
 /** How often to try to find a port that is free on both addresses. */
 const portTries = 20;
 
 /**
- * The port on 127.0.0.1 and, where the machine has IPv6, on ::1: "localhost" may lead to either, and no other program may sit on
- * one of them. Throws PortTakenError.
+ * Opens the port on 127.0.0.1 and, if the machine has IPv6, on ::1: "localhost" may resolve to either, and no other program may
+ * listen on one of them. Throws PortTakenError.
  */
 async function listenOnLoopback(
   port: number,
@@ -258,7 +258,7 @@ async function listenLocally(
   if (socketPath === undefined) return undefined;
   try {
     await listen(server, { path: socketPath });
-    // The folder keeps others out. Who checks the socket alone is to see that it is private.
+    // The folder already keeps others out; this shows anyone who only checks the socket that it is private.
     await chmod(socketPath, 0o600);
     return socketPath;
   } catch (error) {
@@ -296,7 +296,7 @@ function createHeldServer(sockets: Set<Socket>): HeldServer {
   return { server, release };
 }
 
-/** Tracks the open sockets, including upgraded ones, which servers do not track themselves. */
+/** Tracks the open sockets, including upgraded ones, which servers do not track. */
 function trackSockets(server: HttpServer, sockets: Set<Socket>): void {
   server.on("connection", socket => {
     sockets.add(socket);
@@ -314,7 +314,7 @@ function isScriptRequest(request: IncomingMessage): boolean {
   return URL.parse(request.url ?? "", "http://localhost")?.searchParams.has("j") !== false;
 }
 
-/** engine.io adds members of its own to the request that it is handed. */
+/** engine.io's request type has members that engine.io adds itself. */
 function engineRequest(request: IncomingMessage): Parameters<Engine["handleRequest"]>[0] {
   return request as Parameters<Engine["handleRequest"]>[0];
 }

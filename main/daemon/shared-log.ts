@@ -10,8 +10,8 @@ import { parseStreamAddress, type StreamAddress } from "./store/log/stream-addre
 import { placeFileName } from "./store/log/stream-place.ts";
 
 /**
- * What opens the log that several machines share, if the home is to have such a one: by an address that was asked for, else by
- * the settings; undefined: its log is its own. Throws HomeError where that is not what the home had until now.
+ * Returns the function that opens the shared log, if the home is to use one: at the requested address, else at the one in the
+ * settings. Undefined: the home has its own log. Throws HomeError if that contradicts what the home used until now.
  */
 export async function sharedLog(
   home: Home,
@@ -32,7 +32,7 @@ export async function sharedLog(
       `The home ${home.folder} already has repositories in its own log. To use a shared log, start with an empty home (--home DIR), or copy them: repoconf log copy.`,
     );
   const address = addressOf(text, files);
-  // Not loaded in a home with its own log.
+  // Only loaded in a home with a shared log.
   const { StreamLog } = await import("./store/log/stream-log.ts");
   return async options => {
     try {

@@ -2,8 +2,8 @@ import type { Socket as EngineSocket } from "engine.io";
 import type { Readable } from "./key-budget.ts";
 
 /**
- * Tells how many bytes wait in this process for the client to read. `onChange` is told whenever that changes, of these and of those
- * that were handed to the transport and are still there.
+ * Returns a function that returns how many bytes wait in this process for the client to read. `onChange` gets that number plus
+ * the bytes that the transport has not sent yet, whenever it changes.
  */
 export function countWaiting(connection: EngineSocket, onChange: (bytes: number) => void): () => number {
   let waiting = 0;
@@ -13,7 +13,7 @@ export function countWaiting(connection: EngineSocket, onChange: (bytes: number)
     waiting += data.length;
     onChange(waiting + handed);
   });
-  // The transport accepts no more until it has sent what it has.
+  // The transport accepts no more until it has sent everything.
   connection.on("flush", () => {
     handed = waiting;
     waiting = 0;
@@ -25,7 +25,7 @@ export function countWaiting(connection: EngineSocket, onChange: (bytes: number)
   return () => waiting;
 }
 
-/** Leaves a websocket unread, and reads on. By polling each packet is a request of its own, which is short. */
+/** Pauses and resumes reading a WebSocket. Polling is not paused: each of its packets is a separate, short request. */
 export function readingOf(connection: EngineSocket): Readable {
   const webSocket = () => {
     const { transport } = connection;
@@ -35,13 +35,13 @@ export function readingOf(connection: EngineSocket): Readable {
   return { pause: () => webSocket()?.pause(), resume: () => webSocket()?.resume() };
 }
 
-/** Ends a connection whose client does not read. Closing it would wait for the client for half a minute, and keep all that waits meanwhile. */
+/** Ends a connection whose client does not read. Closing it would wait half a minute for the client, and keep its unread data. */
 export function cutOff(connection: EngineSocket): void {
   const { transport } = connection;
   const socket: unknown = "socket" in transport ? transport.socket : undefined;
   if (typeof socket === "object" && socket !== null && "terminate" in socket && typeof socket.terminate === "function")
     socket.terminate();
-  // As if it had been lost: what waits is let go at once, and by polling nothing else would tell.
+  // As if it had been lost: the unread data is dropped at once, and with polling nothing else would report the end.
   transport.emit("close");
 }
 

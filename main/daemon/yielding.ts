@@ -1,16 +1,16 @@
 import type { Clock } from "../clock.ts";
 
-/** Milliseconds after which long work lets others have the event loop. */
+/** Milliseconds after which long work yields the event loop. */
 const slice = 10;
 
-/** One piece of long work, as far as it shares the event loop with all else. Between two steps: `if (turn.isOver) await turn.pass()`. */
+/** The turns of one long task that shares the event loop with others. Between two steps: `if (turn.isOver) await turn.pass()`. */
 export interface Turn {
   readonly isOver: boolean;
   /** Resolves when it is this work's turn again. */
   pass(): Promise<void>;
 }
 
-/** For work that blocks nobody, as at a start. */
+/** For work that blocks nobody, for example at a start. */
 export const endlessTurn: Turn = { isOver: false, pass: () => Promise.resolve() };
 
 /**
@@ -20,7 +20,7 @@ export const endlessTurn: Turn = { isOver: false, pass: () => Promise.resolve() 
 export class Yielding {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #soon: (task: () => void) => void;
-  /** By key, the one whose turn it is first; the first of each key goes on first. */
+  /** The waiting tasks by key; the first key is next, with its first task. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #yields = 0;
 
@@ -29,12 +29,12 @@ export class Yielding {
     this.#soon = soon;
   }
 
-  /** How often long work has let others go on. */
+  /** How often long work has yielded. */
   get yields(): number {
     return this.#yields;
   }
 
-  /** A turn for work that a key has asked for. It is over at once: what begins waits as what goes on does. */
+  /** A turn for work that a key has requested. It is over at once: new work also waits for its first slice. */
   begin(keyId: string): Turn {
     let end = Number.NEGATIVE_INFINITY;
     const clock = this.#clock;

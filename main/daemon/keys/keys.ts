@@ -186,7 +186,7 @@ export class Keys {
 
   /**
    * Records that a client connected or disconnected with the key. The first use ever is reported and saved; a crash in that
-   * moment makes it be reported twice. The time of the last use is saved now and then, and on close.
+   * moment makes it be reported twice. The time of the last use is saved from time to time, and on close.
    */
   noteUse(caller: Caller): void {
     if (!this.isValid(caller)) return;

@@ -8,7 +8,7 @@ import type { Caller } from "../caller.ts";
 import { sameHash } from "./key-text.ts";
 import { type Proven, UnauthorizedError } from "./keys.ts";
 
-/** A session of the owner's, such as a browser window. */
+/** One of the owner's sessions, such as a browser window. */
 export interface SessionEntry {
   readonly id: string;
   readonly name: string;

@@ -19,7 +19,7 @@ import { Page } from "./pages.ts";
 
 type ConfigOperations = Pick<Operations, Extract<keyof Operations, `config/${string}`>>;
 
-/** Repositories whose histories are read for one page of a search by last changes: it may end there with nothing found. */
+/** The maximum number of histories read for one page of a search by last changes, even if nothing is found in them. */
 const historiesOfPage = 1_000;
 
 const setOptions = new Set(Object.keys(argumentSchemas["config/set"].properties));
@@ -163,7 +163,7 @@ export function configOperations(
         await store.read(id);
       }
       if (ids === undefined) await store.summaries();
-      // What is told at the end is of one moment, and asking this of ten thousand would take long then.
+      // The reply must describe a single moment, and checking ten thousand repositories would take too long then.
       const visible = new Map<string, boolean>();
       for (const id of ids ?? [...store.ids()]) {
         if (turn.isOver) await turn.pass();
@@ -173,16 +173,16 @@ export function configOperations(
       for (const [id, revision] of expectedRevisions(repo, since, "since")) {
         if (turn.isOver) await turn.pass();
         if (ids?.includes(id) === false) throw unknownRepository(id);
-        // One that went while its watcher was away has no more changes.
+        // A repository that was removed while the watcher was disconnected has no more changes.
         if (!store.has(id) || !service.canSee(caller, id)) continue;
-        // Throws if what came after is no longer kept.
+        // Throws if the changes after it are no longer kept.
         await assertKept(store, id, revision, turn);
         from.set(id, revision);
       }
       const isSeen = (id: string) => store.has(id) && (visible.get(id) ?? service.canSee(caller, id));
       const seen = () => [...(ids ?? store.ids())].filter(isSeen);
       const begin = position ? openPosition(position, store.position) : undefined;
-      // Again for those that come while others are read.
+      // Repeated for repositories that are added while others are read.
       for (let next = begin && seen(); next?.length; next = seen().filter(id => !from.has(id))) {
         for (const id of next) {
           if (turn.isOver) await turn.pass();
@@ -213,16 +213,16 @@ export function configOperations(
   };
 }
 
-/** The revision that a repository had at a position. Throws RepoconfError 1110 if what came after is no longer kept. */
+/** The revision that a repository had at a position. Throws RepoconfError 1110 if the changes after it are no longer kept. */
 async function revisionBehind(store: RepositoryStore, id: string, position: string, turn: Turn): Promise<number> {
   const revision = await store.revisionAt(id, position, turn);
   if (revision !== store.revision(id)) await assertKept(store, id, revision, turn);
   return revision;
 }
 
-/** Throws RepoconfError 1110 or 1112 if what came after a revision cannot be told. */
+/** Throws RepoconfError 1110 or 1112 if the changes after a revision cannot be read. */
 async function assertKept(store: RepositoryStore, id: string, revision: number, turn: Turn): Promise<void> {
-  // One is enough; then the journal's file is let go.
+  // One change is enough; leaving the loop closes the journal's file.
   for await (const _ of store.changes(id, revision, turn)) return;
 }
 
@@ -240,7 +240,7 @@ function namedRepositories(repo: ChangeArguments["repo"]): string[] {
   return ids;
 }
 
-/** Undefined: no repository is named, so all are meant. */
+/** Undefined if no repository is named, which means all of them. */
 function watchedRepositories(repo: ChangeArguments["repo"]): string[] | undefined {
   if (!repo) return undefined;
   return typeof repo === "string" ? [repo] : [...new Set(repo)];
@@ -261,7 +261,7 @@ export function changeOptions(
   };
 }
 
-/** With one repository a number, with an array an object of ids to numbers. */
+/** Reads a number for one repository, or an object of ids and numbers for an array. */
 function expectedRevisions(
   repo: ChangeArguments["repo"],
   revision: ChangeArguments["revision"],

@@ -2,7 +2,7 @@ import type { Operations } from "../dispatch.ts";
 import type { Drafts } from "../drafts.ts";
 import { requireOwner } from "./repo.ts";
 
-/** `draft/*`: what the owner has edited and not saved. */
+/** `draft/*`: the owner's unsaved edits. */
 export function draftOperations(drafts: Drafts): Pick<Operations, "draft/list" | "draft/set"> {
   return {
     "draft/list": (_args, { caller }) => {

@@ -4,8 +4,8 @@ import type { RepositoryStore } from "../store/store.ts";
 import { existing, requireOwner } from "./repo.ts";
 
 /**
- * `file/*`: the text of a repository's file, for the owner's editor. What is written counts as an edit by hand. A message
- * is smaller than a repository's file may be, so there is no limit to check.
+ * `file/*`: the text of a repository's file, for the owner's editor. Writing it counts as a hand edit. The limit of a message
+ * is below that of a repository's file, so there is no other limit to check.
  */
 export function fileOperations(store: RepositoryStore): Pick<Operations, "file/read" | "file/write" | "file/restore"> {
   return {

@@ -17,7 +17,7 @@ import { requireOwner } from "./repo.ts";
 
 type HistoryOperations = Pick<Operations, Extract<keyof Operations, `history/${string}`>>;
 
-/** Revisions that are checked for one page of what was found among all. */
+/** The maximum number of revisions checked for one page of a search. */
 const mostCheckedPerPage = 2_000;
 
 /** `history/*`: docs/protocol.md, "History". */
@@ -64,7 +64,7 @@ export function historyOperations(
           errors.push(one.error);
           continue;
         }
-        // A page ends between two revisions, also where it found little.
+        // A page ends between two revisions, even if it has few entries.
         const found = batch ? one.entries.filter(entry => entry.batch === batch) : one.entries;
         if (last !== undefined && (checked === mostCheckedPerPage || (page.isFull && found.length > 0)))
           return { result: page.entries, errors, next: sealPlace(last, store.position) };
@@ -87,7 +87,7 @@ export function historyOperations(
       if (!repo) throw noRepository();
       if (!field) throw noField("Name a <scope>.<field> as field.");
       if (!store.has(repo)) throw unknownRepository(repo);
-      // One whose schema is gone may be in the history too.
+      // A field without a schema may also be in the history.
       const path = splitConfigPath(field);
       if (path === undefined)
         throw new RepoconfError(1011, `Fields are written <scope>.<field>, not "${field}".`, { field });

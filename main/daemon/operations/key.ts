@@ -19,7 +19,7 @@ export interface KeyOperationsOptions {
   disconnect(id: string): void;
 }
 
-/** `key/*`: any key may ask about itself; the rest is the owner's. */
+/** `key/*`: any key may ask about itself; everything else needs the owner's key. */
 export function keyOperations(options: KeyOperationsOptions): KeyOperations {
   const { keys, sessions, onChanged, countConnections, disconnect } = options;
   return {
@@ -52,7 +52,7 @@ export function keyOperations(options: KeyOperationsOptions): KeyOperations {
         await keys.revoke(id);
         onChanged();
       }
-      // A session that ends itself is to get its answer first.
+      // A session that ends itself must get its reply first.
       if (caller.keyId === id) setImmediate(() => disconnect(id));
       else disconnect(id);
       return { result: {} };

@@ -18,7 +18,7 @@ export function page<Entry extends { readonly id: string }>(
   return { result, ...(end < entries.length && last !== undefined && { next: last.id }) };
 }
 
-/** A page that is filled entry by entry, until it has as many as were asked for, or as many bytes as a reply may have. */
+/** A page that is filled entry by entry, until it has the requested number of entries, or the maximum bytes of a reply. */
 export class Page<Entry> {
   readonly entries: Entry[] = [];
   readonly #most: number;

@@ -13,7 +13,7 @@ import { Page } from "./pages.ts";
 
 type RepositoryOperations = Pick<Operations, "repo/list" | "repo/add" | "repo/update" | "repo/remove" | "repo/scan">;
 
-/** Work trees that one scan finds at most: more than that is a folder chosen too high up. */
+/** The maximum number of work trees in one scan: with more, the chosen folder is too high up. */
 const mostFound = 1_000;
 
 /** `repo/*`: any key lists what it may read; only the owner manages repositories. `assertRunning` throws when the daemon stops. */
@@ -92,7 +92,7 @@ export function repositoryOperations(
   };
 }
 
-/** Throws RepoconfError 1105 for any key but the owner's. */
+/** Throws RepoconfError 1105 for any key except the owner's. */
 export function requireOwner(caller: Caller): void {
   if (caller.owner) return;
   throw new RepoconfError(1105, "Only the owner's key may do this.");
@@ -105,7 +105,7 @@ export function existing(store: RepositoryStore, repo: string | null | undefined
   return repo;
 }
 
-/** Which repository has a folder, by the folder's name as it was given and with its links resolved. */
+/** The repositories' ids by folder: by its path as given, and by its path with links resolved. */
 async function repositoriesByFolder(store: RepositoryStore): Promise<ReadonlyMap<string, string>> {
   const known = new Map<string, string>();
   for (const { id, path } of await store.summaries()) {
@@ -122,7 +122,7 @@ function absolutePath(path: string): string {
   return resolve(path);
 }
 
-/** The absolute path of a folder that is there. Throws RepoconfError 1101. */
+/** The absolute path of an existing folder. Throws RepoconfError 1101. */
 async function existingFolder(path: string, repo?: string): Promise<string> {
   const folder = absolutePath(path);
   const found = await stat(folder).catch(() => undefined);
@@ -131,17 +131,17 @@ async function existingFolder(path: string, repo?: string): Promise<string> {
   throw new RepoconfError(1101, message, repo === undefined ? {} : { repo });
 }
 
-/** A folder by its own name, or as it was named if there is none. */
+/** The path with its links resolved, or as given if it does not exist. */
 function resolveLinks(path: string): Promise<string> {
   return realpath(path).catch(() => path);
 }
 
-/** For other keys than the owner's the disk is not read: the target of a link would reveal something about it. */
+/** For keys other than the owner's, the disk is not read: the target of a link would reveal something about it. */
 async function asNamed(path: string): Promise<string> {
   return path;
 }
 
-/** The repository whose folder is `path` or nearest above it, by what `nameOf` makes of both; none or one. */
+/** The repository whose folder is `path` or the nearest one above it, comparing the results of `nameOf`; none or one. */
 async function nearestAbove(
   entries: readonly RepositoryEntry[],
   path: string,
@@ -151,7 +151,7 @@ async function nearestAbove(
   let nearest: { readonly entry: RepositoryEntry; readonly folder: string } | undefined;
   for (const entry of entries) {
     if (entry.path === undefined) continue;
-    // Most folders are named as they are; only one that does not match so is worth asking the disk about.
+    // Most paths contain no links, so the disk is only read for a path that does not match as given.
     const folder = isAtOrBelow(entry.path, wanted) ? entry.path : await nameOf(entry.path);
     if (!isAtOrBelow(folder, wanted)) continue;
     if (nearest === undefined || folder.length > nearest.folder.length) nearest = { entry, folder };

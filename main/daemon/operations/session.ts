@@ -2,16 +2,16 @@ import type { Operations } from "../dispatch.ts";
 import type { Sessions } from "../keys/sessions.ts";
 import { requireOwner } from "./repo.ts";
 
-/** Milliseconds that a link is good for. */
+/** Milliseconds after which a link expires. */
 const linkLifetime = 60_000;
 
 export interface SessionOperationsOptions {
   readonly sessions: Sessions;
-  /** `byAddress`: for a browser that does not find the screen's own name. */
+  /** `byAddress`: for a browser that cannot resolve the screen's own name. */
   linkOf(code: string, byAddress: boolean): Promise<string>;
 }
 
-/** `session/*`: windows of the owner's (docs/protocol.md, "Sessions"). */
+/** `session/*`: the owner's windows (docs/protocol.md, "Sessions"). */
 export function sessionOperations({
   sessions,
   linkOf,

@@ -8,7 +8,7 @@ import type { RepositoryStore } from "../store/store.ts";
 import { noField } from "./config.ts";
 import { existing, requireOwner } from "./repo.ts";
 
-/** `trust/*`: what a work tree's file brings that runs as a command, and waits for the owner. */
+/** `trust/*`: values in a work tree's file that run as commands and wait for the owner to trust them. */
 export function trustOperations(
   store: RepositoryStore,
   scopes: Scopes,
@@ -27,7 +27,7 @@ export function trustOperations(
       if (repo) return { result: await valuesOf(existing(store, repo)) };
       const waiting = (await store.summaries()).filter(({ health }) => health.some(({ code }) => code === 1114));
       const ids = waiting.map(({ id }) => id).sort();
-      // One that is removed meanwhile has nothing that waits.
+      // A repository that is removed meanwhile has no waiting values.
       const values = await Promise.all(ids.map(id => valuesOf(id).catch(ignoreRemoved)));
       return { result: values.flat() };
     },
