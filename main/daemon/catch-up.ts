@@ -15,8 +15,8 @@ export interface CatchUpOptions {
 const timesInWindow = 10;
 
 /**
- * Whether a watcher that has seen none of so many changes should get a progress event. Without one, the revision that it saw last
- * would at some point no longer be kept, and it could not continue from there after a lost connection.
+ * Whether a watcher should get a progress event after `unseen` changes that it could not see. Without one, the history would at
+ * some point no longer reach back to its last revision, and it could not continue from there after a lost connection.
  */
 export function isProgressDue(unseen: number, store: RepositoryStore, repo: string): boolean {
   return unseen > 0 && unseen * timesInWindow >= store.revision(repo) - store.oldest(repo);
