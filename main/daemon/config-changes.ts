@@ -178,7 +178,7 @@ export class ConfigChanges {
   }
 
   /** The outcome of the request for one repository in one state. Pure, because the store may call it again. */
-  #judge(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Verdict {
+  #check(caller: Caller, state: RepositoryState, request: ConfigChangeRequest): Decision {
     const wanted = request.revisions.get(state.id);
     if (wanted !== undefined && wanted !== state.revision) {
       const message = `The repository is at revision ${state.revision}, not ${wanted}: it was changed in the meantime. Read it again, then retry.`;
@@ -305,7 +305,7 @@ export class ConfigChanges {
     return undefined;
   }
 
-  #entry({ state, answer, mirrored }: Applied<Verdict>, request: ConfigChangeRequest): ChangedRepository | undefined {
+  #entry({ state, answer, mirrored }: Applied<Decision>, request: ConfigChangeRequest): ChangedRepository | undefined {
     // A restore of the current values has nothing to set, which is no error.
     const nothingToDo = request.mayBeEmpty === true && answer.errors.length === 0;
     if (answer.accepted.length === 0 && !nothingToDo) return undefined;

@@ -7,7 +7,7 @@ export interface ConnectionSocket {
   /** Whether the client proved its key: such clients know the events that are sent without a watch. */
   readonly isProven: boolean;
   /** Whether the client reads what it is sent; if not, it is disconnected. */
-  takesMore(): boolean;
+  hasRoom(): boolean;
   /** Resolves when the client has read most of what it was sent, or has disconnected. */
   drained(): Promise<void>;
   send(message: EventMessage | ProgressMessage | IndexingMessage): void;

@@ -354,11 +354,11 @@ function* compilingField(
 type ValueCheck = (value: JsonValue, spare: SpareSteps) => ValueProblem | undefined;
 
 /** Caches results, because each set checks the other values of the file again. Values are immutable, so results remain valid. */
-function rememberingVerdicts(judge: Judge): Field["validate"] {
-  const verdicts = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
+function cachingResults(check: ValueCheck): Field["validate"] {
+  const results = new WeakMap<object, { readonly problem: ValueProblem | undefined; readonly spare: number }>();
   return (value, spare = new SpareSteps()) => {
-    if (typeof value !== "object" || value === null) return judge(value, spare);
-    const known = verdicts.get(value);
+    if (typeof value !== "object" || value === null) return check(value, spare);
+    const known = results.get(value);
     // With more steps left, the result may differ.
     if (known !== undefined && (known.problem?.rule !== "steps" || spare.left <= known.spare)) return known.problem;
     const before = spare.left;
