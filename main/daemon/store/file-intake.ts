@@ -24,28 +24,28 @@ import { type StartingPoint, startingPoint } from "./recovery.ts";
 import type { ServedState } from "./repository-state.ts";
 import { storageFailure, unreadableJournal } from "./storage-failure.ts";
 
-/** Reads a repository's files, and takes what is new in them up: an edit by hand is put into the log like any other change. */
+/** Reads a repository's files. An edit by hand is appended to the log like any other change. */
 export class FileIntake {
   readonly lateEdits: LateEdits;
-  /** Asks for a refresh inside the queue. */
+  /** Requests a refresh in the repository's queue. */
   readonly requestRefresh: () => Promise<void>;
-  /** What the files hold could not be put into the log yet. */
+  /** The error that prevents an edit in the files from being appended to the log; undefined if there is none. */
   unrecorded: unknown;
-  /** Whether files and journal have been read, if only in vain. */
+  /** Whether it was tried to read files and journal, successfully or not. */
   isRead = false;
   /** The newest commit of another machine. */
   takenAt: LogNumber = 0;
-  /** The values have to be checked again, only to find their problems. */
+  /** Whether the values must be checked again, only to report their problems. */
   isHealthDue = false;
   readonly #served: ServedState;
-  /** The journal is open, and its values are known. */
+  /** Whether the journal is open and its values are known. */
   #journalRead = false;
   #isRemoved = false;
-  /** Those who wait with the repository in their hands for what others appended. */
+  /** Callbacks of those who hold the repository and wait for commits of other machines. */
   readonly #waiting = new Set<() => void>();
-  /** What the log has that the history may lack. */
+  /** Commits of the log that the history may lack. */
   readonly #unmirrored: Committed<Commit>[];
-  /** Takes over what another machine committed. */
+  /** Applies another machine's commit. */
   readonly #takeOver: (committed: Committed<Commit>, document: DocumentCommit) => void;
 
   constructor(
@@ -60,22 +60,22 @@ export class FileIntake {
     this.lateEdits = new LateEdits(served, this);
   }
 
-  /** The first entry that the log has to keep until the files have been read; undefined if none. */
+  /** The first entry that the log must keep until the files have been read; undefined if none. */
   get keptFrom(): LogNumber | undefined {
     return this.#unmirrored[0]?.number;
   }
 
-  /** Keeps what another machine committed until the files have been read. */
+  /** Keeps another machine's commit until the files have been read. */
   keep(committed: Committed<Commit>): void {
     this.#unmirrored.push(committed);
   }
 
-  /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
+  /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
   get loaded(): boolean {
     return this.isRead && this.#journalRead;
   }
 
-  /** The repository is gone. */
+  /** Whether the repository has been removed. */
   get isRemoved(): boolean {
     return this.#isRemoved;
   }
@@ -86,8 +86,8 @@ export class FileIntake {
   }
 
   /**
-   * What others appended has been taken in, or the repository is gone: what stands behind its removal may be a new one of this id, which
-   * waits until nobody holds the earlier one any more.
+   * Resolves when other machines' commits have been applied, or the repository has been removed: a new repository with this id may
+   * follow the removal in the log, and waits until nobody holds the earlier one.
    */
   async taken(conflict: ConflictError): Promise<void> {
     if (this.#isRemoved) return;
@@ -98,16 +98,16 @@ export class FileIntake {
     this.#waiting.delete(resolve);
   }
 
-  /** Before a change is decided: an edit that is not committed yet comes first. */
+  /** Call before a change is decided: commits an edit of the files first. */
   async bringUpToDate(): Promise<void> {
     while (this.unrecorded instanceof ConflictError && !this.isRemoved) {
       await this.taken(this.unrecorded);
       await this.refresh();
     }
-    // It may have been fixed since, and nobody has said so yet.
+    // The file may have been fixed, without an event so far.
     const isBroken = this.unrecorded !== undefined || this.#served.files.content.kind === "broken";
     if (isBroken || (await this.#served.files.isTouched())) await this.refresh();
-    // If a change were decided by the new schemas on a state by the old ones, it would seem to set what came or went with a scope.
+    // A change decided by new schemas on a state from old ones would include the fields of scopes that were added or removed.
     while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();
   }
 
@@ -116,14 +116,14 @@ export class FileIntake {
     return this.unrecorded === undefined ? undefined : storageFailure(this.#served.id, this.unrecorded);
   }
 
-  /** A refresh that failed by a bug says nothing of the files: what is known stays. */
+  /** Called when a refresh failed because of a bug: the known state stays. */
   giveUpLoading(error: unknown): void {
     this.isRead = true;
     this.unrecorded ??= error;
     this.#served.options.onProblem("could not check a repository's files", error);
   }
 
-  /** Reads the files; tells whether they held something new. */
+  /** Reads the files and returns whether they changed. */
   refresh(): Promise<boolean> {
     return this.#served.mirror.inTurn(() => this.refreshInTurn());
   }
@@ -132,7 +132,7 @@ export class FileIntake {
     if (this.isRemoved) return false;
     const path = this.isRead ? this.#served.files.values.path : undefined;
     const changed = await this.#served.files.refresh();
-    // What was written to another file is no earlier text of this one.
+    // Writes to another file are no earlier texts of this one.
     if (path !== undefined && this.#served.files.values.path !== path) this.#served.mirror.forgetRecentWrites();
     if (!this.loaded) await this.#load();
     else if (changed || this.unrecorded !== undefined) await this.applyExternalEdit();
@@ -145,14 +145,14 @@ export class FileIntake {
 
   /**
    * Brings log, journal and files together after a start. An edit made while no daemon ran becomes a revision; what a broken
-   * file held last comes from the journal.
+   * file had last is read from the journal.
    */
   async #load(): Promise<void> {
     const { journal, files } = this.#served.mirror;
     try {
       const unmirrored = [...this.#unmirrored];
       const logged = unmirrored.flatMap(({ entry }) => entry.documents).find(({ repo }) => repo === this.#served.id);
-      // What the log has is not lost with the journal's end.
+      // Revisions that the log has are not lost with the journal's end.
       const known = Math.min(
         this.#served.options.indexed?.revision ?? 0,
         (logged?.revision ?? Number.POSITIVE_INFINITY) - 1,
@@ -175,17 +175,17 @@ export class FileIntake {
       this.#unmirrored.splice(0, unmirrored.length);
       this.#served.mirror.begin(point, this.#served.lineage);
       this.unrecorded = undefined;
-      // What an earlier repository of this id held is no good value of this one.
+      // Values of an earlier repository with this id are no last valid values of this one.
       const hasNone = point.newest === 0 || this.#served.options.addedBy !== undefined;
       const stored = hasNone ? undefined : this.#served.known(point.recorded);
-      // Active before values had to be trusted, and the history does not have it.
+      // The value was active before trust was required, and the history does not have it.
       if (this.#served.options.trust.removeUnread(this.#served.id) && point.newest === 0)
         this.#served.trustCommands(point.wanted);
       this.#served.current = { ...this.#served.current, revision: point.newest, position: point.position, stored };
       await this.reconcile(point.wanted, point.merged ? "merge" : "file");
       if (this.unrecorded !== undefined && stored !== undefined) this.#keepRecorded(point);
     } catch (error) {
-      // With the journal's end but without its values, the next record would have changes that nobody made.
+      // With the end of the journal but not its values, the next record would contain changes that nobody made.
       journal.close();
       if (this.unrecorded === undefined)
         this.#served.options.onProblem(
@@ -202,7 +202,7 @@ export class FileIntake {
     if (this.#journalRead && this.#served.mirror.isBehind) this.#served.options.onBehind();
   }
 
-  /** An edit made before the start could not be recorded: it waits in the file, like a later one. */
+  /** Called if an edit made before the start could not be recorded: it stays in the file and is retried, like a later one. */
   #keepRecorded(point: StartingPoint): void {
     const { content } = this.#served.files;
     this.#served.mirror.waitForEdit(point);
@@ -210,7 +210,7 @@ export class FileIntake {
     this.#served.options.onMetadata(this.#served.current);
   }
 
-  /** Of other machines: what came while the journal was being read. */
+  /** Applies commits of other machines that arrived while the journal was being read. */
   #takeMissed(): void {
     if (!this.#journalRead) return;
     for (const committed of this.#unmirrored.splice(0)) {
@@ -219,11 +219,11 @@ export class FileIntake {
     }
   }
 
-  /** The files hold something new. */
+  /** Handles a change of the files. */
   async applyExternalEdit(): Promise<void> {
     const { content } = this.#served.files;
     if (content.kind === "broken") return this.reconcile(this.#served.mirror.wanted, "file");
-    // Git decides what is in a work tree, except for a text of our own: it lacks the changes that are not written yet.
+    // In a work tree git's text counts as a whole. A text that the daemon wrote lacks the changes that are not written yet.
     const recorded = this.#served.mirror.journal.head?.textRecord;
     const isOurs = recorded !== undefined && [recorded.text, recorded.over].includes(this.#served.mirror.textHash());
     const { config, merged } =
@@ -233,7 +233,7 @@ export class FileIntake {
     await this.reconcile(config, merged ? "merge" : "file");
   }
 
-  /** Takes what the files hold as the state: a change like any other. `wanted` is what they are to say from now on. */
+  /** Commits the files' values as a change. `wanted` are the values that they are to have from now on. */
   async reconcile(wanted: Config, source: "file" | "merge", after = this.#served.options.log.newest): Promise<void> {
     const before = this.#served.current;
     const first = !this.isRead;
@@ -241,19 +241,19 @@ export class FileIntake {
     const content = this.#served.files.content;
     const { broken: _, ...whole } = before;
     if (content.kind === "broken") {
-      // That is a person in an editor, and what comes next is based on it: no program that knows of nothing.
+      // A person is editing the file and knows its text; later edits are based on it, so earlier writes must not be merged into them.
       this.#served.mirror.forgetRecentWrites();
       this.#served.setState({ ...whole, ...content.metadata, broken: content.problem }, [content.problem]);
       this.#served.options.onMetadata(this.#served.current);
       this.#served.publishDifferences(before, this.#served.current, first);
       return;
     }
-    // Another branch may take it out of service, and bring it back.
+    // Another branch may remove the value and restore it later.
     if (before.stored !== undefined) this.#served.trustCommands(before.stored);
     const { stored, health, changes } = await this.#served.interpret(wanted, before.stored);
     await this.#served.turn();
     const begins = this.#served.mirror.journal.head?.segment === undefined && this.#served.current.revision === 0;
-    // Values of a scope that went are no longer active, but this is no revision: they come back with it.
+    // Values of a removed scope are inactive, but this is no revision: they become active again with the scope.
     const isSame =
       health.length === 0 &&
       before.stored !== undefined &&
@@ -283,7 +283,7 @@ export class FileIntake {
       if (diffConfigs(this.#served.recorded, stored).length === 0) this.#served.recorded = state.stored;
       this.#served.setState(state, [...health, ...mergeNote]);
       this.#served.options.onMetadata(this.#served.current);
-      // Before its first revision nobody has seen any values.
+      // Before the first revision nobody has seen any values.
       if (committed !== undefined && changes.length > 0 && !begins)
         this.#served.options.publish({
           kind: "changed",
@@ -300,15 +300,15 @@ export class FileIntake {
     }
     if (changes.length > 0 || begins) {
       const isRecorded = await this.#record(this.#fileChange(source, changes), edits, after, accept);
-      // Only if nothing else is known, an edit without a revision is active.
+      // An edit without a revision becomes active only if no other values are known.
       if (isRecorded || !first || before.stored !== undefined) return;
     } else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;
     accept();
   }
 
   /**
-   * What is wrong with the values by the rules of this machine. What another machine committed stays active: two whose rules
-   * differ would else change it back and forth for ever.
+   * Reports the problems of the values by this machine's schemas. Values that another machine committed stay active: otherwise two
+   * machines with different schemas would keep reverting each other.
    */
   async #reportHealth(): Promise<void> {
     this.isHealthDue = false;
@@ -319,13 +319,13 @@ export class FileIntake {
     this.#served.publishDifferences(before, this.#served.current, false);
   }
 
-  /** Another machine was first: what the file says is compared with that, as soon as it is there. */
+  /** Called if another machine's commit came first: the file is compared with it as soon as it has been applied. */
   #beginAgain(conflict: ConflictError): void {
     this.unrecorded = conflict;
     void conflict.taken.then(() => this.requestRefresh());
   }
 
-  /** Commits what a hand edit changed; if that fails it is tried again at the next refresh, and until then not active. */
+  /** Commits the changes of a hand edit. If that fails, it is retried at the next refresh, and the edit is inactive until then. */
   async #record(
     record: ChangeRecord,
     edits: readonly ConfigEdit[],
@@ -384,7 +384,7 @@ export class FileIntake {
   }
 }
 
-/** Of changes in what is served those that a file's values say and that are not `edited`: without them a power loss that takes the file back takes them too. */
+/** The changed active fields that the file has and that are not `edited`. The log needs them: a power loss may revert the file. */
 function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPath[], values: Config): ConfigEdit[] {
   const known = new Set(edited.map(({ scope, field }) => joinConfigPath(scope, field)));
   return editsOf(changes).filter(
@@ -394,7 +394,7 @@ function saidOf(changes: readonly StoredDifference[], edited: readonly ConfigPat
 }
 
 function mergeMessage(record: ChangeRecord | undefined): string {
-  // Without a revision the newest one is a tool's, and undo would take that back.
+  // Otherwise the newest revision would be a tool's, and undo would revert that one.
   const consequence =
     record === undefined || record.changes.length === 0
       ? ": the file contains both. The edit changed no active value, so it made no revision."

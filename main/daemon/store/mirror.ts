@@ -17,16 +17,16 @@ import { editsAsIn, movedNames, valueByAnyName } from "./renamed-fields.ts";
 import { isConfig, type RepositoryFiles } from "./repository-files.ts";
 import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
-/** A commit of this repository, as its mirrors take it. */
+/** A commit of this repository, as far as its history and file need it. */
 export interface MirroredCommit {
   readonly number: LogNumber;
-  /** Undefined: nothing active changed, only what the file is to say. */
+  /** Undefined if no active value changed, only the values that the file is to have. */
   readonly record: ChangeRecord | undefined;
-  /** What the file is to say. */
+  /** The changes for the file. */
   readonly edits: readonly ConfigEdit[];
 }
 
-/** What is committed at a moment: the last commit that is not in the history, the newest revision, what none stands for. */
+/** What is committed at a moment: the last commit missing in the history, the newest revision, and edits without a revision. */
 interface Moment {
   readonly last: LogNumber;
   readonly revision: number;
@@ -36,8 +36,8 @@ interface Moment {
 const noText = { text: "", hash: hashText("") };
 
 /**
- * What a repository's log entries are copied to: first its history, then the file of its values. It knows what the file
- * says, what it is to say, and what the history does not have yet. Its calls that touch the file come one at a time.
+ * Copies a repository's log entries: first to its history, then to the file of its values. It knows which values the file has, which
+ * ones it is to have, and what the history still lacks. Calls that touch the file run one at a time.
  */
 export class Mirror {
   readonly files: RepositoryFiles;
@@ -45,35 +45,35 @@ export class Mirror {
   readonly #log: CommitLog;
   readonly #clock: Clock;
   readonly #inTurn = pLimit(1);
-  /** Which of the repositories that had this id. */
+  /** Distinguishes this repository from earlier ones with the same id. */
   #lineage = "";
-  /** What the file says, as it was last read or written. */
+  /** The file's values when it was last read or written. */
   #inFile: Config = {};
-  /** The revision whose values that are. */
+  /** The revision with these values. */
   #fileRevision = 0;
-  /** What it is to say. */
+  /** The values that the file is to have. */
   #wanted: Config = {};
   /** The values of the history's newest record, and of the newest that is on the disk. */
   #written: Config = {};
   #synced: Config = {};
-  /** Committed, and not on the disk in the history yet; so many of them have been appended to it. */
+  /** Commits that the history does not have on the disk yet, and how many of them were already appended to it. */
   #tail: MirroredCommit[] = [];
   #appended = 0;
   /** Edits that the file should have but lacks, and that no revision records, because no active value changed. */
   #unrecorded = new UnrecordedEdits();
   readonly #historyInTurn = pLimit(1);
-  /** What comes first when the history goes on. */
+  /** To be appended to the history before anything else. */
   #firstText: TextRecord | undefined;
   /** The newest commit that a text record includes. */
   #through: Position | undefined;
   /** The history has no record of the file's present text. */
   #isTextUnrecorded = false;
-  /** What the edits that the file does not have yet may add to it, at most. */
+  /** How many bytes the edits that the file lacks can add to it, at most. */
   #editedBytes = 0;
   #recentWrites: RecentWrite[] = [];
   #hashed = noText;
   #wroteAt = Number.NEGATIVE_INFINITY;
-  /** What the file said that the last write replaced. */
+  /** The values of the file that the last write replaced. */
   #replaced: Config = {};
 
   constructor(files: RepositoryFiles, journal: Journal, log: CommitLog, clock: Clock) {
@@ -83,7 +83,7 @@ export class Mirror {
     this.#clock = clock;
   }
 
-  /** What the file is to say. Undecided by this: whether it is active. */
+  /** The values that the file is to have. They need not be active. */
   get wanted(): Config {
     return this.#wanted;
   }
@@ -92,7 +92,7 @@ export class Mirror {
     return this.#wroteAt;
   }
 
-  /** Whether file or history lack something. */
+  /** Whether the file or the history lacks a commit. */
   get isBehind(): boolean {
     return this.isFileBehind || this.#tail.length > 0 || this.#hasTextToRecord;
   }
@@ -101,13 +101,13 @@ export class Mirror {
     return this.#wanted !== this.#inFile && this.files.content.kind === "good";
   }
 
-  /** The newest revision that the history has for good, where that is not the newest there is. */
+  /** The newest revision that the history has on the disk; undefined if that is the newest of all. */
   get historyRevision(): number | undefined {
     const first = this.#tail.find(({ record }) => record !== undefined)?.record;
     return first && first.revision - 1;
   }
 
-  /** The first entry that the log has to keep because of this repository; undefined if none. */
+  /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
     return this.#tail[0]?.number;
   }
@@ -117,7 +117,7 @@ export class Mirror {
     return this.#inTurn(task);
   }
 
-  /** After a start. */
+  /** Called after a start. */
   begin(point: StartingPoint, lineage: string): void {
     const { head } = this.journal;
     this.#lineage = lineage;
@@ -140,25 +140,25 @@ export class Mirror {
       this.files.content.kind === "good" && this.journal.head?.textRecord?.text !== this.textHash();
   }
 
-  /** After a start: the edit that the file has is compared, later, with what the file said before. */
+  /** After a start: the edit in the file will be compared with the file's earlier values later. */
   waitForEdit({ before }: StartingPoint): void {
     this.accept(before.inFile, before.wanted);
     this.#isTextUnrecorded = false;
   }
 
-  /** What is committed from now on is of another repository of this id. */
+  /** Commits from now on belong to another repository with this id. */
   beginLineage(lineage: string): void {
     this.#lineage = lineage;
   }
 
-  /** Whether the file stays within its limit if it is to say this; asked of the text only where the edits' bytes leave it open. */
+  /** Whether the file stays within its size limit. The text is computed only if an estimate by the edits' bytes is too large. */
   async fits(edits: readonly ConfigEdit[], config: Config): Promise<boolean> {
     const { values } = this.files;
     if ((values.stamp?.size ?? 0) + this.#editedBytes + mostBytes(edits) <= limits.repositoryFileBytes) return true;
     return (await values.bytesOf({ ...values.value, config })) <= limits.repositoryFileBytes;
   }
 
-  /** Committed: goes into the history and, where it is not what the file says, into the file. */
+  /** Takes over commits, to write them to the history and, as far as they differ, to the file. */
   commit(commits: readonly MirroredCommit[], wanted: Config): void {
     this.#tail.push(...commits);
     this.#wanted = wanted;
@@ -168,7 +168,7 @@ export class Mirror {
     }
   }
 
-  /** The file has been accepted as it is; it is to say `wanted`. */
+  /** Accepts the values that the file has; `wanted` are those that it is to have. */
   accept(inFile: Config, wanted: Config): void {
     this.#inFile = inFile;
     this.#wanted = sameConfig(inFile, wanted) ? inFile : wanted;
@@ -176,14 +176,14 @@ export class Mirror {
     this.#dropRecordedEdits();
     const textRecord = this.journal.head?.textRecord;
     this.#isTextUnrecorded ||= textRecord?.text !== this.textHash();
-    // A change that only a schema made leaves the text as it was: the text lacks nothing of that revision.
+    // A revision that only a schema caused does not change the text, so the text lacks nothing of it.
     this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;
   }
 
   /**
-   * What the file is to say after an edit by hand: what the edit says, with what it did not know of. `merged`: that includes
-   * sets that the file had already. A field is one field, whatever names the texts have for it. `isWaiting`: an edit could not be
-   * recorded yet, so time that has passed since then does not make writes older than it.
+   * The values that the file is to have after an edit by hand: those of the edit, and sets that its author did not know of. `merged`
+   * is true if these include sets that the file already had. Old and new names of a field count as the same field. `isWaiting`: the
+   * edit could not be recorded yet, so the time since then does not make a write older than the edit.
    */
   rebase(edited: Config, scopes: Scopes, isWaiting: boolean): { readonly config: Config; readonly merged: boolean } {
     if (!isWaiting) this.#dropOldWrites();
@@ -197,33 +197,33 @@ export class Mirror {
   }
 
   /**
-   * What the file should have if somebody saved at the very moment of the last write, or kept writing to the file that it replaced:
-   * that edit was based on the earlier text. Null if it is not JSON; undefined if there was no such edit.
+   * The values with the edit of somebody who saved at the moment of the last write, or kept writing to the replaced file: such an
+   * edit was based on the earlier text. Null if it is not JSON; undefined if there was no such edit.
    */
   async lateEdit(scopes: Scopes): Promise<Config | null | undefined> {
     const value = await this.files.values.replacedEdit();
     if (value === undefined) return undefined;
     const { config = {} } = value ?? {};
     if (value === null || !isConfig(config)) return null;
-    // In a work tree a text is taken as a whole.
+    // In a work tree a text counts as a whole, because git writes whole files.
     const { content } = this.files;
     if (content.kind === "good" && content.metadata.inTree) return config;
     return applyConfigEdits(this.#wanted, editsAsIn(config, diffConfigs(this.#replaced, config), scopes));
   }
 
-  /** What the last write replaced is done with: the file is to be replaced again. Throws ForeignEditError if it was edited. */
+  /** Call before the file is replaced again. Throws ForeignEditError if the previously replaced file was edited. */
   async beginReplacing(): Promise<void> {
     if ((await this.files.values.replacedEdit()) !== undefined) throw new ForeignEditError();
     await this.dropReplaced();
     this.#replaced = this.#inFile;
   }
 
-  /** A start looks for no such edit any more. */
+  /** Deletes the replaced file, so that the next start does not check it for an edit. */
   dropReplaced(): Promise<void> {
     return this.files.values.dropReplaced();
   }
 
-  /** What a person changed must not be brought back by a merge; with no paths: all is known to them. */
+  /** Excludes fields that a person changed from later merges, which would restore them. Without paths, excludes all fields. */
   forgetRecentWrites(paths?: readonly ConfigPath[]): void {
     if (paths === undefined) {
       this.#recentWrites = [];
@@ -237,8 +237,8 @@ export class Mirror {
   }
 
   /**
-   * Appends what the history lacks, for its readers; durably unless `isLazy`. `mayRecordText`: the file's text is ours, or an edit
-   * that is recorded. Throws the system's error.
+   * Appends the commits that the history lacks; durably unless `isLazy`. `mayRecordText`: the file's text was written by the daemon, or
+   * is an edit that is recorded. Throws the system's error.
    */
   async writeHistory(isLazy: boolean, mayRecordText = !isLazy): Promise<void> {
     const recordsText = mayRecordText && this.#hasTextToRecord;
@@ -257,7 +257,7 @@ export class Mirror {
     return this.#isTextUnrecorded && this.files.content.kind === "good" && !this.isFileBehind;
   }
 
-  /** Writes the text of a configuration beside the file, and begins to put it on the disk. Throws ForeignEditError or the system's error. */
+  /** Writes the text for a configuration to a temporary file and starts to sync it. Throws ForeignEditError or the system's error. */
   prepare(config: Config, scopes: Scopes): Promise<void> {
     return this.#inTurn(() => {
       const { values } = this.files;
@@ -265,22 +265,22 @@ export class Mirror {
     });
   }
 
-  /** That will not be written. */
+  /** Drops the prepared text, which will not be written. */
   dropPrepared(): Promise<void> {
     return this.files.values.dropPrepared();
   }
 
   /**
-   * Makes history and file say what was committed, durably: before the file is replaced the history has its revision and the
-   * hash of its text. Inside `inTurn`. `isServed` tells whether all of a configuration can be active; `onReplaced` is called
-   * when people see the new file, which then only a power loss could take back, for the log to put it there again. Throws
-   * ForeignEditError, DocumentTooLargeError or the system's error.
+   * Writes the commits durably to the history and the file: before the file is replaced, the history has its revision and the hash of
+   * its text. Call it inside `inTurn`. `isServed` tells whether a whole configuration can be active. `onReplaced` is called once the new
+   * file is visible; only a power loss can undo that, and the log would then restore it. Throws ForeignEditError,
+   * DocumentTooLargeError or the system's error.
    */
   async write(isServed: (config: Config) => boolean, scopes: Scopes, onReplaced?: () => void): Promise<void> {
     const document = this.files.values;
     if (this.files.content.kind === "broken") return this.writeHistory(false);
     await this.beginReplacing();
-    // Both are of one moment: what is committed later is not in this text.
+    // Read together: a commit after this moment is not in the text.
     const wanted = this.#wanted;
     const moment = this.#moment();
     const differences = await runInParts(diffingConfigs(this.#inFile, wanted));
@@ -311,14 +311,14 @@ export class Mirror {
     this.#recentWrites.push({ at: this.#wroteAt, before, after: { textHash, config: wanted }, paths });
   }
 
-  /** Records the file's present text, even if it was recorded before: there are no more pending changes for the file. */
+  /** Records the file's present text, even if it was recorded before, because the file lacks no changes any more. */
   async recordText(): Promise<void> {
     if (!this.isFileBehind) this.#fileRevision = this.#newestRevision;
     this.#isTextUnrecorded = true;
     await this.writeHistory(false);
   }
 
-  /** Runs `task`, which writes the history anew, while nothing is appended to it. */
+  /** Runs `task`, which rewrites the history, while nothing is appended to it. */
   rewriteHistory(task: () => Promise<void>): Promise<void> {
     return this.#historyInTurn(async () => {
       await task();
@@ -326,7 +326,7 @@ export class Mirror {
     });
   }
 
-  /** Of the values' file as it was last seen; one that is gone has the hash of no text. */
+  /** The hash of the file's text when it was last seen; of an empty text if the file is missing. */
   textHash(): string {
     const text = this.files.values.text ?? "";
     if (this.#hashed.text !== text) this.#hashed = { text, hash: hashText(text) };
@@ -334,8 +334,8 @@ export class Mirror {
   }
 
   /**
-   * Appends what was committed up to a moment to the history, followed by a record of the file's text at that moment. Throws the
-   * system's error; then the history is as it was after the last sync.
+   * Appends the commits up to a moment to the history, followed by a record of the file's text at that moment. Throws the system's
+   * error; then the history is as it was after the last sync.
    */
   #appendTail(
     isLazy: boolean,
@@ -365,7 +365,7 @@ export class Mirror {
         if (isLazy) return;
         await this.journal.sync();
       } catch (error) {
-        // As the journal is.
+        // The journal has dropped the records that are not synced.
         this.#written = this.#synced;
         this.#appended = 0;
         throw error;
@@ -375,7 +375,7 @@ export class Mirror {
     });
   }
 
-  /** All that was appended to the history is on the disk, and so many commits have nothing that it lacks. */
+  /** Everything appended to the history is on the disk; it lacks nothing of the first `commits`. */
   #markSynced(commits: number): void {
     this.#synced = this.#written;
     this.#tail.splice(0, commits);
@@ -400,7 +400,7 @@ export class Mirror {
     return newest?.revision ?? this.journal.head?.revision ?? 0;
   }
 
-  /** Drops edits that the file has by now, and those that it should no longer have. */
+  /** Drops edits that the file has by now or is no longer to have. */
   #dropRecordedEdits(): void {
     this.#unrecorded.keep(
       ({ scope, field, value }) =>
@@ -416,12 +416,12 @@ export class Mirror {
   }
 }
 
-/** Of fields in a file's text, however deep they are indented there. */
+/** The most bytes that fields can take in a file's text, however deep they are indented. */
 function mostBytes(edits: readonly ConfigEdit[]): number {
   return edits.reduce((sum, { field, value }) => sum + 3 * (field.length + mostCharacters(value, 1)) + 200, 0);
 }
 
-/** With ten blanks a level. Counted and not written: of what is nested deeply nearly all is blanks. */
+/** Assumes ten spaces for each level. Counts without building the text, which for deep nesting is nearly all spaces. */
 function mostCharacters(value: JsonValue | undefined, depth: number): number {
   if (value === undefined) return 0;
   if (typeof value !== "object" || value === null) return JSON.stringify(value).length;

@@ -22,7 +22,7 @@ import { UnrecordedEdits } from "./unrecorded-edits.ts";
 
 /** The state of a repository after a start. */
 export interface StartingPoint {
-  /** The values and number of the newest revision; `written` are the journal's values. */
+  /** `recorded` and `newest` are the values and number of the newest revision, `written` the journal's values. */
   readonly written: Config;
   readonly recorded: Config;
   readonly newest: number;
@@ -33,14 +33,14 @@ export interface StartingPoint {
   readonly position: Position | undefined;
   /** Edits that the file should have but lacks, and that no revision records. */
   readonly unrecorded: readonly ConfigEdit[];
-  /** What the file says, and the revision whose values that are, as far as they are ours. */
+  /** The file's values, and the revision with these values as far as the daemon wrote them. */
   readonly inFile: Config;
   readonly fileRevision: number;
-  /** What the file is to say: what a person made of it, and what it does not have yet. */
+  /** The values that the file is to have: a person's edit, and the changes that it lacks. */
   readonly wanted: Config;
-  /** The file was edited by hand, and changes that the edit did not know of are kept beside it. */
+  /** Whether the file was edited by hand, and changes that the edit's author did not know of are kept besides the edit. */
   readonly merged: boolean;
-  /** What the file said and was to say before any edit by hand. */
+  /** The values that the file had and was to have before any edit by hand. */
   readonly before: { readonly inFile: Config; readonly wanted: Config };
 }
 
@@ -50,21 +50,21 @@ export interface RecoveryOptions {
   readonly unmirrored: readonly Committed<Commit>[];
   /** The id of that log. */
   readonly logId: string;
-  /** What the index knew of the repository. */
+  /** The repository's entry in the index. */
   readonly indexed: { readonly text?: string; readonly revision: number } | undefined;
-  /** How many acknowledged entries of the log cannot be read; it is not known to which repositories they belong. */
+  /** The number of acknowledged log entries that cannot be read. Their repositories are unknown. */
   readonly lost: number;
-  /** Other machines append to the log too. */
+  /** Whether other machines append to the log too. */
   readonly isShared: boolean;
-  /** The repository was just added, so what an earlier one with this id left in the journal does not concern its file. */
+  /** Whether the repository was just added: the journal of an earlier one with this id does not concern its file. */
   readonly isNew: boolean;
   readonly scopes: Scopes;
 }
 
 /**
- * Tells what the journal and the file lack of what is in the log. A file with a text of ours is behind by what was committed
- * since that text; one with another text was edited by hand, and of what was committed since its text everything stays that
- * the edit left alone. The journal is open. Throws the system's error.
+ * Finds out which commits of the log the journal and the file lack. A file with a text that the daemon wrote lacks the commits since
+ * that text. A file with another text was edited by hand; the commits since its earlier text stay, except for fields that the edit
+ * changed. The journal must be open. Throws the system's error.
  */
 export async function startingPoint(mirror: Mirror, options: RecoveryOptions): Promise<StartingPoint> {
   const { journal, files } = mirror;
@@ -75,7 +75,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   journal.beginBehind(replayed.beginsBehind);
   const given = Math.max(indexed?.revision ?? 0, replayed.newest > 0 ? replayed.newest + lost : 0);
   if (replayed.gapTo !== undefined || given > replayed.newest) {
-    // Numbers that were given out and whose changes nobody has.
+    // Revision numbers that were assigned, but whose changes are lost.
     const records = replayed.tail.flatMap(({ record }) => record ?? []);
     if (records.length > 0) await journal.append(records, replayed.written ?? {});
     await journal.leap(Math.max(given, replayed.gapTo ?? 0));
@@ -95,13 +95,13 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   const position = records.at(-1)?.position ?? head?.position;
   const isNewest = text?.text === hash;
   const earlier = isNewest || text?.over === hash ? undefined : await earlierText(journal, hash, options);
-  // A text that was recorded and never came into its place, as the daemon died before or the disk refused, left the one
-  // before it there. Only the index knows that it came.
+  // If the daemon died or the disk failed between recording a text and replacing the file, the file still has the earlier text.
+  // Only the index knows that the file was replaced.
   const isIndexed = text !== undefined && text.text === indexed?.text && indexed.revision >= text.of;
   const isInPlace = isNewest || (isIndexed && text.over !== hash);
   const newestFileRevision = text === undefined ? (head?.revision ?? 0) : isInPlace ? text.of : text.since;
   const isKnown = isNewest || text?.over === hash || earlier !== undefined;
-  // Of what was told as missing in the text before, the newest text has all.
+  // The newest text has all edits that were recorded as missing in the text before it.
   const unrecorded = isNewest && text.over !== hash ? replayed.unrecordedSince : replayed.unrecorded;
   const { scopes, isShared } = options;
   const newNames = (config: Config) => withNewNames(config, scopes).config;
@@ -111,7 +111,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
       ? await changesSince(journal, records, { after, byRules: replayed.byRules, isByHand }, recorded)
       : [];
   const stateBefore = (lacking: readonly Lacking[]) => applyConfigEdits(recorded, lacking.map(valueBefore));
-  // An edit by hand that was committed, and of whose text the history does not know yet: the file may have said all of it then.
+  // The newest committed edit by hand whose text the history does not have yet. The file may have had all values of that revision.
   const handEdited = records.findLast(isByHand)?.revision ?? 0;
   const isEdited =
     handEdited > 0 &&
@@ -126,14 +126,14 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
   );
   const before = { inFile: inFileThen, wanted: applyConfigEdits(recorded, unrecorded) };
   const known = { written, recorded, newest, tail, lineage, position, unrecorded, before };
-  // A broken file says nothing: what it said last, and is to say, will be compared with what a person makes of it.
+  // A broken file has no values. Its last ones will be compared with the file once a person has fixed it.
   const inFile = content.kind === "good" ? content.config : inFileThen;
   if (content.kind === "broken") return { ...known, ...before, fileRevision, merged: false };
-  // In a work tree a text of somebody else's, such as another branch's, is taken as a whole.
+  // In a work tree, a text that the daemon did not write, such as another branch's, counts as a whole.
   const isTakenWhole = isNew || (content.metadata.inTree && !isOurs);
   if (isTakenWhole) return { ...known, unrecorded: [], inFile, fileRevision, wanted: inFile, merged: false };
-  // A text of ours lacks all of it; of another one it is only known where it still says what was there before. What it says by an old
-  // name of a field it says.
+  // A text that the daemon wrote lacks all these changes. Another text lacks those of fields that still have their earlier value. A
+  // value under a field's old name counts as the field's value.
   const base = isKnown ? applyConfigEdits(inFile, unrecorded) : inFile;
   const after = applyConfigEdits(inFileThen, lacking);
   const fields = new Map(
@@ -143,9 +143,9 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
     }),
   );
   const possible = [inFileThen];
-  // Whether the newest text came into its place is not known.
+  // It is not known whether the file had the newest recorded text.
   if (!isOurs && text !== undefined && text.of > fileRevision) possible.push(stateBefore(await lackingAfter(text.of)));
-  // The edit by hand may be one of another machine's file.
+  // The edit by hand may have been made in another machine's file.
   if (!isOurs && isShared) possible.push(stateBefore(lacking));
   const leftAlone = [...fields.values()].flatMap(path => {
     const present = valueByAnyName(base, path, scopes);
@@ -174,7 +174,7 @@ export async function startingPoint(mirror: Mirror, options: RecoveryOptions): P
 
 /**
  * The record of a text that is older than the newest one but still within what the log keeps. A backup may have the file as it
- * was when the file was copied, and the history of a moment later. An even older text was put back by hand.
+ * was when the file was copied, and the history from a moment later. Somebody put back an even older text by hand.
  */
 async function earlierText(
   journal: Journal,
@@ -187,7 +187,7 @@ async function earlierText(
     for await (const record of journal.backward(journal.head?.revision ?? 0)) {
       if (record.kind !== "text") continue;
       if (record.text === hash) return record;
-      // That was the text when the log began.
+      // This was the file's text at the oldest entry of the log.
       if (numberIn(logId, record.through) < oldest.number) return undefined;
     }
   } catch (error) {
@@ -196,7 +196,7 @@ async function earlierText(
   return undefined;
 }
 
-/** A field that changed: its value before, and the one it should have. */
+/** A changed field: its earlier value, and the one that it is to have. */
 interface Lacking extends ConfigEdit {
   readonly before: JsonValue | undefined;
   /** The last value that an edit by hand gave it. */
@@ -207,7 +207,7 @@ function valueBefore({ scope, field, before }: Lacking) {
   return { scope, field, value: before };
 }
 
-/** What the log has after the journal's end. */
+/** The log's commits after the journal's end. */
 interface Replayed {
   tail: readonly MirroredCommit[];
   /** The journal's values, if they had to be read. */
@@ -219,13 +219,13 @@ interface Replayed {
   readonly unrecordedSince: readonly ConfigEdit[];
   /** Fields that became active or inactive by a schema or by trust, without an edit: the file lacks nothing of them. */
   readonly byRules: ReadonlySet<string>;
-  /** After a gap nothing is known, except that revisions up to this one were assigned. */
+  /** After a gap: the last revision that was assigned; nothing else is known. */
   readonly gapTo: number | undefined;
   /** How many revisions precede the first one of a journal that is still empty. */
   readonly beginsBehind: number;
 }
 
-/** Replays a lineage without gaps: an entry counts if it directly follows the last one, and is skipped if it is already there. */
+/** Replays a lineage without gaps: an entry is applied if it directly follows the last one, and skipped if the journal has it. */
 async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOptions): Promise<Replayed> {
   const { head } = journal;
   const unrecorded = new UnrecordedEdits(head?.textRecord?.untold);
@@ -246,12 +246,12 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
     else if (lineage !== undefined && document.lineage !== lineage) continue;
     const edited = new Set(document.edits.map(changeKey(document.revision)));
     for (const key of servedOf(document).map(changeKey(document.revision))) if (!edited.has(key)) byRules.add(key);
-    // What came before was another machine's, or is no longer kept.
+    // Earlier commits were made by another machine, or are no longer kept.
     if (document.begins && head?.segment === undefined && tail.length === 0) {
       newest = Math.max(newest, document.revision - 1);
       beginsBehind = newest;
     }
-    // A snapshot has what stood in between.
+    // A snapshot includes the commits in between.
     if (document.isWhole && document.revision > newest) newest = document.revision - 1;
     if (document.revision > newest + 1) {
       gapTo = Math.max(gapTo ?? 0, document.revision);
@@ -269,13 +269,13 @@ async function replay(journal: Journal, { repo, unmirrored, logId }: RecoveryOpt
       recorded = applyChanges(recorded, record.changes);
       newest = document.revision;
     } else if (document.revision === newest && document.served?.length === 0) {
-      // The file said something that could not be served.
+      // The file had a value that could not become active.
       const { edits } = document;
       tail.push({ number, record: undefined, edits });
       unrecorded.commit(edits, []);
       unrecordedSince.commit(edits, []);
     } else if (gapTo === undefined) {
-      // The history has it, but not what it left to be told.
+      // The history has the revision, but not the edits that no revision records.
       unrecorded.commit(document.edits, servedOf(document));
       unrecordedSince.commit(document.edits, servedOf(document));
     }
@@ -289,7 +289,7 @@ function changeKey(revision: number): (path: ConfigPath) => string {
   return ({ scope, field }) => `${revision} ${joinConfigPath(scope, field)}`;
 }
 
-/** A commit as the history has it, without its position; `recorded`: the values before it. */
+/** A commit as a record of the history, without its position. `recorded` are the values before it. */
 export function recordOf(
   { documents: _, number: __, ...commit }: Commit,
   document: DocumentCommit,
@@ -304,7 +304,7 @@ export function recordOf(
   return { kind: "change", revision, ...who, ...(lineage !== "" && { lineage }), changes };
 }
 
-/** The fields that changed after a revision, with their values then and now, as far as they are known. */
+/** The fields that changed after a revision, with their values at that revision and now, as far as known. */
 async function changesSince(
   journal: Journal,
   tail: readonly ChangeRecord[],
@@ -316,7 +316,7 @@ async function changesSince(
   recorded: Config,
 ): Promise<Lacking[]> {
   const changed = new Map<string, Lacking>();
-  /** What fields were before the rules changed them: the file is to say that. */
+  /** The values of fields before schemas or trust changed them: the file is to keep these. */
   const ruledOut = new Map<string, JsonValue | undefined>();
   const add = (record: ChangeRecord) => {
     const { changes, revision } = record;
@@ -343,18 +343,18 @@ async function changesSince(
   } catch (error) {
     if (!(error instanceof JournalDamageError)) throw error;
   }
-  // In the order in which they changed, so that what is new stands in the file as without a crash.
+  // In the order of the changes, so that new fields are written to the file in the same order as without a crash.
   return [...changed.values()].toReversed();
 }
 
-/** The recorded values without reading the journal's records: the file has them, if it is what the last record says. */
+/** The recorded values without reading the journal's records: those of the file, if its text is the recorded one. */
 async function recordedInFile(mirror: Mirror, scopes: Scopes): Promise<Config | undefined> {
   const { files, journal } = mirror;
   const { content } = files;
   const text = journal.head?.textRecord;
   const holdsAll = text?.isWhole === true && text.of === journal.head?.revision && text.text === mirror.textHash();
   if (content.kind === "broken" || !holdsAll) return undefined;
-  // What was written as a whole was active as a whole.
+  // A text recorded as whole had only active values.
   const rules = { scopes, isTrusted: () => true };
   const { stored, health } = await runInParts(
     interpretingConfig(content.config, undefined, rules, { acknowledged: content.config }),
