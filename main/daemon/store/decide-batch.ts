@@ -7,7 +7,7 @@ import { areServed, interpretingConfig, type Rules } from "./interpret.ts";
 import { writingNewNames } from "./renamed-fields.ts";
 import type { Applied, ChangeRequest, RepositoryState } from "./store.ts";
 
-/** A change in the queue, and how its caller is told what became of it. */
+/** A queued change, and the callback for its outcome. */
 export interface WaitingChange {
   readonly kind: "change";
   readonly request: ChangeRequest<unknown>;
@@ -22,22 +22,22 @@ export interface Decided {
   readonly after: RepositoryState;
   readonly answer: unknown;
   readonly refused: boolean;
-  /** What the file is to say that it does not. */
+  /** The changes for the file. */
   readonly edits: readonly ConfigEdit[];
-  /** What changes in what is served. */
+  /** The changes of active values. */
   readonly changes: readonly StoredDifference[];
-  /** It asks for values, whether they are there already or not. */
+  /** Whether it requests values, even if the file has them already. */
   readonly wanted: boolean;
-  /** `decide` threw. */
+  /** The error that `decide` threw. */
   readonly error?: unknown;
 }
 
-/** Milliseconds. To copy the fields of the largest files takes fifty. */
+/** Milliseconds. A copy of the fields of the largest files takes fifty. */
 const longCopy = 5;
 
 /**
- * Decides changes in their order, each on the outcome of the one before. Pure. The state is judged by the rules of now. The given config itself comes back if none
- * of them makes a difference to the file. Yields if it takes long; the rules have to stay as they are meanwhile, or it counts for nothing.
+ * Decides changes in order, each on the outcome of the previous one. Pure. The state must be checked by the current rules. Returns the
+ * given config itself if the file does not change. Yields if it takes long; if the rules change meanwhile, the result is invalid.
  */
 export function* decidingBatch(
   batch: readonly WaitingChange[],
@@ -60,7 +60,7 @@ export function* decidingBatch(
         const began = performance.now();
         config = applyConfigEdits(config, needed);
         if (performance.now() - began > longCopy) yield;
-        ({ state, changes } = yield* judgingOutcome(before, config, needed, wasWhole, rules));
+        ({ state, changes } = yield* checkingOutcome(before, config, needed, wasWhole, rules));
       }
       decided.push({
         waiting,
@@ -89,8 +89,8 @@ export function* decidingBatch(
   return { decided, config };
 }
 
-/** `config` has the edits. `wasWhole`: without them it was active as a whole, so that only they need be judged. */
-function* judgingOutcome(
+/** Checks `config`, which includes the edits. `wasWhole`: without them it was active as a whole, so only the edits are checked. */
+function* checkingOutcome(
   before: RepositoryState,
   config: Config,
   edits: readonly ConfigEdit[],
@@ -102,13 +102,13 @@ function* judgingOutcome(
     const state = { ...before, health: [], stored: config };
     return changes.length === 0 ? { state, changes } : { state: { ...state, revision: before.revision + 1 }, changes };
   }
-  // What is set was judged when it was decided, and the one who sets a value may: that is trust in it.
+  // Set values were checked when they were decided, and setting a value through the daemon also trusts it.
   const set = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
-  const isJudged = ({ scope, field }: ConfigPath, value: JsonValue) =>
+  const isChecked = ({ scope, field }: ConfigPath, value: JsonValue) =>
     configValue(before.stored ?? {}, scope, field) === value || set.has(joinConfigPath(scope, field));
-  // The places of problems in the new text are known once there is one. A check that took too many steps at a refresh still does.
-  const judging = { isJudged, spare: new SpareSteps(0) };
-  const { stored, health } = yield* interpretingConfig(config, before.stored, rules, judging);
+  // Problems get their places once the new text exists. A check that took too many steps at a refresh gets no spare steps now.
+  const checks = { isChecked, spare: new SpareSteps(0) };
+  const { stored, health } = yield* interpretingConfig(config, before.stored, rules, checks);
   const changes = yield* diffingConfigs(before.stored ?? {}, stored);
   const changed = before.stored === undefined || changes.length > 0;
   return { state: { ...before, health, ...(changed && { stored, revision: before.revision + 1 }) }, changes };
@@ -118,7 +118,7 @@ function isNeeded(config: Config, { scope, field, value }: ConfigEdit): boolean 
   return !sameJson(configValue(config, scope, field), value);
 }
 
-/** Whether a set asks for the very value that the file has and that is not active. */
+/** Whether a set requests the inactive value that the file has. */
 function isAwaited({ stored = {} }: RepositoryState, { scope, field, value }: ConfigEdit): boolean {
   return !sameJson(configValue(stored, scope, field), value);
 }

@@ -66,41 +66,41 @@ export interface FileStoreOptions {
   readonly indexPath: string;
   readonly scopes: Scopes;
   readonly trust: TrustedValues;
-  /** What `$schema` in a new repository's file says. */
+  /** The value of `$schema` in a new repository's file. */
   readonly schemaReference: string;
   /** How much of each repository's history is kept. */
   retention(): Retention;
   readonly fileSystem?: FileSystem;
   readonly clock: Clock;
-  /** Left out: a log of files in this home. */
+  /** If omitted: a log of files in this home. */
   openLog?(options: FileLogOptions): Promise<OpenedLog>;
-  /** Of a log that others share. */
+  /** Only with a shared log. */
   readonly sharedScopes?: SharedScopes;
-  /** From so many bytes on a log that others share is shortened, if it is much longer than what is kept. */
+  /** From this many bytes on, a shared log is shortened if it is much longer than the histories that are kept. */
   readonly sharedLogBytes?: number;
   /** Throws if the home is no longer this daemon's. */
   assertHeld(): void;
-  /** Milliseconds between two comparisons of the folder with what is known. */
+  /** Milliseconds between two rescans of the folder. */
   readonly rescanInterval?: number;
-  /** How many repositories are held open at most; the others' values are read when they are asked for. */
+  /** The maximum of repositories kept in memory; the values of others are read on request. */
   readonly mostOpen?: number;
-  /** How far `open` has come with what a crash left. */
+  /** Reports the progress of recovery after a crash, during `open`. */
   onRecovering?(progress: IndexingProgress): void;
-  /** `indexing` has come further. */
+  /** Called when `indexing` has progressed. */
   onIndexing?(): void;
-  /** Something worth a log line happened that no caller is told of. */
+  /** Called for problems that belong into the daemon's log and that no caller learns of. */
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** Milliseconds from a change to the index that knows it; a crash in between costs a reading of the file at the next start. */
+/** Milliseconds from a change to the next write of the index. After a crash in between, the next start reads the file. */
 const indexDelay = 5_000;
-/** Milliseconds from a mirror to the log that lets go of what it has. */
+/** Milliseconds from a write of history and file to the release of its log entries. */
 const releaseDelay = 100;
-/** Each takes some 25 kilobytes once its values were listed. */
+/** Each one takes about 25 kilobytes once its values have been listed. */
 const defaultMostOpen = 2_000;
-/** Bytes of a log that others share, from which on it is shortened. */
+/** From this many bytes on, a shared log is shortened. */
 const defaultSharedLogBytes = 64 * 1024 * 1024;
-/** Milliseconds between two comparisons of the files with what is known. */
+/** Milliseconds between two rescans of the files. */
 export const defaultRescanInterval = 10_000;
 
 /** The store on files: one JSON file a repository, an index to start fast, one watcher for edits by hand. */
@@ -108,33 +108,33 @@ export class FileStore implements RepositoryStore {
   readonly #options: FileStoreOptions;
   readonly #fileSystem: FileSystem;
   readonly #repositories: Repositories;
-  /** What there is of journals, for repositories that were not opened yet. One that is removed leaves its own here. */
+  /** The journal segments of repositories that were not opened yet, and of removed ones. */
   readonly #segments: Map<string, readonly Segment[]>;
-  /** What the log has that histories may lack, for repositories that were not opened yet. */
+  /** Log commits that histories may lack, for repositories that were not opened yet. */
   readonly #unmirrored: Map<string, Committed<Commit>[]>;
   readonly #log: CommitLog;
   readonly #mirrors: MirrorSchedule;
-  /** Of a log that others share. */
+  /** Only with a shared log. */
   readonly #shortener: LogShortener | undefined;
-  /** So many entries of it cannot be read; 0 once all have been told. */
+  /** The number of log entries that cannot be read; 0 once they have been reported. */
   #lost = 0;
   readonly #forgettings: Forgettings;
   readonly #removedFiles: RemovedFiles;
   readonly #foreignChanges: ForeignChanges;
-  /** Because of these the log has to keep something. */
+  /** Repositories for which the log must keep entries. */
   readonly #kept = new Set<Repository>();
   readonly #lastChanges = new LastChanges();
   readonly #index: RepositoryIndex;
   readonly #handEdits: HandEdits;
   readonly #listeners: ((event: StoreEvent) => void)[] = [];
-  /** Adding, moving and removing repositories, one at a time: ids and paths are compared across all. */
+  /** Repositories are added, moved and removed one at a time, because ids and paths are compared across all of them. */
   readonly #roster = pLimit(1);
-  /** Calls the next saving of the index off. */
+  /** Cancels the next write of the index. */
   #cancelIndexWrite: (() => void) | undefined;
-  /** Calls the next release of what the log need not keep off. */
+  /** Cancels the next release of log entries. */
   #cancelRelease: (() => void) | undefined;
   #closed = false;
-  /** All that a start does is done. */
+  /** Whether the start is complete. */
   #isStarted = false;
 
   private constructor(
@@ -213,7 +213,7 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Reads the index and the folders' listings, and no repository's file or journal: `watchFiles` reads those that differ. */
+  /** Reads the index and lists the folders, but reads no repository's file or journal; `watchFiles` reads those that differ. */
   static async open(options: FileStoreOptions): Promise<FileStore> {
     const { folders, clock, onProblem, fileSystem = realFileSystem, assertHeld } = options;
     const openLog = options.openLog ?? (opening => FileLog.open(opening));
@@ -248,7 +248,7 @@ export class FileStore implements RepositoryStore {
     return store;
   }
 
-  /** Begins to notice edits by hand, those made before first. For a daemon that is ready: of each file the stamp is read. */
+  /** Starts to watch for edits by hand, beginning with earlier ones. Call it once the daemon is ready: it reads every file's stamp. */
   watchFiles(): void {
     this.#handEdits.start();
   }
@@ -278,7 +278,7 @@ export class FileStore implements RepositoryStore {
 
   async source(id: string, scope: string, field: string): Promise<ValueSource | undefined> {
     const repository = this.#repositories.get(id);
-    // Anyone who opens the file at that line is to find there what was told.
+    // The line must be correct for anyone who opens the file.
     await repository?.follow();
     return repository?.source(scope, field);
   }
@@ -303,12 +303,12 @@ export class FileStore implements RepositoryStore {
     return this.#log.problem;
   }
 
-  /** What is wrong with the scopes that machines share, a sentence each. */
+  /** The problems of scopes that machines share, one sentence each. */
   get scopeProblems(): Iterable<string> {
     return this.#options.sharedScopes?.problems ?? [];
   }
 
-  /** The files of the scopes were read: what people changed in them goes to the other machines. */
+  /** Call after the scope files were read: sends people's edits of them to the other machines. */
   shareScopes(): void {
     void this.#options.sharedScopes?.share();
   }
@@ -337,12 +337,12 @@ export class FileStore implements RepositoryStore {
     return [...this.#repositories.ids()].flatMap(id => this.#repositories.summary(id) ?? []);
   }
 
-  /** What a crash left in the log goes into the histories, so that all that is told of a repository is true. */
+  /** Copies commits that a crash left only in the log to the histories, so that answers about repositories are correct. */
   async #recover(entries: readonly Committed[], lost: number, isCopy: boolean): Promise<void> {
     for (const id of this.#unmirrored.keys()) if (!this.has(id)) this.#repositories.add(id);
     const ids = lost > 0 ? this.#repositories.ids() : this.#unmirrored.keys();
     const touched = [...ids].flatMap(id => this.#repositories.get(id) ?? []);
-    // All of them first: while one is read the log lets go of what nobody needs.
+    // Before any is read, because the log meanwhile releases entries that no kept repository needs.
     for (const repository of touched) this.#kept.add(repository);
     for (const { number, entry } of entries) if (entry.kind === "forget") this.#forgettings.add(number, entry);
     let done = 0;
@@ -366,13 +366,13 @@ export class FileStore implements RepositoryStore {
     for (const repository of this.#repositories.allOpened()) repository.retry();
   }
 
-  /** Behind that nobody reads what stands in the log now: the histories have it first. */
+  /** Starts a new log once the histories have every entry of the old one, which is not read any more. */
   async #renewLog(): Promise<void> {
     try {
       for (const { loaded, mirror } of this.#kept) if (loaded) await mirror.writeHistory(false);
       await this.#log.renew();
     } catch (error) {
-      // Until the next start positions of before count, though what came after some of them may be lost.
+      // Until the next start, earlier positions are accepted although changes after them may be lost.
       this.#options.onProblem("cannot start a new log", { error: String(error) });
     }
   }
@@ -389,11 +389,11 @@ export class FileStore implements RepositoryStore {
     const { id: log, newest } = this.#log;
     return mergedHistory(ids, {
       ...options,
-      // What comes while this is read would not stand in its place.
+      // Later changes would not be in their order.
       after: options.after ?? { number: newest, repo: "", revision: 0 },
       newest: id => {
         const { position } = this.#repositories.place(id);
-        // Where that is not known, anything may be in its history.
+        // Without a known position, its history may contain any change.
         return position === undefined ? Number.POSITIVE_INFINITY : numberIn(log, position);
       },
       numberOf: record => numberIn(log, record.kind === "change" ? record.position : undefined),
@@ -436,7 +436,7 @@ export class FileStore implements RepositoryStore {
   async applyTogether<Answer>(
     requests: ReadonlyMap<string, ChangeRequest<Answer>>,
   ): Promise<Map<string, Applied<Answer>>> {
-    // Always in the same order, so that two of these never wait for each other.
+    // Always in the same order, so that two such changes cannot deadlock.
     const repositories = [...requests.keys()].sort().map(id => this.#repositories.require(id));
     const holdAll = (index: number): Promise<Map<string, Applied<Answer>>> => {
       const repository = repositories[index];
@@ -457,7 +457,7 @@ export class FileStore implements RepositoryStore {
   async readText(id: string): Promise<FileText> {
     const repository = this.#repositories.require(id);
     await repository.refresh();
-    // Anyone who edits it begins with what is committed.
+    // An editor must start from the committed values.
     await repository.follow();
     const { path, text } = repository.files.edited;
     return { file: path, text };
@@ -474,7 +474,7 @@ export class FileStore implements RepositoryStore {
       const kept = await this.#removedFiles.place(`${id}.broken`);
       let copied = false;
       await repository.text.restore(this.#options.schemaReference, async path => {
-        // The rename was blocked and is tried again: that copy is our own.
+        // A blocked rename is retried: the copy is from the last try.
         if (copied) await this.#fileSystem.unlink(kept);
         copied = await keepFile(path, kept, this.#fileSystem, this.#options.clock);
       });
@@ -518,7 +518,7 @@ export class FileStore implements RepositoryStore {
           repo: id,
         });
       }
-      // Of an earlier repository of this id.
+      // Trust for an earlier repository with this id.
       this.#options.trust.drop(id);
       try {
         await files.home.write(metadata);
@@ -532,7 +532,7 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** What a new repository is a clone of, where other machines may have clones of it too, and all is known that they have. */
+  /** The remote that a new repository is a clone of; undefined without a shared log, or while other machines' commits are missing. */
   async #sharedRemote({ path, inTree }: NewRepository): Promise<string | undefined> {
     if (this.#log.shared === undefined || path === undefined || inTree) return undefined;
     await this.#handEdits.reconciled;
@@ -563,7 +563,7 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Inside `exclusive`. Throws RepoconfError 1108. */
+  /** Call it inside `exclusive`. Throws RepoconfError 1108. */
   async #shareName(repository: Repository, name: string | undefined): Promise<void> {
     const { id, state } = repository;
     if (this.#log.shared === undefined || name === undefined || name === state.name) return;
@@ -579,7 +579,7 @@ export class FileStore implements RepositoryStore {
     return this.#roster(async () => {
       const repository = this.#repositories.require(id);
       return repository.exclusive(async () => {
-        // What is put aside has all that was committed, and nothing is written to it any more.
+        // The file that is put aside has every commit, and is not written any more.
         await repository.follow();
         return repository.mirror.inTurn(() => this.#removeInTurn(repository));
       });
@@ -590,7 +590,7 @@ export class FileStore implements RepositoryStore {
     const { id } = repository;
     try {
       await repository.mirror.dropReplaced();
-      // Nothing of it may be in the log alone: what stands there before its removal reaches no file any more.
+      // No commit may be in the log only: entries before the removal are never written to files again.
       if (repository.loaded) await repository.mirror.recordText();
       const removal: Removal = { kind: "remove", time: timeText(this.#options.clock), repo: id };
       await appendHeld(this.#log, repository, () => removal);
@@ -599,7 +599,7 @@ export class FileStore implements RepositoryStore {
     }
     const movedTo = await this.#removedFiles.putAside(repository);
     this.#dropRepository(repository);
-    // Or the next start after a crash would take it for one whose file was deleted by hand.
+    // Otherwise the next start after a crash would assume that its file was deleted by hand.
     await this.#saveIndex();
     this.#publish({ kind: "removed", state: repository.state });
     return movedTo;
@@ -639,7 +639,7 @@ export class FileStore implements RepositoryStore {
     await this.#mirrors.drain();
     for (const repository of this.#repositories.allOpened()) await repository.endReplaced();
     this.#mirrors.close();
-    // An edit that was found meanwhile is applied first.
+    // First apply the edits that were found meanwhile.
     for (const repository of this.#repositories.allOpened()) await repository.idle();
     try {
       await this.#log.seal();
@@ -653,7 +653,7 @@ export class FileStore implements RepositoryStore {
     await this.#options.trust.saved();
   }
 
-  /** One that nobody knew. */
+  /** Opens a repository that was unknown. */
   #open(id: string, files: RepositoryFiles, addedBy?: Actor): Repository {
     const repository = this.#makeRepository(id, { files, addedBy });
     this.#repositories.set(repository);
@@ -688,7 +688,7 @@ export class FileStore implements RepositoryStore {
       publish: event => this.#publish(event),
       onMetadata: state => this.#handEdits.follow(state),
       onBehind: () => {
-        // It may have been let go while somebody was about to change it.
+        // It may have been evicted while somebody was about to change it.
         this.#repositories.touch(repository);
         this.#kept.add(repository);
         this.#mirrors.want(repository);
@@ -734,20 +734,20 @@ export class FileStore implements RepositoryStore {
       try {
         listener(event);
       } catch (error) {
-        // What is written is written: its caller is to be told so, whatever becomes of the telling of others.
+        // The change is durable, so its caller gets a success even if other watchers cannot be informed.
         this.#options.onProblem("a change could not be published to all watchers", { error: String(error) });
       }
     }
   }
 
-  /** One that fails is tried again with the next rescan, and keeps no other waiting. */
+  /** A failure is retried with the next rescan and does not delay other files. */
   async #tryToAdopt(id: string): Promise<void> {
     await this.#adopt(id).catch(error =>
       this.#options.onProblem("a new file cannot be read", { repo: id, error: String(error) }),
     );
   }
 
-  /** A file nobody knew: a repository, once it can be read. */
+  /** Makes an unknown file a repository, once it can be read. */
   async #adopt(id: string): Promise<void> {
     if (this.#closed || this.#repositories.has(id) || this.#foreignChanges.isLeaving(id)) return;
     const files = new RepositoryFiles(id, this.#options.folders, this.#fileSystem, this.#options.clock);
@@ -758,7 +758,7 @@ export class FileStore implements RepositoryStore {
     this.#publish({ kind: "added", state: repository.state });
   }
 
-  /** Sees to it that an in-tree file has one repository. Throws RepoconfError 1101 or 1111. */
+  /** Ensures that an in-tree file belongs to one repository only. Throws RepoconfError 1101 or 1111. */
   async #claimTree(id: string, folder: string): Promise<void> {
     const stats = await stat(folder).catch(() => undefined);
     if (!stats?.isDirectory()) {
@@ -775,7 +775,7 @@ export class FileStore implements RepositoryStore {
     }
   }
 
-  /** After many mirrors once: all that the log is kept for are asked. */
+  /** Delayed, so that many writes cause one release, which checks every kept repository. */
   #releaseSoon(): void {
     this.#cancelRelease ??= this.#options.clock.schedule(releaseDelay, () => {
       this.#cancelRelease = undefined;
@@ -784,7 +784,7 @@ export class FileStore implements RepositoryStore {
     });
   }
 
-  /** Lets the log go as far as nobody needs it any more. */
+  /** Releases the log entries that no repository needs any more. */
   async #release(): Promise<void> {
     if (!this.#log.hasSealed) return;
     let through = this.#log.newest;

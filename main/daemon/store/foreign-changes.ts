@@ -26,9 +26,9 @@ import type { TrustedValues } from "./trusted-values.ts";
 export interface ForeignChangesOptions {
   readonly log: CommitLog;
   readonly repositories: Repositories;
-  /** Because of these the log has to keep something. */
+  /** Repositories for which the log must keep entries. */
   readonly kept: Set<Repository>;
-  /** What the log has that histories may lack, for repositories that were not opened yet. */
+  /** Log commits that histories may lack, for repositories that were not opened yet. */
   readonly unmirrored: Map<string, Committed<Commit>[]>;
   readonly forgettings: Forgettings;
   readonly removedFiles: RemovedFiles;
@@ -37,40 +37,40 @@ export interface ForeignChangesOptions {
   readonly fileSystem: FileSystem;
   readonly clock: Clock;
   readonly trust: TrustedValues;
-  /** What `$schema` in a new repository's file says. */
+  /** The value of `$schema` in a new repository's file. */
   readonly schemaReference: string;
   openJournal(id: string): Journal;
   keepSegments(id: string, segments: readonly Segment[]): void;
   publish(event: StoreEvent): void;
-  /** It is served no longer. */
+  /** Removes a repository from those that are served. */
   dropRepository(repository: Repository): void;
   saveIndex(): Promise<void>;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
-/** Takes in what other machines append to a log that several share. */
+/** Applies the entries that other machines append to a shared log. */
 export class ForeignChanges {
   readonly #options: ForeignChangesOptions;
-  /** Repositories that another machine removed, whose files are still in their places: by which entry, and until when. */
+  /** Repositories that another machine removed and whose files still exist: the entry, and when the file has been moved away. */
   readonly #leaving = new Map<string, { readonly number: LogNumber; readonly left: Promise<void> }>();
-  /** Names that others gave, by the entries that say so, on their way into files. */
+  /** Entries with a new name that is not in the file yet. */
   readonly #renamings = new Set<{ readonly number: LogNumber }>();
 
   constructor(options: ForeignChangesOptions) {
     this.#options = options;
   }
 
-  /** Of the entries that are not in files yet: the log has to keep these. */
+  /** The numbers of entries that are not in files yet: the log must keep them. */
   get numbers(): Iterable<LogNumber> {
     return [...this.#leaving.values(), ...this.#renamings].map(({ number }) => number);
   }
 
-  /** Whether the file of a repository that another machine removed is still in its place. */
+  /** Whether another machine removed the repository and its file still exists. */
   isLeaving(id: string): boolean {
     return this.#leaving.has(id);
   }
 
-  /** What another machine appended is about to be taken in: what is returned makes it visible. */
+  /** Prepares another machine's entry. The returned function makes it visible. */
   async prepare({ number, entry }: Committed<FollowedEntry>): Promise<() => void> {
     switch (entry.kind) {
       case "commit":
@@ -117,7 +117,7 @@ export class ForeignChanges {
     };
   }
 
-  /** A repository of a snapshot, for a machine that has not seen all of what came before: what it has of it is passed over. */
+  /** Prepares a repository of a snapshot, for a machine that missed earlier entries; those that it has are skipped. */
   async #prepareKept(number: LogNumber, { repo: id, commits }: KeptHistory): Promise<() => void> {
     const kept = commits.flatMap(entry =>
       entry.documents.map(document => ({ committed: { number, entry }, document })),
@@ -126,7 +126,7 @@ export class ForeignChanges {
     if (first === undefined) return () => {};
     const known = this.#options.repositories.get(id);
     if (known?.isRead === false) await known.refresh();
-    // That one was removed, and this one added, meanwhile.
+    // The earlier repository was removed, and this one added, in the meantime.
     if (known?.loaded && known.lineage !== first.document.lineage) this.#leave(id, number);
     const added = this.#options.repositories.has(id)
       ? undefined
@@ -140,7 +140,7 @@ export class ForeignChanges {
     };
   }
 
-  /** Another machine calls a repository by another name: its file here says so too, as soon as it is free. */
+  /** Writes another machine's new name of a repository to its file, as soon as nothing else writes to it. */
   #rename(number: LogNumber, id: string, name: string): void {
     const repository = this.#options.repositories.get(id);
     if (repository === undefined || repository.state.name === name) return;
@@ -164,10 +164,10 @@ export class ForeignChanges {
     const id = document.repo;
     const added = this.#options.repositories.has(id) ? undefined : await this.#addElsewhere(committed, document);
     if (added !== undefined) return () => this.#options.publish({ kind: "added", state: added.state });
-    // It was nobody's who could have added it, and that has been told.
+    // The repository could not be added here, which has been reported.
     if (!this.#options.repositories.has(id)) return undefined;
     const repository = this.#options.repositories.require(id);
-    // The change is told as one of what was there.
+    // The event needs the values before the change.
     if (!repository.isRead) await repository.refresh();
     return isPart => {
       this.#options.kept.add(repository);
@@ -175,7 +175,7 @@ export class ForeignChanges {
     };
   }
 
-  /** Another machine added a repository: this one has its values in a file too, and no folder for it. */
+  /** Adds a repository that another machine added: with a file of its values, but without a folder. */
   async #addElsewhere(committed: Committed<Commit>, document: DocumentCommit): Promise<Repository | undefined> {
     const { repo: id, begins, name = id, remote, edits } = document;
     const { folders, clock, onProblem, schemaReference, trust } = this.#options;
@@ -183,14 +183,14 @@ export class ForeignChanges {
       onProblem("skipped a change of an unknown repository", { repo: id, number: committed.number });
       return undefined;
     }
-    // Nothing of the one that was removed is to be in its place.
+    // The removed repository's file must have been moved away.
     await this.#leaving.get(id)?.left;
     trust.drop(id);
     const { home } = new RepositoryFiles(id, folders, this.#options.fileSystem, clock);
     await home.refresh();
     if (this.#options.repositories.has(id)) return undefined;
     await this.#clearHistory(id, document.revision);
-    // Known before its file is there, which then is nobody's new repository.
+    // Known before its file exists, so that the file does not count as a new repository.
     this.#options.unmirrored.set(id, [committed]);
     this.#options.repositories.add(id);
     const added = this.#options.repositories.require(id);
@@ -205,7 +205,7 @@ export class ForeignChanges {
     const write = async () => {
       if (home.status.kind === "missing") await home.write(metadata);
     };
-    // In the same turn of the event loop: a set that came in between would wait for this entry, and this entry for the set.
+    // In the same turn of the event loop: a set in between would wait for this entry, and this entry for the set.
     const written = added.mirror.inTurn(write).catch(error => {
       onProblem("cannot write the file of a repository", { repo: id, error: String(error) });
     });
@@ -213,7 +213,7 @@ export class ForeignChanges {
     return added;
   }
 
-  /** The history that an earlier repository left goes, unless a new one's can go on behind it. */
+  /** Deletes the history of an earlier repository, unless the new one continues it. */
   async #clearHistory(id: string, revision: number): Promise<void> {
     const journal = this.#options.openJournal(id);
     await journal.open(undefined, 0);
@@ -221,10 +221,10 @@ export class ForeignChanges {
     else for (const { path } of journal.segments) await this.#options.fileSystem.unlink(path);
   }
 
-  /** Another machine removed a repository: nobody is served it any more, and its file is put aside as soon as it is free. */
+  /** Removes a repository that another machine removed, and moves its file away as soon as nothing else writes to it. */
   #leave(id: string, number: LogNumber): void {
     const repository = this.#options.repositories.get(id);
-    // What comes again after a start may be of an earlier one of this id.
+    // Entries replayed after a start may belong to an earlier repository with this id.
     if (repository === undefined || numberIn(this.#options.log.id, repository.state.position) > number) return;
     this.#options.dropRepository(repository);
     this.#options.publish({ kind: "removed", state: repository.state });

@@ -10,7 +10,7 @@ import { FolderWatcher } from "../folder-watcher.ts";
 import type { Repositories } from "./repositories.ts";
 import { inTreeFileName } from "./work-tree.ts";
 
-/** Files read side by side: enough to keep the disk busy, too few to run out of handles. */
+/** Files read in parallel: enough to keep the disk busy, too few to run out of file handles. */
 export const readWidth = 32;
 
 export interface HandEditsOptions {
@@ -20,39 +20,39 @@ export interface HandEditsOptions {
   readonly rescanInterval: number;
   readonly clock: Clock;
   readonly repositories: Repositories;
-  /** There are files without a repository; `onRead` is called after each. */
+  /** Makes repositories of files that have none; calls `onRead` after each. */
   adopt(ids: readonly string[], onRead: () => void): Promise<void>;
-  /** `indexing` has come further. */
+  /** Called when `indexing` has progressed. */
   onIndexing(): void;
   onProblem(message: string, context: { readonly [name: string]: unknown }): void;
 }
 
 /**
- * Milliseconds after a write of ours in which a hint is mostly that write's own echo. The refresh waits until they are over,
- * so that a repository set again and again is not read again after each set, with the next one waiting for that.
+ * Milliseconds after a write by the daemon during which a watcher's event is mostly caused by that write. The refresh waits until then,
+ * so that frequent sets do not cause a read of the file after each one, which would delay the next.
  */
 const echoTime = 30;
 
 /**
- * Notices edits by hand: a watcher's hints make a repository refresh, and a rescan, which compares every file's
- * stamp with the one known, finds what a watcher missed. The truth is in the repository's own refresh.
+ * Notices edits by hand. A watcher's event makes a repository refresh, and a rescan, which compares every file's stamp with the known
+ * one, finds changes that the watcher missed. Only the refresh decides what changed.
  */
 export class HandEdits {
   readonly #options: HandEditsOptions;
   readonly #watcher: FolderWatcher;
-  /** The folder of each in-tree repository, and the other way round. */
+  /** The folder of each in-tree repository, and the repository of each folder. */
   readonly #treeFolders = new Map<string, string>();
   readonly #inFolder = new Map<string, Set<string>>();
-  /** Which folder stood there when it was last checked: the numbers of its disk and its inode. */
+  /** Disk and inode number of each folder when it was last checked. */
   readonly #identities = new Map<string, string>();
-  /** What calls each delayed refresh off, by the repository's id. */
+  /** Cancels the delayed refresh of a repository, by id. */
   readonly #delayed = new Map<string, () => void>();
-  /** Settled once what changed before the start has been read, or no longer will be. */
+  /** Settles once changes from before the start have been read, or the watch was stopped. */
   readonly #firstRescan = Promise.withResolvers<void>();
-  /** Files that wait to become repositories. */
+  /** Ids of files that are to become repositories. */
   readonly #new = new Set<string>();
   #adopting: Promise<void> | undefined;
-  /** Of the files that have not been read yet; both 0 if there are none. */
+  /** The progress of the first read of new files; both 0 if there are none. */
   #indexing: IndexingProgress = { done: 0, total: 0 };
   #cancelRescan: (() => void) | undefined;
   #started = false;
@@ -65,7 +65,7 @@ export class HandEdits {
     );
   }
 
-  /** Begins to watch, and rescans once for what changed before. */
+  /** Starts to watch, and rescans once for earlier changes. */
   start(): void {
     this.#started = true;
     const { folder, repositories, onProblem } = this.#options;
@@ -83,7 +83,7 @@ export class HandEdits {
     this.#scheduleRescan();
   }
 
-  /** How many files have been read of those that are to be read for the first time; undefined when that is done. */
+  /** The progress of the first read of new files; undefined when it is complete. */
   get indexing(): IndexingProgress | undefined {
     return this.#indexing.total === 0 ? undefined : this.#indexing;
   }
@@ -99,12 +99,12 @@ export class HandEdits {
     this.#options.onIndexing();
   }
 
-  /** Resolves when what changed before the start has been read. */
+  /** Resolves when changes from before the start have been read. */
   get reconciled(): Promise<void> {
     return this.#firstRescan.promise;
   }
 
-  /** Watches the folder of an in-tree repository, and no longer the one it had. `gone`: no folder at all. */
+  /** Watches the folder of an in-tree repository instead of its earlier one; none if `isMissing`. */
   follow(state: { readonly id: string; readonly path?: string; readonly inTree: boolean }, isMissing = false): void {
     const { id } = state;
     const before = this.#treeFolders.get(id);
@@ -123,7 +123,7 @@ export class HandEdits {
     const watched = this.#watcher.add(wanted, name => {
       if (name === undefined || name === inTreeFileName) refreshInside();
     });
-    // At the start the first rescan, which waits for all watches, finds what changed before them.
+    // At the start this is done by the first rescan, which waits for all watches.
     if (this.#started) void watched.then(() => this.#renewWatch(wanted)).then(refreshInside);
   }
 
@@ -145,7 +145,7 @@ export class HandEdits {
     await this.#adopting;
   }
 
-  /** Something happened to an entry of the repositories' folder. */
+  /** Handles a watcher's event about an entry of the repositories' folder. */
   #hint(name: string | undefined): void {
     if (name === undefined || name === basename(this.#options.folder)) {
       void this.#rescanNow();
@@ -157,7 +157,7 @@ export class HandEdits {
     else void this.#adopt([id]);
   }
 
-  /** Many at a time, but not all at once: others want to add and remove repositories too. */
+  /** In groups, because adding and removing repositories waits for each group. */
   #adopt(ids: Iterable<string>): Promise<void> {
     for (const id of ids) {
       if (!this.#new.has(id)) this.#expect(1);
@@ -176,7 +176,7 @@ export class HandEdits {
     return this.#adopting;
   }
 
-  /** At once, but for what is probably our own write. */
+  /** Refreshes at once, except after an event that the daemon's own write probably caused. */
   #refreshSoon(id: string): void {
     const { repositories, clock } = this.#options;
     if (this.#delayed.has(id)) return;
@@ -204,7 +204,7 @@ export class HandEdits {
     });
   }
 
-  /** Not at once: it may go because the home does. Nor with the home: that is not to come back without what was in it. */
+  /** Creates a deleted folder again. Not at once, and only if the home still exists: somebody may be deleting the home. */
   async #remakeFolder(): Promise<void> {
     const { folder, onProblem } = this.#options;
     await mkdir(folder, { mode: 0o700 }).catch(error => {
@@ -222,7 +222,7 @@ export class HandEdits {
     }
   }
 
-  /** `expected`: in the first one, as many as it was said that there are. */
+  /** Compares every file with its known stamp. `expected`: in the first rescan, the number of new files reported so far. */
   async #rescan(expected?: number): Promise<void> {
     const { folder, repositories } = this.#options;
     for (const watched of [folder, ...this.#inFolder.keys()]) await this.#renewWatch(watched);
@@ -246,15 +246,15 @@ export class HandEdits {
     const tree = treePath === undefined ? undefined : await stampOf(treePath);
     const known = repository?.loaded ? repository.stamps : indexed?.stamps;
     const refresh = () => repositories.get(id)?.refresh();
-    // One that cannot be read has no stamp known, and so is tried again at every rescan.
-    // A work tree that is gone has no stamps either when it comes back without the file.
+    // An unreadable file has no known stamp, so it is read again at every rescan.
+    // A missing work tree that comes back without the file has no stamp either.
     if (treePath !== undefined && repository?.state.broken !== undefined) await refresh();
-    // Its file lacked something when the index was written.
+    // The file lacked a commit when the index was written.
     else if (!repository?.loaded && indexed !== undefined && indexed.text === undefined) await refresh();
     else if (known === undefined || !sameStamp(home, known.home) || !sameStamp(tree, known.tree)) await refresh();
   }
 
-  /** A folder that was removed and made again is another one, and its watch is deaf. */
+  /** Watches a folder again that was deleted and created again: the old watch gets no events any more. */
   async #renewWatch(folder: string): Promise<void> {
     const stats = await stat(folder).catch(() => undefined);
     const identity = stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
@@ -264,7 +264,7 @@ export class HandEdits {
   }
 }
 
-/** Ids of the repositories that have a file in the folder; none if there is no folder. */
+/** Ids of the repositories with a file in the folder; none if the folder is missing. */
 export async function listRepositoryFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(error => {
     if (systemErrorCode(error) !== "ENOENT") throw error;
@@ -273,7 +273,7 @@ export async function listRepositoryFiles(folder: string): Promise<string[]> {
   return names.map(repositoryOfFile).filter(id => id !== undefined);
 }
 
-/** The id of the repository that a file of this name would be; undefined if it cannot be one. */
+/** The repository id that belongs to a file name; undefined if it is no valid id. */
 function repositoryOfFile(name: string): string | undefined {
   if (!name.endsWith(".json")) return undefined;
   const id = name.slice(0, -".json".length);

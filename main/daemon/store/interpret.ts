@@ -11,10 +11,10 @@ import type { Scopes } from "../scopes.ts";
 import { type Renamed, withNewNames } from "./renamed-fields.ts";
 
 type Place = { readonly line: number; readonly column: number };
-/** Where values stand, in the order of their paths; asked once for all, as each asking walks the text. */
+/** Finds the places of values, in the order of the paths. Call it once for all paths, because each call walks the text. */
 export type Locate = (paths: readonly (readonly string[])[]) => readonly (Place | undefined)[];
 
-/** What values are judged by. */
+/** The rules that values are checked by. */
 export interface Rules {
   readonly scopes: Scopes;
   /** Whether a value that runs as a command may become active. */
@@ -22,31 +22,31 @@ export interface Rules {
 }
 
 export interface Interpretation {
-  /** The stored values that are active; the very object that was given if those are all of it. */
+  /** The active values; the given object itself if all of it is active. */
   readonly stored: Config;
-  /** Fields whose text is not active, and why: `limits.problemsOfFile` of them, and how many more there are. */
+  /** Fields whose value in the file is inactive, and why: up to `limits.problemsOfFile`, and the number of others. */
   readonly health: readonly HealthProblem[];
 }
 
-/** Values that are judged in one go. What they may cost beyond their size, they share. */
+/** Values checked before a yield. They share the spare steps beyond those for their size. */
 const checkedAtOnce = 2_000;
-/** Steps of their checks that are taken in one go: a few milliseconds. */
+/** Steps of checks before a yield: a few milliseconds. */
 const stepsAtOnce = 100_000;
 
-/** How often a value that is active, or acknowledged, may run out of steps until it is refused. */
+/** How often the check of an active or acknowledged value may run out of steps before the value is refused. */
 const mostTries = 10;
 
-/** Where in the text a problem is: scope and field, and what is wrong inside the value, "" being all of it. */
+/** Where a problem is: scope, field, and the part of the value, "" for all of it. */
 interface ProblemPath {
   readonly value: readonly string[];
   /** JSON pointer. */
   readonly inside: string;
 }
 
-/** The paths of the values that have them. A problem itself tells names as people read them. */
+/** The paths of problems, because a problem itself only has names for display. */
 const pathsOfProblems = new WeakMap<HealthProblem, ProblemPath>();
 
-/** What the place of a whole value is known by, of a path to it or into it. */
+/** The key for the place of a whole value, given a path to it or into it. */
 function placeOfValue(path: readonly string[]): string {
   return JSON.stringify(path.slice(0, 2));
 }
@@ -55,7 +55,7 @@ function insideOf({ value, inside }: ProblemPath): readonly string[] {
   return inside === "" ? value : [...value, ...pointerTokens(inside)];
 }
 
-/** The problems with the places where they stand now. */
+/** The problems with their current places. */
 export function placed(health: readonly HealthProblem[], locate: Locate): HealthProblem[] {
   const paths = health.map(problem => pathsOfProblems.get(problem));
   const known = paths.filter(path => path !== undefined);
@@ -70,7 +70,7 @@ export function placed(health: readonly HealthProblem[], locate: Locate): Health
   });
 }
 
-/** The problems with the places that those of the same values have in `known`. */
+/** The problems with the places of the same values in `known`. */
 export function placedAs(health: readonly HealthProblem[], known: readonly HealthProblem[]): HealthProblem[] {
   const places = new Map<string, Place>();
   for (const problem of known) {
@@ -83,16 +83,16 @@ export function placedAs(health: readonly HealthProblem[], known: readonly Healt
   return placed(health, paths => paths.map(path => places.get(JSON.stringify(path)) ?? places.get(placeOfValue(path))));
 }
 
-/** The problems of a file. Of many no more is kept than can be told. */
+/** The problems of a file, as many as can be reported. */
 class Findings {
-  /** By scope, so that what is wrong in one hides nothing of another from whom may read that one alone. */
+  /** By scope, so that many problems in one scope do not hide those of another from a key that may read only that one. */
   readonly #refused = new Map<string, HealthProblem[]>();
   readonly #untrusted: HealthProblem[] = [];
   readonly #unknown: HealthProblem[] = [];
   readonly #notes: HealthProblem[] = [];
-  /** Where those stand that the text has by an old name. */
+  /** The places of fields that the text has under an old name. */
   readonly #places: ReadonlyMap<string, readonly string[]>;
-  /** Without notes. */
+  /** The number of problems; notes are not counted. */
   count = 0;
 
   constructor({ byOldName }: Renamed) {
@@ -113,7 +113,7 @@ class Findings {
     return true;
   }
 
-  /** `message` is asked for if it can be told. `inside`: a JSON pointer to what is wrong in the value. */
+  /** `message` is called only if the problem can be reported. `inside`: a JSON pointer to the invalid part of the value. */
   add(
     code: 1011 | 1103 | 1114,
     message: () => string,
@@ -138,7 +138,7 @@ class Findings {
     return problem;
   }
 
-  /** Values that something else serves for come first. */
+  /** Problems that make a value inactive come first. */
   health(locate: Locate): HealthProblem[] {
     const refused = [...this.#untrusted, ...[...this.#refused.values()].flat()];
     const unknown = this.#unknown.slice(0, Math.max(0, limits.problemsOfFile - refused.length));
@@ -164,37 +164,36 @@ class Findings {
 }
 
 interface Judging {
-  /** Finds the values' places for the report, if it is to have them. */
+  /** Finds the values' places; if omitted, problems have no places. */
   readonly locate?: Locate;
-  /** Whether a value was found good by these very rules before; none was. */
-  isJudged?(path: ConfigPath, value: JsonValue): boolean;
+  /** Whether a value was already found valid by these rules; if omitted, none was. */
+  isChecked?(path: ConfigPath, value: JsonValue): boolean;
   /** Shared by all values that were not acknowledged. */
   readonly spare?: SpareSteps;
-  /** What somebody was told is set: each such value has spare steps of its own. `lastGood` if it is not given. */
+  /** Values whose sets were acknowledged: each has spare steps of its own. If omitted: `lastGood`. */
   readonly acknowledged?: Config | undefined;
 }
 
 /**
- * What the `config` of a file means, field by field. A value its schema refuses leaves the last valid one active;
- * so does one that runs as a command and is not trusted, and a reference to a key that is not there, unless the last good
- * one is broken too: then the default serves.
- * Unknown scopes and fields are told and left alone. What stands by an old name of a field is its value, unless it has one by the new name.
+ * Interprets the `config` of a file, field by field. The last valid value stays active if the schema refuses the value, if it runs as a
+ * command and is not trusted, or if it refers to a missing key; if the last valid reference is broken too, the default is active.
+ * Unknown scopes and fields are reported and left alone. A value under a field's old name counts unless there is one under the new name.
  */
 export function interpretConfig(...given: Parameters<typeof interpretingConfig>): Interpretation {
   return runToEnd(interpretingConfig(...given));
 }
 
-/** As `interpretConfig`; yields if it takes long. The scopes have to stay as they are meanwhile, or it counts for nothing. */
+/** As `interpretConfig`; yields if it takes long. If the scopes change meanwhile, the result is invalid. */
 export function* interpretingConfig(
   raw: Config,
-  inService: Config | undefined,
+  active: Config | undefined,
   rules: Rules,
-  { locate = () => [], isJudged, spare = new SpareSteps(), acknowledged: known = inService }: Judging = {},
+  { locate = () => [], isChecked, spare = new SpareSteps(), acknowledged: known = active }: Judging = {},
 ): Generator<void, Interpretation> {
   const { scopes } = rules;
   const renamed = withNewNames(raw, scopes);
   const { config } = renamed;
-  const lastGood = inService && trustedByNewNames(inService, rules);
+  const lastGood = active && trustedByNewNames(active, rules);
   const acknowledged = known && withNewNames(known, scopes).config;
   const stored: { [scope: string]: { [field: string]: JsonValue } } = {};
   const findings = new Findings(renamed);
@@ -212,7 +211,7 @@ export function* interpretingConfig(
     }
     const good: { [field: string]: JsonValue } = {};
     const fields = config[scopeName] ?? {};
-    // A list of all values besides takes three times as long, and of what is unknown none is asked for.
+    // Building a list of all values would take three times as long, and values of unknown scopes are not needed.
     for (const name of Object.keys(fields)) {
       refreshed += 1;
       if (refreshed % checkedAtOnce === 0) yield;
@@ -226,7 +225,7 @@ export function* interpretingConfig(
         continue;
       }
       const value = fields[name] ?? null;
-      const isStillGood = (one: JsonValue) => isJudged?.({ scope: scopeName, field: name }, one) === true;
+      const isStillGood = (one: JsonValue) => isChecked?.({ scope: scopeName, field: name }, one) === true;
       if (isStillGood(value)) {
         good[name] = value;
         continue;
@@ -237,13 +236,13 @@ export function* interpretingConfig(
       const before = spare.taken;
       const isOwn = isInService || (acknowledged && sameJson(configValue(acknowledged, scopeName, name), value));
       let problem = field.validate(value, isOwn ? ownSpare : spare);
-      // Engines for patterns keep what they found out: what was good for one that had met its like before costs less each time.
+      // A pattern engine caches its states, so a value that ran out of steps once may need fewer steps each time.
       for (let tries = 1; isOwn && problem?.rule === "steps" && tries < mostTries; tries++) {
         yield;
-        // With one more it is no longer what is remembered.
+        // With a different number of spare steps the cached result is not used.
         problem = field.validate(value, new SpareSteps(new SpareSteps().left + tries));
       }
-      // What is active was trusted when it came there.
+      // An active value was already trusted.
       const waits =
         problem === undefined &&
         !isInService &&
@@ -263,7 +262,7 @@ export function* interpretingConfig(
       const used = serves ? "its last valid value" : "its default";
       const message = () =>
         `${joinConfigPath(scopeName, name)} ${problem === undefined ? untrusted : problem.message}; using ${used}.`;
-      // Where nothing stands, as with a member that is missing, the place is the value's own.
+      // If there is nothing at the path, such as a missing member, the problem is at the value itself.
       const inside = problem !== undefined && valueAt(value, problem.path) !== undefined ? problem.path : "";
       findings.add(problem === undefined ? 1114 : 1103, message, [scopeName, name], inside);
     }
@@ -275,11 +274,11 @@ export function* interpretingConfig(
   return { stored: findings.count === 0 && config === raw ? raw : stored, health: findings.health(locate) };
 }
 
-/** Active values by the names of now. A command that became active by another name has to be trusted, as the field may have been no command. */
-function trustedByNewNames(inService: Config, { scopes, isTrusted }: Rules): Config {
-  const { config, byOldName } = withNewNames(inService, scopes);
+/** Active values under today's names. A command that was active under another name needs trust, because the old field may have been no command. */
+function trustedByNewNames(active: Config, { scopes, isTrusted }: Rules): Config {
+  const { config, byOldName } = withNewNames(active, scopes);
   const untrusted = byOldName.filter(({ scope, field, oldName }) => {
-    const value = configValue(inService, scope, oldName);
+    const value = configValue(active, scope, oldName);
     return scopes.isCommand(scope, field) && value !== undefined && !isTrusted({ scope, field }, value);
   });
   if (untrusted.length === 0) return config;
@@ -289,8 +288,8 @@ function trustedByNewNames(inService: Config, { scopes, isTrusted }: Rules): Con
   );
 }
 
-/** Whether all of a configuration is active, or can be. The rules are still those that the active values were judged by. */
-export function isServed(config: Config, inService: Config | undefined, { scopes, isTrusted }: Rules): boolean {
+/** Whether all of a configuration is or can be active. The rules must be those that the active values were checked by. */
+export function isServed(config: Config, active: Config | undefined, { scopes, isTrusted }: Rules): boolean {
   const spare = new SpareSteps();
   return (
     Object.keys(config).every(name => {
@@ -300,7 +299,7 @@ export function isServed(config: Config, inService: Config | undefined, { scopes
         Object.keys(fields).every(field => {
           const known = scope.fields.get(field);
           const value = fields[field] ?? null;
-          const now = inService && configValue(inService, name, field);
+          const now = active && configValue(active, name, field);
           if (known !== undefined && now !== undefined && sameJson(now, value)) return true;
           if (known === undefined || known.validate(value, spare) !== undefined) return false;
           return !known.isCommand || isTrusted({ scope: name, field }, value);
@@ -313,7 +312,7 @@ export function isServed(config: Config, inService: Config | undefined, { scopes
 const untrusted =
   "runs as a command and came with the work tree's file, so a person must trust it first: run repoconf trust in that folder, or use the screen";
 
-/** Whether these edits, each good for its field, leave a configuration active as a whole if it was so before. */
+/** Whether a configuration that was active as a whole stays so with these edits, each valid for its field. */
 export function areServed(edits: readonly ConfigEdit[], edited: Config, scopes: Scopes): boolean {
   return (
     edits.every(({ scope, field }) => scopes.field(scope, field) !== undefined) &&
@@ -345,7 +344,7 @@ function resolveReferences(
   }
 }
 
-/** No name of a scope or a field is longer. */
+/** Shortens a name to the longest that a scope or field can have. */
 function shortName(name: string): string {
   return shortened(name, limits.shownName);
 }

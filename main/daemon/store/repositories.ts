@@ -4,28 +4,28 @@ import type { IndexedRepository } from "./repository-state.ts";
 import type { RepositorySummary } from "./store.ts";
 
 export interface RepositoriesOptions {
-  /** How many are held open at most, but for those that have something to do. */
+  /** The maximum of open repositories; busy ones may exceed it. */
   readonly mostOpen: number;
-  /** Makes the object of one; `indexed` is what was known of it last. */
+  /** Creates a repository's object; `indexed` is its entry in the index. */
   open(id: string, indexed: IndexedRepository | undefined): Repository;
-  /** It was let go: what it held is in its files. */
+  /** Called when a repository was evicted from memory; its state is in its files. */
   onEvict(repository: Repository): void;
 }
 
-/** How many are checked when another one needs room, so that nobody waits for long. */
+/** How many repositories are checked for eviction when another one is opened, to keep that short. */
 const triesForRoom = 8;
 
 /**
- * All repositories. Most are never requested: for those there is only what the index has. The others are open; of those that were not
- * used for long, only what the index needs is kept.
+ * All repositories. Most are never requested and have only their index entry. The others are open; those that were not used for long
+ * are evicted, which leaves only their index entry.
  */
 export class Repositories {
   readonly #options: RepositoriesOptions;
-  /** By id: what is known of those that are not open; undefined: nothing but the file's name. */
+  /** By id: the index entries of repositories that are not open; undefined if only the file's name is known. */
   readonly #known = new Map<string, IndexedRepository | undefined>();
-  /** The one that was used last comes last. */
+  /** The most recently used one comes last. */
   readonly #open = new Map<string, Repository>();
-  /** Let go, but somebody may still be using it: there must never be two of one repository. */
+  /** Evicted repositories that somebody may still use: there must never be two objects of one repository. */
   readonly #evicted = new Map<string, WeakRef<Repository>>();
 
   constructor(options: RepositoriesOptions) {
@@ -40,18 +40,18 @@ export class Repositories {
     return this.#known.keys();
   }
 
-  /** There is one; it is opened when it is first asked for. */
+  /** Adds a repository, which is opened on first use. */
   add(id: string, indexed?: IndexedRepository): void {
     this.#known.set(id, indexed);
   }
 
-  /** There is one, and this is it. */
+  /** Adds an open repository. */
   set(repository: Repository): void {
     if (!this.has(repository.id)) this.add(repository.id);
     this.#use(repository);
   }
 
-  /** It is in use, also if it was let go meanwhile. */
+  /** Marks a repository as used, even if it was evicted meanwhile. */
   touch(repository: Repository): void {
     if (this.has(repository.id)) this.#use(repository);
   }
@@ -62,12 +62,12 @@ export class Repositories {
     this.#evicted.delete(id);
   }
 
-  /** Undefined: it is not open, or there is none. */
+  /** Undefined if it is not open or does not exist. */
   opened(id: string): Repository | undefined {
     return this.#open.get(id) ?? this.#evicted.get(id)?.deref();
   }
 
-  /** Opens it if need be; undefined if there is none. */
+  /** Opens it if necessary; undefined if it does not exist. */
   get(id: string): Repository | undefined {
     if (!this.has(id)) return undefined;
     const repository = this.opened(id) ?? this.#options.open(id, this.#known.get(id));
@@ -75,7 +75,7 @@ export class Repositories {
     return repository;
   }
 
-  /** As `get`. Throws RepoconfError 1102 if there is none. */
+  /** As `get`. Throws RepoconfError 1102 if it does not exist. */
   require(id: string): Repository {
     const repository = this.get(id);
     if (repository === undefined) throw new RepoconfError(1102, `There is no repository ${id}.`, { repo: id });
@@ -98,18 +98,18 @@ export class Repositories {
     }
   }
 
-  /** As `summary`, but nothing has to be counted for it. */
+  /** As `summary`, without the parts that must be computed. */
   brief(id: string): Pick<RepositorySummary, "name" | "path" | "remote" | "inTree" | "revision"> | undefined {
     if (!this.has(id)) return undefined;
     return this.opened(id)?.state ?? this.#known.get(id) ?? nothingKnown(id);
   }
 
-  /** Where the log has its newest revision, or later; without a position that is not known. */
+  /** The log position of its newest revision, or a later one; empty if it is not known. */
   place(id: string): Pick<IndexedRepository, "position"> {
     return { position: (this.opened(id)?.state ?? this.#known.get(id))?.position };
   }
 
-  /** What is known of it without opening it. */
+  /** A summary, without opening the repository. */
   summary(id: string): RepositorySummary | undefined {
     if (!this.has(id)) return undefined;
     const repository = this.opened(id);
@@ -118,7 +118,7 @@ export class Repositories {
     return summary;
   }
 
-  /** What the index is to know of it; undefined: nothing yet. */
+  /** Its entry for the index; undefined if nothing is known yet. */
   indexed(id: string): IndexedRepository | undefined {
     const repository = this.opened(id);
     return repository?.loaded ? repository.indexEntry : this.#known.get(id);
@@ -146,7 +146,7 @@ export class Repositories {
   }
 }
 
-/** Of a file that nobody has read. */
+/** The entry of a file that was not read yet. */
 function nothingKnown(id: string): IndexedRepository {
   return { id, name: id, inTree: false, revision: 0, modified: 0, health: [], position: undefined, stamps: {} };
 }

@@ -13,14 +13,14 @@ import type { ServedState } from "./repository-state.ts";
 import { storageFailure } from "./storage-failure.ts";
 import type { Applied, ChangeRequest } from "./store.ts";
 
-/** Changes that were decided and are to be committed. */
+/** Decided changes, ready to be committed. */
 export interface PreparedChanges {
   readonly decided: readonly Decided[];
-  /** What the file is to say after them. */
+  /** The values that the file is to have after them. */
   readonly config: Config;
-  /** What they were decided on: all that the log had up to here. */
+  /** The last log entry that the decision is based on. */
   readonly after: LogNumber;
-  /** What the log is given of them, of each that edits anything. */
+  /** The commits for the log, one for each change that edits anything. */
   readonly commits: readonly Commit[];
   /**
    * Makes them visible and publishes them; `numbers` are those of their log entries, in order. `isPart`: other repositories
@@ -29,7 +29,7 @@ export interface PreparedChanges {
   commit(numbers: readonly LogNumber[], isPart?: boolean): void;
 }
 
-/** Decides what operations ask for on the newest state, and puts the result into the log. */
+/** Decides requested changes on the newest state and appends the result to the log. */
 export class RepositoryChanges {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
@@ -41,7 +41,7 @@ export class RepositoryChanges {
     this.#follower = follower;
   }
 
-  /** Inside `exclusive`: decides on the newest state, for the caller to put into the log. Throws RepoconfError 1102, 1106, 1107 or 1108. */
+  /** Decides on the newest state, for the caller to append to the log. Call it inside `exclusive`. Throws RepoconfError 1102, 1106, 1107 or 1108. */
   async prepare<Answer>(
     request: ChangeRequest<Answer>,
   ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
@@ -65,7 +65,7 @@ export class RepositoryChanges {
     }
   }
 
-  /** Decides the batch in order, each change on the outcome of the one before, and puts the result into the log. */
+  /** Decides the changes of the batch in order, each on the outcome of the previous one, and appends the result to the log. */
   async change(batch: readonly WaitingChange[]): Promise<void> {
     const end = this.#served.options.clock.monotonic() + foreignEditTime;
     let prepared: PreparedChanges;
@@ -80,14 +80,14 @@ export class RepositoryChanges {
       prepared = await this.#decide(batch);
       await this.#served.turn();
       fits = await this.#fits(prepared);
-      // By the rules that the state was judged by, or once more.
+      // Repeat if the rules differ from those that the state was checked by.
     } while (
       this.#served.isCheckedByOldRules ||
       (await this.#isStale(prepared, end)) ||
       (await this.#isForeign(prepared, end))
     );
     if (!fits) {
-      // Which of them is too much shows only one by one.
+      // Tried one by one, to find out which of them is too large.
       const [only, ...others] = batch;
       if (others.length > 0) for (const waiting of batch) await this.change([waiting]);
       else only?.settle({ error: storageFailure(this.#served.id, new DocumentTooLargeError()) });
@@ -108,7 +108,7 @@ export class RepositoryChanges {
         return this.change(batch);
       }
       const failure = storageFailure(this.#served.id, error);
-      // Each by itself may be what the log takes at once.
+      // Each change alone may fit into one log entry.
       if (failure.code === 1107 && batch.length > 1) for (const waiting of batch) await this.change([waiting]);
       else for (const { settle } of batch) settle({ error: failure });
       return;
@@ -150,13 +150,13 @@ export class RepositoryChanges {
       });
       const position = committed.findLast(({ record }) => record !== undefined)?.record?.position ?? before.position;
       const last = { ...(decided.at(-1)?.after ?? before), position };
-      // Not before: until here nobody may see the new values, not even as those of the past.
+      // Not earlier: until here nobody may see the new values, not even in the history.
       for (const { one } of made) {
         this.#served.trustCommands(applyConfigEdits({}, one.edits));
         const isAll = this.#served.recorded === one.before.stored && one.after.stored !== undefined;
         this.#served.recorded = isAll ? one.after.stored : applyChanges(this.#served.recorded, one.changes);
       }
-      // The text is as it was; where it is written anew the places are looked for.
+      // The text is unchanged so far; the places are updated when it is rewritten.
       if (made.length > 0) {
         this.#served.mirror.commit(committed, config);
         this.#served.setState(last, placedAs(last.health, before.health));
@@ -170,16 +170,16 @@ export class RepositoryChanges {
     return { decided, config, after, commits, commit };
   }
 
-  /** What is said to be there already has to be there: an edit that nobody has seen yet comes first. */
+  /** Whether the files changed since the decision. A set of a value that is already there must be decided again then. */
   async #isStale({ decided }: PreparedChanges, end: number): Promise<boolean> {
     const isClaimed = decided.some(({ wanted }) => wanted) && decided.every(({ edits }) => edits.length === 0);
     return isClaimed && this.#served.options.clock.monotonic() < end && (await this.#intake.refresh());
   }
 
   /**
-   * In a work tree the new text is beside the file before the commit, so that between a check of the file and its replacing there is
-   * as little as can be: what git puts there comes before the change, or as a whole behind it. Throws ForeignEditError if another
-   * program keeps changing it.
+   * In a work tree the new text is written to a temporary file before the commit, to keep the time between the check of the file and its
+   * replacement short: a checkout by git comes either before the change or, as a whole, after it. Throws ForeignEditError if
+   * another program keeps changing the file.
    */
   async #isForeign({ commits, config }: PreparedChanges, end: number): Promise<boolean> {
     if (!this.#served.current.inTree || commits.length === 0) return false;
@@ -187,7 +187,7 @@ export class RepositoryChanges {
       await this.#served.mirror.prepare(config, this.#served.options.scopes);
       return false;
     } catch (error) {
-      // Where the disk refuses, the set is served all the same, and `health` tells of the file.
+      // If the disk refuses, the set is still committed, and `health` reports the file.
       if (!(error instanceof ForeignEditError)) return false;
       if (this.#served.options.clock.monotonic() > end) throw storageFailure(this.#served.id, error);
       return this.#intake.refresh();
@@ -201,7 +201,7 @@ export class RepositoryChanges {
     );
   }
 
-  /** Undefined if it changes nothing that anybody is served. */
+  /** Undefined if no active value changes. */
   #recordOf({ waiting, before, after, changes }: Decided, time: string): ChangeRecord | undefined {
     if (before.revision === after.revision) return undefined;
     const { actor, source } = waiting.request;

@@ -10,11 +10,11 @@ import { unreadableJournal } from "./storage-failure.ts";
 import type { HistoryRecord, PastConfig, RecordedChange } from "./store.ts";
 
 /*
- * What a repository's journal tells of its past. The repository is loaded; revisions that are on the disk and not yet
- * visible do not show.
+ * Reads the past of a repository from its journal. The repository must be loaded. Revisions that are on the disk but not visible
+ * yet are left out.
  */
 
-/** The changes after a revision, the oldest first. Throws RepoconfError 1108, 1110 or 1112. */
+/** The changes after a revision, oldest first. Throws RepoconfError 1108, 1110 or 1112. */
 export async function* changesAfter(
   repository: Repository,
   after: number,
@@ -32,7 +32,7 @@ export async function* changesAfter(
   if (at !== newest) throw lostRevision(repository, at + 1);
 }
 
-/** The newest revision whose position is `reached`, as far as is kept. Throws RepoconfError 1108 or 1110. */
+/** The newest kept revision whose position is `reached`. Throws RepoconfError 1108 or 1110. */
 export async function revisionAt(
   repository: Repository,
   isReached: (position: Position | undefined) => boolean,
@@ -46,12 +46,12 @@ export async function revisionAt(
     if (isReached(record.position)) return record.revision;
     revision = record.revision - 1;
   }
-  // What came before the oldest that is kept may have been later too.
+  // A revision older than the kept ones may also be after the position.
   if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
   return revision;
 }
 
-/** What is kept of the past, the newest first, from a revision on. Throws RepoconfError 1108, or 1110 where it is damaged. */
+/** The kept history from a revision backwards, newest first. Throws RepoconfError 1108, or 1110 where it is damaged. */
 export async function* historyFrom(
   repository: Repository,
   from: number,
@@ -66,7 +66,7 @@ export async function* historyFrom(
   }
 }
 
-/** What was stored at a revision: the present, and every change since undone. Throws RepoconfError 1108, 1110 or 1112. */
+/** The stored values at a revision: the present ones with every later change reverted. Throws RepoconfError 1108, 1110 or 1112. */
 export async function configAt(
   repository: Repository,
   revision: number,
@@ -93,7 +93,7 @@ export async function configAt(
       record.changes.map(({ scope, field, before }) => ({ scope, field, value: before })),
     );
   }
-  // Else it was lost with the journal's end, or went by compaction while this was read.
+  // Otherwise the revision was lost with the journal's end, or compacted during this read.
   if (reached !== revision) throw lostRevision(repository, revision);
   return { config, forgotten };
 }
@@ -116,7 +116,7 @@ function assertKept({ id, oldest, state }: Repository, revision: number): void {
   }
 }
 
-/** Damage to the journal, and a disk that refuses to read it (1108), as its reader is told of them. */
+/** Converts damage to the journal, and failed reads (1108), to errors for callers. */
 async function* withErrors<Item>(repository: Repository, records: AsyncIterable<Item>): AsyncGenerator<Item> {
   try {
     yield* records;
@@ -130,7 +130,7 @@ async function* withErrors<Item>(repository: Repository, records: AsyncIterable<
   }
 }
 
-/** As a caller is told of it, and the log. */
+/** The error for callers; also reports the damage to the daemon's log. */
 export function damagedJournal({ id, state, journal }: Repository, error: JournalDamageError): RepoconfError {
   journal.reportDamage(error);
   const message = `The journal of this repository is damaged (${error.message}); older entries cannot be shown.`;

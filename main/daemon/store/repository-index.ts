@@ -12,7 +12,7 @@ import { ajvForOwnSchemas } from "../own-schemas.ts";
 import type { IndexedRepository } from "./repository-state.ts";
 
 export interface IndexData {
-  /** Of the home. An index of an older one has no revisions that count. */
+  /** The home's format. Revisions in an index of an older format are ignored. */
   readonly format: typeof homeFormat;
   readonly repositories: { readonly [id: string]: IndexedRepository };
 }
@@ -24,7 +24,7 @@ const stamp = {
 };
 const count = { type: "integer", minimum: 0 };
 
-/** Every member that is used; a file that is of another form is as good as none. */
+/** The schema of every member that is used. A file that does not match is ignored. */
 export const indexSchema = {
   type: "object",
   properties: {
@@ -63,8 +63,8 @@ export const indexSchema = {
 const empty: IndexData = { format: homeFormat, repositories: {} };
 
 /**
- * What was known of every repository when the daemon last ran, so that a start reads no repository's file. A cache:
- * missing or damaged it is made anew, and where a file differs from it the file is right.
+ * Caches what the daemon knew of every repository when it last ran, so that a start reads no repository's file. If it is missing or
+ * damaged, it is created again; where a file differs from it, the file counts.
  */
 export class RepositoryIndex {
   readonly #low: Low<IndexData>;
@@ -82,7 +82,7 @@ export class RepositoryIndex {
     this.#low = new Low<IndexData>(new JsonFile(file, parseIndex), empty);
   }
 
-  /** What it holds; empty if there is nothing that can be used. */
+  /** The content; empty if the file cannot be used. */
   async read(): Promise<{ readonly data: IndexData; readonly damaged: boolean }> {
     try {
       await this.#low.read();
@@ -92,7 +92,7 @@ export class RepositoryIndex {
     }
   }
 
-  /** `collect` is asked when it is this write's turn. */
+  /** Writes the index. `collect` is called when it is this write's turn. */
   write(collect: () => IndexData["repositories"]): Promise<void> {
     return this.#inTurn(async () => {
       this.#low.data = { format: homeFormat, repositories: collect() };

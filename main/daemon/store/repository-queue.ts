@@ -3,18 +3,18 @@ import type { Applied, ChangeRequest } from "./store.ts";
 
 type Waiting = WaitingChange | { readonly kind: "exclusive"; run(): Promise<void> };
 
-/** What the queue calls, never two of them at the same time. */
+/** Callbacks of the queue, never two at the same time. */
 export interface QueueHost {
-  /** Nobody has read the files yet. */
+  /** Whether the files were not read yet. */
   readonly isToBeRead: boolean;
   /** Does not throw. */
   refresh(): Promise<void>;
   change(batch: readonly WaitingChange[]): Promise<void>;
-  /** The end of a change. */
+  /** Called at the end of a change. */
   dropPrepared(): Promise<void>;
 }
 
-/** What waits for a repository: one thing at a time, refreshes of the files first. Changes that wait together become one batch. */
+/** A repository's queue: runs one task at a time, refreshes of the files first. Waiting changes are combined into one batch. */
 export class RepositoryQueue {
   readonly #host: QueueHost;
   readonly #waiting: Waiting[] = [];
@@ -30,7 +30,7 @@ export class RepositoryQueue {
     return this.#running !== undefined || this.#waiting.length > 0 || this.#refreshes.length > 0;
   }
 
-  /** Resolves after the next refresh of the files, which comes before all that waits. */
+  /** Requests a refresh of the files, which runs before other waiting tasks. Resolves after it. */
   refresh(): Promise<void> {
     const refreshed = new Promise<void>(resolve => this.#refreshes.push(resolve));
     this.#wake();
@@ -46,7 +46,7 @@ export class RepositoryQueue {
     });
   }
 
-  /** Runs `task` when nothing else changes this repository, and keeps all else waiting until it ends. */
+  /** Runs `task` while nothing else changes this repository. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       const run = () => task().then(resolve, reject);
@@ -69,7 +69,7 @@ export class RepositoryQueue {
   }
 
   async #run(): Promise<void> {
-    // What is asked for in one turn of the event loop is one batch.
+    // Requests of one turn of the event loop become one batch.
     await Promise.resolve();
     for (;;) {
       const head = this.#waiting[0];
@@ -90,7 +90,7 @@ export class RepositoryQueue {
         try {
           await this.#host.change(changes);
         } catch (error) {
-          // A bug must not leave its callers without an answer, nor the queue standing still.
+          // After a bug, callers must still get an answer, and the queue must go on.
           for (const { settle } of changes) settle({ error });
         } finally {
           await this.#host.dropPrepared();

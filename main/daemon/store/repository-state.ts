@@ -15,16 +15,16 @@ import type { FileStamps, RepositoryFiles } from "./repository-files.ts";
 import type { Actor, RepositoryState, RepositorySummary, StoreEvent } from "./store.ts";
 import type { TrustedValues } from "./trusted-values.ts";
 
-/** What the index knew of a repository before its files are read. */
+/** The index's entry of a repository, used until its files are read. */
 export interface IndexedRepository extends RepositorySummary, Pick<RepositoryState, "position"> {
   readonly stamps: FileStamps;
-  /** Hash of the text that the file of the values had, with all that was committed until then; absent: it lacked something. */
+  /** Hash of the values file's text, if it had every commit; absent if it lacked one. */
   readonly text?: string;
 }
 
 export interface RepositoryOptions {
   readonly id: string;
-  /** Asked for when first needed, as is the journal: of ten thousand repositories most are never opened. */
+  /** Called when first needed, like the journal: of ten thousand repositories most are never opened. */
   files(): RepositoryFiles;
   journal(): Journal;
   readonly log: CommitLog;
@@ -32,46 +32,46 @@ export interface RepositoryOptions {
   readonly trust: TrustedValues;
   readonly clock: Clock;
   readonly indexed: IndexedRepository | undefined;
-  /** What the log has of it that its history may lack. */
+  /** The repository's log commits that its history may lack. */
   readonly unmirrored: readonly Committed<Commit>[];
-  /** So many entries of the log cannot be read. */
+  /** The number of log entries that cannot be read. */
   readonly lost: number;
-  /** Who has just added it; undefined: it was there. */
+  /** Who has just added it; undefined if it existed before. */
   readonly addedBy: Actor | undefined;
   publish(event: StoreEvent): void;
-  /** Name and place as they are in the file now, whenever that was read. */
+  /** Called with name and path in the file, whenever it was read. */
   onMetadata(state: RepositoryState): void;
-  /** History or file lack something. */
+  /** Called when the history or the file lacks a commit. */
   onBehind(): void;
-  /** They lack nothing any more. */
+  /** Called when both have every commit. */
   onLevel(): void;
-  /** Keeps a text that came by hand in the moment of a write, and is no JSON. */
+  /** Keeps a text that somebody saved at the moment of a write and that is not JSON. */
   keepText(id: string, path: string): Promise<void>;
-  /** Something failed that no caller is told of. */
+  /** Called for failures that no caller learns of. */
   onProblem(message: string, error: unknown): void;
 }
 
-/** From so many characters on a file's text is worked on in parts. */
+/** From this many characters on, a file's text is processed in parts. */
 const largeText = 64 * 1024;
 
-/** What is active in one repository, by which rules that was judged, and what is wrong with it. Tells where it becomes another. */
+/** The active values of one repository, the rules they were checked by, and the problems. Publishes changes. */
 export class ServedState {
   readonly id: string;
   readonly options: RepositoryOptions;
-  /** The newest durable state; before the files were read only what the index knew. */
+  /** The newest durable state; until the files are read, the one in the index. */
   current: RepositoryState;
-  /** The values as the log has them: those active, and of scopes that are not there now the last ones. */
+  /** The values in the log: the active ones, and the last ones of scopes that are missing now. */
   recorded: Config = {};
-  /** Of the files that `current` was made from. */
+  /** The stamps of the files that `current` was made from. */
   stamps: FileStamps = {};
-  /** The rules that `current` was judged by, known by their defaults, which are new ones whenever a rule changes. */
+  /** The defaults of the rules that `current` was checked by: a new object whenever a rule changes. */
   checkedBy: Config | undefined;
-  /** Which of the repositories that had this id. */
+  /** Distinguishes this repository from earlier ones with the same id. */
   lineage = "";
-  /** Where commits are made, of a log that several machines share. */
+  /** The machine that commits are made on, if the log is shared. */
   readonly origin: { readonly machine?: string };
   #mirror: Mirror | undefined;
-  /** Why the file does not have what it is to say. */
+  /** Why the file cannot be written. */
   #mirrorProblem: HealthProblem | undefined;
 
   constructor(options: RepositoryOptions) {
@@ -85,14 +85,14 @@ export class ServedState {
     this.current = { ...metadata, revision, position, health, stored: undefined };
   }
 
-  /** Made when it is first asked for. */
+  /** Created on first use. */
   get mirror(): Mirror {
     const { files, journal, log, clock } = this.options;
     this.#mirror ??= new Mirror(files(), journal(), log, clock);
     return this.#mirror;
   }
 
-  /** Undefined: nobody has asked for it yet. */
+  /** Undefined if it was not created yet. */
   get madeMirror(): Mirror | undefined {
     return this.#mirror;
   }
@@ -101,12 +101,12 @@ export class ServedState {
     return this.mirror.files;
   }
 
-  /** What is wrong with the values, but not that the file cannot be written. */
+  /** The problems of the values, without the one that the file cannot be written. */
   get problems(): readonly HealthProblem[] {
     return this.current.health.filter(problem => problem !== this.#mirrorProblem);
   }
 
-  /** A turn of the event loop for others, if what is done here takes its time. */
+  /** Yields to the event loop if the file is large. */
   async turn(): Promise<void> {
     if (this.#isLarge) await nextTurn();
   }
@@ -127,13 +127,13 @@ export class ServedState {
     return this.files.tree !== undefined;
   }
 
-  /** They are or were active, or somebody sets them who may. */
+  /** Trusts the commands in values that are or were active, or are set by somebody with the right to. */
   trustCommands(config: Config): void {
     const { scopes, trust } = this.options;
     if (this.#isOfWorkTree) trust.addAll(this.id, config, (scope, field) => scopes.isCommand(scope, field));
   }
 
-  /** Without the values of scopes and fields that are not there now, by no name. */
+  /** The configuration without the values of unknown scopes and fields. */
   known(config: Config): Config {
     const { scopes } = this.options;
     return filterConfig(
@@ -151,13 +151,13 @@ export class ServedState {
   publishDifferences(before: RepositoryState, after: RepositoryState, first: boolean): void {
     const { publish } = this.options;
     const isSameMetadata = before.name === after.name && before.path === after.path && before.inTree === after.inTree;
-    // Others were told what the index has.
+    // Others know the state in the index.
     if (!isSameMetadata && (!first || this.options.indexed !== undefined)) publish({ kind: "updated", state: after });
     if (first ? after.health.length > 0 : !sameJson(before.health, after.health))
       publish({ kind: "health", state: after, before: before.health });
   }
 
-  /** The file was written: its problems may stand elsewhere. */
+  /** Call after the file was written: updates the places of problems. */
   findPlaces(): void {
     const before = this.current;
     if (before.broken !== undefined || before.health.length === 0) return;
@@ -186,15 +186,15 @@ export class ServedState {
     return this.checkedBy !== this.options.scopes.defaults;
   }
 
-  /** What the values mean by the scopes as they are when it ends, and how that differs from what the log has. */
+  /** Interprets the values by the scopes at its end, and compares them with those in the log. */
   async interpret(
     wanted: Config,
     lastGood: Config | undefined,
   ): Promise<Interpretation & { readonly changes: readonly StoredDifference[] }> {
     for (;;) {
       this.checkedBy = this.options.scopes.defaults;
-      const judging = { locate: this.locate, acknowledged: this.known(this.recorded) };
-      const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, judging));
+      const checks = { locate: this.locate, acknowledged: this.known(this.recorded) };
+      const interpretation = await runInParts(interpretingConfig(wanted, lastGood, this.rules, checks));
       await this.turn();
       const changes = await runInParts(diffingConfigs(this.known(this.recorded), interpretation.stored));
       if (!this.isCheckedByOldRules) return { ...interpretation, changes };

@@ -35,13 +35,13 @@ import type {
 import { TextOperations } from "./text-operations.ts";
 import { acceptValue, waitingValues } from "./waiting-values.ts";
 
-/** Milliseconds after the last write in which an edit by hand may still be one of something older. */
+/** Milliseconds after the last write during which an edit by hand may still be based on an older text. */
 const restTime = 10_000;
 
 /**
- * One repository. Its state changes in one way: an operation (`RepositoryChanges`) and an edit by hand (`FileIntake`) alike are
- * compared with what was there (`ServedState`), put into the log, and then visible and published, one at a time
- * (`RepositoryQueue`). History and file follow (`MirrorFollower`).
+ * One repository. Operations (`RepositoryChanges`) and edits by hand (`FileIntake`) change its state in the same way, one at a time
+ * (`RepositoryQueue`): they are compared with the present state (`ServedState`), appended to the log, and then made visible and
+ * published. History and file follow (`MirrorFollower`).
  */
 export class Repository {
   readonly #served: ServedState;
@@ -62,7 +62,7 @@ export class Repository {
     const changes = new RepositoryChanges(this.#served, intake, this.#follower);
     this.#changes = changes;
     this.#queue = new RepositoryQueue({
-      // Another machine may remove one that nobody has read.
+      // Another machine may remove a repository that was not read yet.
       get isToBeRead() {
         return !intake.isRead && !intake.isRemoved;
       },
@@ -90,22 +90,22 @@ export class Repository {
     return this.mirror.journal;
   }
 
-  /** The newest durable state; before `loaded` only what the index knew. */
+  /** The newest durable state; until `loaded`, the one in the index. */
   get state(): RepositoryState {
     return this.#served.current;
   }
 
-  /** The oldest revision whose successors are all kept. */
+  /** The oldest revision after which all revisions are kept. */
   get oldest(): number {
     return this.journal.oldest(this.#served.current.revision);
   }
 
-  /** Which of the repositories that had this id; known once it is loaded. */
+  /** Distinguishes this repository from earlier ones with the same id; known once it is loaded. */
   get lineage(): string {
     return this.#served.lineage;
   }
 
-  /** The values of `state` as the log has them. */
+  /** The values in the log that belong to `state`. */
   get recorded(): Config {
     return this.#served.recorded;
   }
@@ -115,29 +115,29 @@ export class Repository {
     return this.#served.stamps;
   }
 
-  /** When it last wrote its values itself, by the clock's `monotonic()`. */
+  /** When the daemon last wrote the file of the values, by the clock's `monotonic()`. */
   get wroteAt(): number {
     return this.#served.madeMirror?.wroteAt ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The first entry that the log has to keep because of this repository; undefined if none. */
+  /** The first entry that the log must keep for this repository; undefined if none. */
   get keptFrom(): LogNumber | undefined {
     return this.#intake.keptFrom ?? this.#served.madeMirror?.keptFrom;
   }
 
-  /** Whether files and journal have been read. A journal that cannot be opened is tried again at every look. */
+  /** Whether files and journal have been read. A journal that cannot be opened is retried at every refresh. */
   get loaded(): boolean {
     return this.#intake.loaded;
   }
 
-  /** Whether they have been read, if only in vain. */
+  /** Whether it was tried to read them, successfully or not. */
   get isRead(): boolean {
     return this.#intake.isRead;
   }
 
-  /** Whether this object can be let go: nothing waits or is on its way, and its files have all that another one needs. */
+  /** Whether this object can be evicted: nothing is waiting or running, and the files have everything that another object needs. */
   get isAtRest(): boolean {
-    // Which disk a work tree was on, nothing but this object knows.
+    // Only this object knows which disk a work tree was on.
     if (this.#queue.isBusy || this.#served.current.inTree || !this.loaded || this.journal.isCompacting) return false;
     if (this.#intake.unrecorded !== undefined || this.#served.isCheckedByOldRules) return false;
     const isWell = this.#served.current.broken === undefined && this.#served.current.health.length === 0;
@@ -151,17 +151,17 @@ export class Repository {
     return { ...info, modified };
   }
 
-  /** Once it is loaded: what a later start, or another object, is to know of it before it reads the files. */
+  /** The index entry for a later start or another object. The repository must be loaded. */
   get indexEntry(): IndexedRepository {
     const isLevel = !this.mirror.isBehind && this.files.content.kind === "good";
     const text = isLevel ? { text: this.mirror.textHash() } : {};
     const known = { ...this.summary, position: this.#served.current.position, stamps: this.stamps, ...text };
-    // Of a log that is elsewhere, a start has what the history has, and all that came later comes again.
+    // With a shared log, a start has the history's revisions and reads later ones from the log again.
     const revision = this.#served.options.log.shared && this.mirror.historyRevision;
     return revision === undefined ? known : { ...known, revision, position: undefined };
   }
 
-  /** Reads what has not been read yet. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
+  /** Reads files and journal unless they have been read. Throws RepoconfError 1108 while the journal cannot be read, 1102 once removed. */
   async load(): Promise<void> {
     if (!this.loaded) await this.refresh();
     if (!this.loaded) throw this.#intake.isRemoved ? this.#intake.notWritable() : this.#intake.unrecorded;
@@ -172,13 +172,13 @@ export class Repository {
     return this.files.values.path;
   }
 
-  /** Where a field's value stands in the file. */
+  /** The place of a field's value in the file. */
   source(scope: string, field: string): ValueSource {
     const names = this.#served.options.scopes.namesOf({ scope, field });
     return { file: this.file, ...this.#served.locate(names.map(name => [name.scope, name.field])).find(Boolean) };
   }
 
-  /** Whether the active value is what the file says, also of a field that stands in neither. */
+  /** Whether a field's active value is the file's; also true if both have none. */
   isFromFile(scope: string, field: string): boolean {
     const { stored, broken } = this.#served.current;
     const served = configValue(stored ?? {}, scope, field);
@@ -187,8 +187,8 @@ export class Repository {
   }
 
   /**
-   * Takes what another machine committed as it is: nothing is decided again. Between two turns of the event loop, in the order of
-   * the log. `isPart`: other repositories have more of the same entry. Until it is `loaded`, its next load takes it.
+   * Applies another machine's commit as it is, without deciding it again. Runs within one turn of the event loop, in the order of the
+   * log. `isPart`: other repositories have more of the same entry. Until `loaded`, the commit is kept for the next load.
    */
   takeOver({ number, entry }: Committed<Commit>, appended: DocumentCommit, isPart: boolean): void {
     if (!this.loaded) {
@@ -200,7 +200,7 @@ export class Repository {
     const document = overValues(appended, this.#served.recorded);
     const { revision, edits } = document;
     const isRevision = revision > before.revision;
-    // What the history had before a start comes again.
+    // After a start, entries that the history already has are read again.
     const recordedThrough = numberIn(log.id, this.journal.head?.textRecord?.through);
     if (!isRevision && (revision < before.revision || document.served?.length !== 0 || number <= recordedThrough))
       return;
@@ -214,7 +214,7 @@ export class Repository {
     const changes = record?.changes ?? [];
     const wanted = applyConfigEdits(this.mirror.wanted, edits);
     const isKnown = edits.every(({ scope, field }) => this.#served.options.scopes.field(scope, field) !== undefined);
-    // As long as all that the file says is active, both are one object, and what is set next need not be judged with the rest.
+    // While all values of the file are active, both are the same object, and the next set need not be checked with the rest.
     const isWhole = before.stored === this.mirror.wanted && document.served === undefined && isKnown;
     const stored = isWhole ? wanted : this.#served.known(applyChanges(before.stored ?? {}, changes));
     this.#served.recorded =
@@ -226,7 +226,7 @@ export class Repository {
       this.#served.options.publish({ kind: "changed", state: this.#served.current, change: record, isPart });
     this.#served.publishDifferences(before, this.#served.current, false);
     this.#served.options.onBehind();
-    // What is wrong with a value, or no longer is, shows when all of them are judged.
+    // Problems of the values may have changed, so check all of them again.
     if ((health.length > 0 || document.served !== undefined) && !this.#served.isCheckedByOldRules) {
       this.#served.checkedBy = undefined;
       this.#intake.isHealthDue = true;
@@ -234,18 +234,18 @@ export class Repository {
     }
   }
 
-  /** The log can be reached again: an edit by hand that waits in the file is tried again. */
+  /** Call when the log can be reached again: retries an edit by hand that is not recorded yet. */
   retry(): void {
     if (this.#intake.unrecorded !== undefined) void this.refresh();
   }
 
-  /** The rules for values changed: judges what the files hold anew. */
+  /** Call when the rules for values have changed: checks the files' values again. */
   async reinterpret(): Promise<void> {
     this.#intake.isHealthDue = false;
     if (this.isRead) await this.refresh();
   }
 
-  /** Reads the files inside the queue; an edit found there becomes a change. */
+  /** Reads the files in the queue; an edit of them becomes a change. */
   refresh(): Promise<void> {
     return this.#queue.refresh();
   }
@@ -254,19 +254,19 @@ export class Repository {
     return this.#queue.change(request);
   }
 
-  /** Runs `task` when nothing else changes this repository, and keeps all else waiting until it ends. */
+  /** Runs `task` while nothing else changes this repository. */
   exclusive<Result>(task: () => Promise<Result>): Promise<Result> {
     return this.#queue.exclusive(task);
   }
 
-  /** Inside `exclusive`: see `RepositoryChanges.prepare`. */
+  /** See `RepositoryChanges.prepare`. Call it inside `exclusive`. */
   prepare<Answer>(
     request: ChangeRequest<Answer>,
   ): Promise<{ prepared: PreparedChanges; applied: Applied<Answer>; refused: boolean }> {
     return this.#changes.prepare(request);
   }
 
-  /** See `MirrorFollower.follow`. `isScheduled`: nobody waits. */
+  /** See `MirrorFollower.follow`. `isScheduled`: no caller is waiting. */
   follow(options?: { readonly isScheduled?: boolean }): Promise<Mirrored> {
     return this.#follower.follow(options);
   }
@@ -276,23 +276,23 @@ export class Repository {
     return this.#follower.flush();
   }
 
-  /** Inside the queue, right after a commit: what git sees is to be there when the caller hears of it. */
+  /** Writes an in-tree file right after a commit, in the queue, so that git sees the change when the caller gets the reply. */
   followInTree(): Promise<void> {
     return this.#follower.followInTree();
   }
 
-  /** The values of the work tree's file that wait until they are trusted, as the file has them now. */
+  /** The present values of the work tree's file that are not trusted yet. */
   async waiting(): Promise<readonly WaitingValue[]> {
     await this.refresh();
     return waitingValues(this.#served);
   }
 
-  /** The end of a change: a text that was made ready for it, and is not in the file, will not be. */
+  /** Call at the end of a change: drops a prepared text that was not written to the file. */
   async dropPrepared(): Promise<void> {
     if (this.#served.current.inTree) await this.mirror.dropPrepared();
   }
 
-  /** Puts what was committed into the history, for who reads it. Throws RepoconfError 1108. */
+  /** Appends commits to the history, for its readers. Throws RepoconfError 1108. */
   async writeHistory(): Promise<void> {
     try {
       await this.mirror.writeHistory(true);
@@ -301,37 +301,37 @@ export class Repository {
     }
   }
 
-  /** Inside `exclusive`: see `acceptValue`. */
+  /** See `acceptValue`. Call it inside `exclusive`. */
   accept(path: ConfigPath, hash: string): Promise<number> {
     return acceptValue(this.#served, this.#intake, path, hash);
   }
 
-  /** Inside `exclusive`, on the text of the file. */
+  /** Operations on the file's text. Use them inside `exclusive`. */
   get text(): TextOperations {
     return new TextOperations(this.#served, this.#intake, this.#follower);
   }
 
-  /** A moment after the last write: who was still writing to the file that it replaced has ended by now. */
+  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   endReplaced(): Promise<void> {
     return this.#intake.lateEdits.end();
   }
 
-  /** The repository is gone: what waits and what comes is told so. */
+  /** Marks the repository as removed: waiting and later requests fail. */
   markRemoved(): void {
     this.#intake.markRemoved();
   }
 
-  /** Throws RepoconfError 1102 if the repository is gone. */
+  /** Throws RepoconfError 1102 if the repository has been removed. */
   assertPresent(): void {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
   }
 
-  /** Another decision makes sense. See `FileIntake.taken`. */
+  /** Resolves when a change can be decided again. See `FileIntake.taken`. */
   taken(conflict: ConflictError): Promise<void> {
     return this.#intake.taken(conflict);
   }
 
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when nothing is waiting or running. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
