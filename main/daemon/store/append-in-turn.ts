@@ -2,7 +2,7 @@ import { type CommitLog, type Committed, ConflictError, type LogEntry } from "./
 import type { Repository } from "./repository.ts";
 
 /**
- * Appends an entry whatever others append meanwhile: it is made again then, after `taken`. Throws AppendError, or what `make` throws.
+ * Appends an entry; if others append meanwhile, it is made again after `taken`. Throws AppendError, or what `make` throws.
  */
 export async function appendInTurn<Entry extends LogEntry>(
   log: CommitLog,
@@ -25,7 +25,7 @@ export async function appendInTurn<Entry extends LogEntry>(
   }
 }
 
-/** As `appendInTurn`, by one who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
+/** As `appendInTurn`, for a caller who holds the repository. Throws RepoconfError 1102 if another machine removed it. */
 export function appendHeld<Entry extends LogEntry>(
   log: CommitLog,
   repository: Repository,

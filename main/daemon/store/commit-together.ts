@@ -5,8 +5,8 @@ import { storageFailure } from "./storage-failure.ts";
 import type { Applied, ChangeRequest } from "./store.ts";
 
 /**
- * Commits one change of several repositories as one entry of the log, so that all of it is served or nothing; each is held
- * (`exclusive`) by the caller. If any `decide` refuses, nothing is changed, and the answers say why. Throws RepoconfError
+ * Commits one change of several repositories as one entry of the log, so that all of it becomes active or nothing. The caller must
+ * hold each repository (`exclusive`). If any `decide` refuses, nothing is changed, and the answers say why. Throws RepoconfError
  * 1102, 1106, 1107 or 1108.
  */
 export async function commitTogether<Answer>(

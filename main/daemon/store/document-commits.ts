@@ -4,7 +4,7 @@ import { sameJson } from "../../../shared/json.ts";
 import type { Commit, DocumentCommit } from "./log/commit-log.ts";
 import type { RecordedChange } from "./store.ts";
 
-/** A document's part of a commit; what changes in what is served is told only where it is something else than the edits. */
+/** A document's part of a commit. The changes of active values are included only if they differ from the edits. */
 export function documentCommit(
   place: Pick<DocumentCommit, "repo" | "lineage" | "begins" | "name" | "remote" | "revision">,
   edits: readonly ConfigEdit[],
@@ -14,12 +14,12 @@ export function documentCommit(
   return { ...place, edits, ...(!sameEdits(edits, served) && { served }) };
 }
 
-/** What changes in what is served. */
+/** The changes of active values. */
 export function servedOf({ edits, served }: DocumentCommit): readonly ConfigEdit[] {
   return served ?? edits;
 }
 
-/** As a commit whose edits are made to these values: of one that has all there are, the others go. */
+/** The commit as edits of these values; one that contains all values (`isWhole`) also removes the others. */
 export function overValues(document: DocumentCommit, config: Config): DocumentCommit {
   if (!document.isWhole) return document;
   const { isWhole: _, ...rest } = document;
@@ -41,13 +41,13 @@ function sameEdits(one: readonly ConfigEdit[], other: readonly ConfigEdit[]): bo
   );
 }
 
-/** What a commit says of when, by whom, why and on which machine. */
+/** The time, author, reason and machine of a commit. */
 export function whoOf(change: RecordedChange): Omit<Commit, "kind" | "documents"> {
   const { time, actor, source, machine } = change;
   return { time, actor, source, ...whyOf(change), ...(machine !== undefined && { machine }) };
 }
 
-/** Why something was changed, and the batch that it is a part of. */
+/** The reason of a change, and the batch that it belongs to. */
 export function whyOf({ reason, batch }: Pick<Commit, "reason" | "batch">): Pick<Commit, "reason" | "batch"> {
   return { ...(reason !== undefined && { reason }), ...(batch !== undefined && { batch }) };
 }

@@ -19,44 +19,44 @@ import type { TrustedValues } from "./trusted-values.ts";
 export interface ForgettingsOptions {
   readonly log: CommitLog;
   readonly repositories: Repositories;
-  /** Because of these the log has to keep something. */
+  /** Repositories for which the log must keep entries. */
   readonly kept: Iterable<Repository>;
   readonly folders: StoreFolders;
   readonly fileSystem: FileSystem;
   readonly trust: TrustedValues;
   readonly clock: Clock;
-  /** Of a log that others share. */
+  /** Only with a shared log. */
   shortener(): LogShortener | undefined;
 }
 
-/** Values that are to be nowhere any more: in no history, and in no log. */
+/** Erases values from every history and from the log (`history/forget`). */
 export class Forgettings {
   readonly #options: ForgettingsOptions;
-  /** Entries that ask for it and have not been followed. */
+  /** Entries that request it and are not carried out yet. */
   readonly #unfollowed = new Map<LogNumber, Forgetting>();
 
   constructor(options: ForgettingsOptions) {
     this.#options = options;
   }
 
-  /** The log has to keep these. */
+  /** The numbers of entries that the log must keep. */
   get numbers(): Iterable<LogNumber> {
     return this.#unfollowed.keys();
   }
 
-  /** A start found it in the log: `follow` sees to it. */
+  /** Adds an entry that a start found in the log; `follow` carries it out. */
   add(number: LogNumber, entry: Forgetting): void {
     this.#unfollowed.set(number, entry);
   }
 
-  /** Another machine asked for values to be forgotten: they go from the history here too. */
+  /** Erases values from the history here that another machine asked to forget. */
   async takeOver(number: LogNumber, entry: Forgetting): Promise<void> {
     this.#unfollowed.set(number, entry);
     this.#options.shortener()?.watchForgetting();
     await this.follow();
   }
 
-  /** Throws RepoconfError 1108 or 1110 where that cannot be: it is tried again. */
+  /** Carries out pending entries. Throws RepoconfError 1108 or 1110 if that fails; it is retried then. */
   async follow(): Promise<void> {
     const failures: unknown[] = [];
     for (const [number, entry] of this.#unfollowed)
@@ -90,17 +90,17 @@ export class Forgettings {
       try {
         const followed = await repository.follow();
         await repository.mirror.dropReplaced();
-        // What a person has to fix is not ours to change.
+        // A broken file has to be fixed by a person first.
         if (followed !== true && repository.state.broken === undefined) throw new Error(followed);
-        // What stands in older segments may hold the values: they go as soon as the histories have it.
+        // Older segments may contain the values. They are deleted as soon as the histories have their commits.
         await this.#options.log.seal();
         const through = this.#options.log.newest;
         appended = await appendHeld(this.#options.log, repository, forgetting);
-        // In a log of this home alone the one who was told that it failed asks again.
+        // With a log of its own, the caller gets the error and retries.
         if (this.#options.shortener() !== undefined) this.#unfollowed.set(appended.number, appended.entry);
         this.#options.shortener()?.watchForgetting();
         for (const kept of this.#options.kept) {
-          // Not waited for: the one who holds it may be waiting for this one.
+          // Not awaited: its holder may be waiting for this repository.
           if (!kept.loaded) throw new Error(`the history of ${kept.id} cannot be read`);
           await kept.mirror.writeHistory(false);
         }
@@ -112,7 +112,7 @@ export class Forgettings {
       this.#unfollowed.delete(appended.number);
       return appended.number;
     });
-    // What stands in a log that others share goes with all that came before, and only when a snapshot has the rest.
+    // From a shared log, values can only be removed together with all earlier entries, once a snapshot has the rest.
     await this.#options
       .shortener()
       ?.shorten(number)
@@ -123,7 +123,7 @@ export class Forgettings {
       });
   }
 
-  /** Inside `exclusive`, or before anybody can ask: what has to be done again if it was interrupted. */
+  /** The part that is repeated after an interruption. Call it inside `exclusive`, or before requests are accepted. */
   async #forget(repository: Repository, entry: Forgetting): Promise<void> {
     const { journal, recorded, id } = repository;
     const { clock } = this.#options;
@@ -137,7 +137,7 @@ export class Forgettings {
     } catch (error) {
       throw error instanceof JournalDamageError ? damagedJournal(repository, error) : storageFailure(id, error);
     }
-    // A hash can tell a short value.
+    // A short value can be guessed from its hash.
     const { scope, field } = entry;
     this.#options.trust.keepOnly(id, { scope, field }, configValue(recorded, scope, field));
     await this.#options.trust.saved();

@@ -11,22 +11,22 @@ import { JournalDamageError } from "./journal/segment.ts";
 import { type Commit, type Forgetting, numberIn } from "./log/commit-log.ts";
 import type { Repository } from "./repository.ts";
 
-/** What values take in one commit, at most, but for one that is larger by itself. */
+/** The maximum of bytes of values in one commit, except for a single larger value. */
 const pieceBytes = 64 * 1024;
 
-/** With what a repository's kept history begins. */
+/** The state at the beginning of a repository's kept history. */
 export interface Beginning {
   readonly revision: number;
   readonly values: Config;
-  /** What the repository is a clone of, as HOST/PATH. */
+  /** The remote that the repository is a clone of, as HOST/PATH. */
   readonly remote: string | undefined;
-  /** About when that was so. */
+  /** The approximate time of that state. */
   readonly time: string;
-  /** What was made to be forgotten since, the oldest first. */
+  /** The later requests to forget values, oldest first. */
   readonly forgettings: readonly Forgetting[];
 }
 
-/** As far back as each revision follows the one before. The repository is loaded. Throws the system's error. */
+/** The beginning, as far back as revisions are without gaps. The repository must be loaded. Throws the system's error. */
 export async function beginningOf(repository: Repository): Promise<Beginning> {
   const { id, journal, state, recorded, oldest } = repository;
   await repository.writeHistory();
@@ -47,23 +47,23 @@ export async function beginningOf(repository: Repository): Promise<Beginning> {
       revision -= 1;
     }
   } catch (error) {
-    // What is before the damage cannot be told.
+    // Revisions before the damage cannot be read.
     if (!(error instanceof JournalDamageError)) throw error;
   }
   const values = applyConfigEdits(recorded, undone.flat());
   const isKnown = !isCut && (revision === 0 || countConfigFields(values) > 0);
-  // A home that was copied into a shared log knows it by the folder alone.
+  // In a home that was copied into a shared log, the remote can only be read from the folder.
   const remote = state.remote ?? (state.path && (await readRemote(state.path)));
   const known = { remote, time, forgettings: forgettings.reverse() };
   if (isKnown || undone.length === 0) return { ...known, revision, values };
-  // The oldest one stands for all that came before it: this machine joined with it, or was away until then.
+  // The oldest record stands for everything before it: this machine joined there, or was offline until then.
   undone.pop();
   return { ...known, revision: revision + 1, values: applyConfigEdits(recorded, undone.flat()) };
 }
 
 /**
- * What was committed after a revision, up to the newest one; where none is given, all that is kept, behind commits that have
- * all values of the beginning together. Throws the system's error, JournalDamageError or SegmentMissingError.
+ * The commits after a revision, up to the newest one. Without a revision: everything that is kept, preceded by commits with all values
+ * of the beginning. Throws the system's error, JournalDamageError or SegmentMissingError.
  */
 export async function* commitsSince(
   repository: Repository,
@@ -88,7 +88,7 @@ export async function* commitsSince(
   }
 }
 
-/** All values, at least one piece of them. */
+/** Splits values into pieces, at least one. */
 function* piecesOf(values: Config): Generator<ConfigEdit[]> {
   let edits: ConfigEdit[] = [];
   let bytes = 0;

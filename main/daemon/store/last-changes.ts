@@ -5,33 +5,33 @@ import type { Repository } from "./repository.ts";
 import { historyFrom } from "./repository-history.ts";
 import type { LastChange, RecordedChange } from "./store.ts";
 
-/** The fields of all repositories together of which the last change is kept in memory, some 100 bytes each. */
+/** The maximum of fields, over all repositories, whose last change is kept in memory, at about 100 bytes each. */
 const mostFields = 50_000;
 
 interface Index {
   readonly repository: Repository;
   /** By `<scope>.<field>`. */
   readonly changes: Map<string, LastChange>;
-  /** Up to which all is told. */
+  /** The last revision that is included. */
   revision: number;
   /** Resolves when the history has been read. */
   readonly read: Promise<void>;
-  /** How many of its fields are in the count of all. */
+  /** How many of its fields are included in the total. */
   counted: number;
 }
 
-/** When a field, `<scope>.<field>`, changed last. Undefined: never, as far as is kept. Throws RepoconfError 1110 where a damaged history does not tell. */
+/** The last change of a field, `<scope>.<field>`; undefined if the kept history has none. Throws RepoconfError 1110 if the history is damaged there. */
 export type LastChangeOf = (path: string) => LastChange | undefined;
 
 /**
- * When each field of a repository changed last: read from the history at the first request, and updated with each change from then on.
- * It has no values, so there is nothing to erase. For repositories that nobody asked about for long, and for those that are closed, it
- * is dropped and can be read again.
+ * The last change of each field: read from the history at the first request, and updated with each later change. It contains no values,
+ * so there is nothing to forget. Indexes of repositories that were not requested for long, or are closed, are dropped and can be read
+ * again.
  */
 export class LastChanges {
-  /** By repository's id; the one that was asked about last comes last. */
+  /** By repository id, the most recently used one last. */
   readonly #indexes = new Map<string, Index>();
-  /** Fields of all of them. */
+  /** The total number of fields. */
   #counted = 0;
 
   /** Throws RepoconfError 1108. */
@@ -54,16 +54,16 @@ export class LastChanges {
     this.#dropOldest(index);
     return path => {
       const change = changes.get(path);
-      // What is newer than the damage is told.
+      // Changes that are newer than the damage are still known.
       if (change === undefined && damage !== undefined) throw damage;
       return change !== undefined && change.revision > repository.oldest ? change : undefined;
     };
   }
 
-  /** A revision is visible, and nobody has asked since. */
+  /** Adds a revision that has become visible. */
   note(id: string, change: RecordedChange): void {
     const index = this.#indexes.get(id);
-    // One that does not follow: it is read anew at the next question.
+    // After a gap, the index is read again at the next request.
     if (index === undefined || change.revision !== index.revision + 1) return;
     index.revision = change.revision;
     addTo(index.changes, change, true);
@@ -76,7 +76,7 @@ export class LastChanges {
 
   #forget(index: Index): void {
     const { id } = index.repository;
-    // Another one may have taken its place.
+    // It may have been replaced meanwhile.
     if (this.#indexes.get(id) !== index) return;
     this.#indexes.delete(id);
     this.#counted -= index.counted;
@@ -92,7 +92,7 @@ export class LastChanges {
     const { revision } = repository.state;
     const changes = new Map<string, LastChange>();
     const readAll = async () => {
-      // What came meanwhile is newer.
+      // Changes noted meanwhile are newer.
       for await (const record of historyFrom(repository, revision, turn))
         if (record.kind === "change") addTo(changes, record, false);
     };

@@ -1,16 +1,16 @@
 import type { FileIntake } from "./file-intake.ts";
 import type { ServedState } from "./repository-state.ts";
 
-/** How long, in milliseconds, what a write replaced is kept: an editor that had it open has ended by then. */
+/** Milliseconds for which a replaced file is kept: an editor that had it open has finished writing by then. */
 const replacedTime = 1_000;
 
 /** Hand edits made at the moment of a write, or later into the file that the write replaced. */
 export class LateEdits {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
-  /** What the last write replaced is not waited for any longer. */
+  /** Whether the wait for edits of the replaced file is over. */
   #isEnding = false;
-  /** Calls the end of what the last write replaced off. */
+  /** Cancels the end of that wait. */
   #cancelEnd: (() => void) | undefined;
 
   constructor(served: ServedState, intake: FileIntake) {
@@ -18,13 +18,13 @@ export class LateEdits {
     this.#intake = intake;
   }
 
-  /** Whether there was an edit at the moment of a write, or later into the file that it replaced. */
+  /** Applies an edit made at the moment of a write, or later to the replaced file. Returns whether there was one. */
   async apply(): Promise<boolean> {
     if (!this.#intake.loaded || this.#served.files.content.kind === "broken") return false;
     const after = this.#served.options.log.newest;
     const edited = await this.#served.mirror.lateEdit(this.#served.options.scopes);
     if (edited === undefined) return false;
-    // An editor that writes in place has no JSON there for a moment.
+    // While an editor writes in place, the text is not JSON for a moment.
     if (edited === null && !this.#isEnding) return false;
     if (edited === null)
       await this.#served.options.keepText(this.#served.id, this.#served.files.values.replacedPath ?? "");
@@ -38,7 +38,7 @@ export class LateEdits {
     this.#cancelEnd = this.#served.options.clock.schedule(replacedTime, () => void this.end());
   }
 
-  /** A moment after the last write: who was still writing to the file that it replaced has ended by now. */
+  /** Call a moment after the last write, when nobody is writing to the replaced file any more. */
   async end(): Promise<void> {
     this.#cancelEnd?.();
     if (!this.#intake.loaded || this.#intake.isRemoved) return;

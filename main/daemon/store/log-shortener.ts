@@ -23,31 +23,31 @@ export interface LogShortenerOptions {
   readonly log: CommitLog;
   readonly repositories: Repositories;
   readonly clock: Clock;
-  /** Up to so many bytes the log is left as it is. */
+  /** Up to this many bytes the log is left as it is. */
   readonly leastBytes: number;
-  /** With the files of the histories here. */
+  /** The folder with the histories' files. */
   readonly historyFolder: string;
-  /** Nothing that is to be forgotten may be in what is written. Throws where it still is. */
+  /** Throws if a history still contains values that are to be forgotten, because a snapshot must not contain them. */
   beforeWriting(): Promise<void>;
-  /** Appends what the log says of each scope once more. */
+  /** Appends the newest entry of each scope again. */
   repeatScopes(assertNeeded: () => void): Promise<void>;
   onProblem(message: string, error: unknown): void;
 }
 
-/** A snapshot of another machine that has not gone on for so many milliseconds will not. */
+/** Milliseconds without progress after which another machine's snapshot counts as abandoned. */
 const staleTime = 20_000;
-/** Milliseconds between two looks whether it has ended. */
+/** Milliseconds between two checks whether it has ended. */
 const pollInterval = 250;
 
 /**
- * Keeps a log that several machines share from growing for ever, and what is to be forgotten from staying in it: the kept histories
- * of all repositories are appended once more, as a snapshot, and what came before that goes. One machine does it at a time: the one who
- * begins a snapshot behind another one's ends that.
+ * Keeps a shared log from growing without bound, and removes values that are to be forgotten: it appends the kept histories of all
+ * repositories again, as a snapshot, and deletes everything before it. Only one machine does this at a time: a machine that begins a
+ * snapshot after another one's overtakes it.
  */
 export class LogShortener {
   readonly #options: LogShortenerOptions;
   readonly #inTurn = pLimit(1);
-  /** What the log had when it was last asked whether it is long. */
+  /** The log's size at the last check of its length. */
   #checkedBytes = 0;
   #cancel: (() => void) | undefined;
   #isClosed = false;
@@ -61,7 +61,7 @@ export class LogShortener {
     this.#cancel?.();
   }
 
-  /** What is to be forgotten was seen: the one who asked for it sees to the log, unless he died. */
+  /** Call when a request to forget values was read: its machine shortens the log, and this one does if that one died. */
   watchForgetting(): void {
     if (this.#isClosed) return;
     this.#cancel ??= this.#options.clock.schedule(staleTime, () => {
@@ -74,7 +74,7 @@ export class LogShortener {
     const { forgetting, ended } = this.#snapshots;
     if (forgetting <= ended) return;
     try {
-      // It is tried again until it can be reached.
+      // Retried until the log can be reached.
       if (this.#options.log.problem === undefined) await this.shorten(forgetting);
     } catch (error) {
       this.#report(error);
@@ -82,13 +82,13 @@ export class LogShortener {
     if (forgetting > this.#snapshots.ended) this.watchForgetting();
   }
 
-  /** Begins to shorten a log that is more than twice as long as what is kept, and a while. */
+  /** Shortens a log that is longer than `leastBytes` and more than twice as long as the kept histories. */
   async shortenIfLong(): Promise<void> {
     const { log, leastBytes, historyFolder } = this.#options;
     const { bytes } = this.#snapshots;
     const behind = log.newest;
     if (bytes < this.#checkedBytes) this.#checkedBytes = 0;
-    // Each look counts the bytes of all histories.
+    // A check counts the bytes of all histories, so it is not made for every append.
     if (bytes < leastBytes || bytes < 1.1 * this.#checkedBytes || this.#isGoingOn(0)) return;
     this.#checkedBytes = bytes;
     try {
@@ -99,7 +99,7 @@ export class LogShortener {
     }
   }
 
-  /** Resolves when the log begins behind an entry, by whomever. Throws RepoconfError 1108, AppendError or the server's error. */
+  /** Resolves when the log begins after an entry, whichever machine shortened it. Throws RepoconfError 1108, AppendError or the server's error. */
   shorten(behind: LogNumber): Promise<void> {
     const { log, clock } = this.#options;
     return this.#inTurn(async () => {
@@ -116,7 +116,7 @@ export class LogShortener {
     });
   }
 
-  /** Whether another machine writes a snapshot behind an entry. */
+  /** Whether another machine is writing a snapshot after an entry. */
   #isGoingOn(behind: LogNumber): boolean {
     const { begun, ended, resumedAt } = this.#snapshots;
     return begun > Math.max(behind, ended) && resumedAt + staleTime >= this.#options.clock.monotonic();
@@ -146,9 +146,9 @@ export class LogShortener {
       throw new OvertakenError();
     });
     await this.#options.beforeWriting();
-    // Before the values that they are the rules of.
+    // Scopes come before the values that they describe.
     await this.#options.repeatScopes(() => this.#assertNewest(snapshot));
-    // What is added from now on is in the log behind this.
+    // Repositories that are added from now on follow in the log.
     for (const id of [...repositories.ids()]) {
       const repository = repositories.get(id);
       if (repository !== undefined) await this.#writeRepository(repository, snapshot);
@@ -163,13 +163,13 @@ export class LogShortener {
       if (this.#options.repositories.get(repository.id) !== repository) return;
       throw error;
     }
-    // Nothing of it is in the log.
+    // The log has no entry of it.
     if (repository.state.revision === 0) return;
     for (;;) {
       try {
         return await this.#writeHistory(repository, snapshot);
       } catch (error) {
-        // Written anew, or its oldest part taken away, while it was read.
+        // The history was rewritten or compacted while it was read.
         if (!(error instanceof SegmentMissingError)) throw error;
       }
     }
@@ -199,9 +199,9 @@ export class LogShortener {
         written = commit.documents[0]?.revision;
       }
     };
-    // Beside the work, however long it takes.
+    // Not inside the turn below, because it may take long.
     await collect();
-    // The last part has all that was committed before it: nothing is here now, and what others commit is a conflict.
+    // The last part must include every earlier commit: none is pending here now, and commits of others cause a conflict.
     const finish = async () => {
       if (repositories.get(id) !== repository) return undefined;
       const after = log.newest;
@@ -222,7 +222,7 @@ export class LogShortener {
     }
   }
 
-  /** Others may append what they like meanwhile. */
+  /** Appends a part, retrying if others append meanwhile. */
   async #append(entry: SnapshotPart | SnapshotEnd): Promise<void> {
     await appendInTurn(this.#options.log, () => {
       this.#assertNewest(entry.snapshot);
@@ -235,10 +235,10 @@ export class LogShortener {
   }
 }
 
-/** Another machine has begun a snapshot behind this one's. */
+/** Another machine has begun a snapshot after this one's. */
 class OvertakenError extends Error {}
 
-/** Of the files in a folder. */
+/** The total size of the files in a folder. */
 async function bytesIn(folder: string): Promise<number> {
   const names = await readdir(folder);
   let bytes = 0;

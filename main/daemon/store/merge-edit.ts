@@ -2,7 +2,7 @@ import { applyConfigEdits, type Config, configValue } from "../../../shared/conf
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 import { sameJson } from "../../../shared/json.ts";
 
-/** A write of ours that went by a moment ago: what the file held before and after, and which fields that changed. */
+/** A recent write by the daemon: the file before and after, and the changed fields. */
 export interface RecentWrite {
   /** Milliseconds, by the clock's `monotonic()`. */
   readonly at: number;
@@ -11,14 +11,14 @@ export interface RecentWrite {
   readonly paths: readonly ConfigPath[];
 }
 
-/** How long ago, in milliseconds, a write may be that a hand edit is taken not to have known of. */
+/** Milliseconds after a write during which a hand edit may be based on the text before it. */
 export const staleEditAge = 2_000;
 
 /**
- * What a file should hold if a program has read it, changed it and written it back while sets went by: its changes, and
- * the sets'. Undefined if it is an edit like any other, which is taken as it stands. It is a guess, so both must hold: the
- * text is none that was there a moment ago (that is a revert), and every field of the sets since some moment is as it was
- * at that moment. Of several such moments the earliest counts, so that no set is taken back that it did not know of.
+ * Merges the edit of a program that read the file, changed it and wrote it back while sets were written: the result has the program's
+ * changes and the sets. Undefined for an ordinary edit, which is applied as it is. Since this is a guess, two conditions must hold:
+ * the text is none of the recent ones (that would be a revert), and every field set since some moment has its value of that moment.
+ * If this is true for several moments, the earliest counts, so that no set is reverted that the program did not know of.
  */
 export function mergeStaleEdit(
   edit: { readonly textHash: string; readonly config: Config },
@@ -29,19 +29,19 @@ export function mergeStaleEdit(
   if (recent.some(({ before, after }) => before.textHash === edit.textHash || after.textHash === edit.textHash))
     return undefined;
   const isAsIn = (config: Config, path: ConfigPath) => sameJson(valueIn(config, path), valueIn(edit.config, path));
-  /** The fields of the sets since that moment, and those of them that the edit has otherwise than they were then, or are now. */
+  /** The fields set since that moment, and those of them whose value in the edit differs from the one at that moment, or now. */
   const touched = new Map<string, ConfigPath>();
   const [otherThen, otherNow] = [new Set<string>(), new Set<string>()];
   const compare = (config: Config, key: string, path: ConfigPath) => {
     if (isAsIn(config, path)) otherThen.delete(key);
     else otherThen.add(key);
   };
-  /** So many of the fields, from the first on, are the sets' that the edit did not know of. */
+  /** How many of the fields, from the first on, belong to sets that the edit did not know of. */
   let unknown = 0;
   let later: RecentWrite | undefined;
   for (const write of recent.toReversed()) {
     const { config } = write.before;
-    // What lies between two writes that follow each other is the fields of the first alone.
+    // Between two consecutive writes only the fields of the first one change.
     if (later !== undefined && later.before.config !== write.after.config)
       for (const [key, path] of touched) compare(config, key, path);
     for (const path of write.paths) {

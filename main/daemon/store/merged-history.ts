@@ -3,21 +3,21 @@ import { endlessTurn, type Turn } from "../yielding.ts";
 import type { LogNumber } from "./log/commit-log.ts";
 import type { HistoryRecord } from "./store.ts";
 
-/** Where an entry stands among those of all repositories. */
+/** The place of an entry among those of all repositories. */
 export interface HistoryPlace {
-  /** In this log; 0: from before it. */
+  /** The number in this log; 0 if the entry is older than it. */
   readonly number: LogNumber;
   readonly repo: string;
   readonly revision: number;
 }
 
-/** What a repository's history says of one revision: what was made to be forgotten after it, and the change. */
+/** The records of one revision in a repository's history: the change, and later requests to forget values. */
 export interface HistoryGroup extends HistoryPlace {
-  /** The newest first. */
+  /** Newest first. */
   readonly records: readonly HistoryRecord[];
 }
 
-/** A history that cannot be told, or not from here on. */
+/** A history that cannot be read, or not from here on. */
 export interface UnavailableHistory {
   readonly repo: string;
   readonly error: RepoconfError;
@@ -26,32 +26,32 @@ export interface UnavailableHistory {
 export interface MergedHistoryOptions {
   /** Only entries after this place. */
   readonly after?: HistoryPlace | undefined;
-  /** Milliseconds since 1970: what is older need not be told. */
+  /** Milliseconds since 1970: older entries may be left out. */
   readonly since?: number | undefined;
   readonly turn?: Turn | undefined;
   /** The log's number of a repository's newest revision, or a later one. */
   newest(repo: string): LogNumber;
-  /** The number of a record; 0: it is from before this log. */
+  /** The number of a record; 0 if it is older than this log. */
   numberOf(record: HistoryRecord): LogNumber;
   history(repo: string, from: number, turn: Turn): AsyncGenerator<HistoryRecord>;
 }
 
-/** So many histories are kept open while others are read: each holds a file's text. */
+/** The maximum of histories that are open at the same time, because each one holds a file's text. */
 const mostOpen = 32;
-/** Milliseconds by which a clock may have been set back. */
+/** Milliseconds by which the system's clock may have been set back. */
 const clockSlack = 3_600_000;
 
-/** Negative: `one` comes first. The newest of the log first; what is from before it follows, one repository after the other. */
+/** Negative if `one` comes first. Newest first; entries older than the log follow, one repository after the other. */
 function comparePlaces(one: HistoryPlace, other: HistoryPlace): number {
   if (one.number !== other.number) return other.number - one.number;
   if (one.repo !== other.repo) return one.repo < other.repo ? -1 : 1;
   return other.revision - one.revision;
 }
 
-/** One repository's history as far as it is read. */
+/** The reader of one repository's history. */
 class Source {
   readonly repo: string;
-  /** The next one, or before anything was read a place that nothing of it precedes. */
+  /** The place of the next group; before the first read, a place before all of them. */
   place: HistoryPlace;
   group: HistoryGroup | undefined;
   #from = Number.MAX_SAFE_INTEGER;
@@ -69,7 +69,7 @@ class Source {
     for (;;) {
       const { value: record } = await this.#records.next();
       if (record !== undefined) records.push(record);
-      // What was forgotten after the last revision that is kept.
+      // Requests to forget values after the oldest kept revision.
       const last = records.at(-1);
       if (last === undefined) return false;
       if (record !== undefined && record.kind !== "change") continue;
@@ -81,7 +81,7 @@ class Source {
     }
   }
 
-  /** Lets its file go; it is read again when it is its turn. */
+  /** Closes the file; it is opened again when needed. */
   async close(): Promise<void> {
     const records = this.#records;
     this.#records = undefined;

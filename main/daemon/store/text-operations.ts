@@ -6,7 +6,7 @@ import { foreignEditTime, type MirrorFollower } from "./mirror-follower.ts";
 import type { ServedState } from "./repository-state.ts";
 import { storageFailure } from "./storage-failure.ts";
 
-/** Operations on the text of a repository's file itself, each inside the queue's `exclusive`. */
+/** Operations on the text of a repository's file. Call each inside the queue's `exclusive`. */
 export class TextOperations {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
@@ -19,8 +19,8 @@ export class TextOperations {
   }
 
   /**
-   * Inside `exclusive`: rewrites name and path in the file of the home. That file alone has to be good: of an in-tree
-   * repository whose folder has moved, the path is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
+   * Rewrites name and path in the file of the home. Only that file must be valid: if an in-tree repository's folder was moved, the path
+   * is what has to be fixed. Throws RepoconfError 1102, 1106 or 1108.
    */
   async changeMetadata(changes: { readonly name?: string; readonly path?: string }): Promise<void> {
     const { home } = this.#served.files;
@@ -41,7 +41,7 @@ export class TextOperations {
           await this.#intake.refreshInTurn();
         }
       }
-      // The path of an in-tree repository decides which file holds its values.
+      // The path of an in-tree repository determines the file of its values.
       this.#served.files.follow();
       await this.#served.files.refresh();
       await this.#intake.applyExternalEdit();
@@ -49,8 +49,8 @@ export class TextOperations {
   }
 
   /**
-   * Inside `exclusive`: puts a text in the place of the file that people edit, and takes it up as an edit by hand. False
-   * if the file is not `expected` any more. Throws RepoconfError 1102 or 1108.
+   * Replaces the file that people edit, and applies the text like an edit by hand. Returns false if the file is not `expected` any
+   * more. Throws RepoconfError 1102 or 1108.
    */
   async replace(text: string, expected: string | null): Promise<boolean> {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();
@@ -66,7 +66,7 @@ export class TextOperations {
         if (error instanceof ForeignEditError) return false;
         throw storageFailure(this.#served.id, error);
       }
-      // Anyone who wrote it knew the text that was there, and so every set.
+      // The author knew the replaced text, and with it every set.
       this.#served.mirror.forgetRecentWrites();
       this.#intake.lateEdits.endLater();
       await this.#intake.refreshInTurn();
@@ -75,8 +75,7 @@ export class TextOperations {
   }
 
   /**
-   * Inside `exclusive`: writes the file that people edit anew from what is active; `keep` puts aside what is
-   * there right before. Throws RepoconfError 1102, 1106 or 1108.
+   * Rewrites the file that people edit from the active values; `keep` moves the present file away right before. Throws RepoconfError 1102, 1106 or 1108.
    */
   async restore(schemaReference: string, keep: (path: string) => Promise<void>): Promise<void> {
     if (this.#intake.isRemoved) throw this.#intake.notWritable();

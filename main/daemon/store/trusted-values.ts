@@ -7,19 +7,19 @@ import type { DurableTextFile } from "../../files/durable-text-file.ts";
 import { JsonFile } from "../../files/json-file.ts";
 
 interface TrustData {
-  /** Repositories that had no history when this file was begun: what their files say at their first reading was active. */
+  /** Repositories that had no history when this file was created: the values at the first read of their files were active before. */
   readonly unread: readonly string[];
   /** `<repo> <scope>.<field>`: the hashes of the values that may become active there, the newest last. */
   readonly trusted: { readonly [place: string]: readonly string[] };
 }
 
-/** So many values of one field are remembered; older ones are asked for again. */
+/** The maximum of remembered values for one field; older ones need to be accepted again. */
 const mostValues = 1_000;
 
-/** A large value is asked about at each refresh of its file. No value ever changes. */
+/** A cache, because a large value is checked at each refresh of its file. Values are never mutated. */
 const hashes = new WeakMap<object, string>();
 
-/** What `trust/list` calls a value by. */
+/** The hash by which `trust/list` identifies a value. */
 export function hashOfValue(value: JsonValue): string {
   const isPart = typeof value === "object" && value !== null;
   const known = isPart ? hashes.get(value) : undefined;
@@ -30,18 +30,18 @@ export function hashOfValue(value: JsonValue): string {
 }
 
 /**
- * Which values that run as commands may become active out of a work tree's file: those that a person accepted, that were
- * set through the daemon, or that are or were active. By repository, field and value, so that a switch of branches asks
- * for nothing twice. `trust.json` keeps hashes and no values.
+ * The values in work trees' files that run as commands and may become active: those that a person accepted, that were set through the
+ * daemon, or that are or were active. Stored by repository, field and value, so that switching branches does not ask twice.
+ * `trust.json` contains hashes, not values.
  */
 export class TrustedValues {
   readonly #low: Low<TrustData>;
   readonly #onProblem: (message: string, error: unknown) => void;
   readonly #unread: Set<string>;
   readonly #trusted: Map<string, readonly string[]>;
-  /** There was no file: this home has not been asked about trust before. */
+  /** Whether there was no file: this home is from before trust was required, or new. */
   readonly isNew: boolean;
-  /** Of what is known, and of what is on the disk. */
+  /** The version in memory, and the one on the disk. */
   #version = 0;
   #written = 0;
   #saving: Promise<unknown> = Promise.resolve();
@@ -54,7 +54,7 @@ export class TrustedValues {
     this.#trusted = new Map(Object.entries(low.data.trusted));
   }
 
-  /** A file that cannot be used trusts nothing: what is active stays so, and the rest is asked for again. */
+  /** An invalid file trusts nothing: active values stay active, and others need to be accepted again. */
   static async open(
     file: DurableTextFile,
     onProblem: (message: string, error: unknown) => void,
@@ -74,7 +74,7 @@ export class TrustedValues {
     return new TrustedValues(low as Low<TrustData>, isNew, onProblem);
   }
 
-  /** The home is asked for the first time; these of its repositories have no history. */
+  /** Creates the file; `unread` are the repositories without a history. */
   begin(unread: Iterable<string>): Promise<void> {
     for (const id of unread) this.#unread.add(id);
     this.#version += 1;
@@ -85,19 +85,19 @@ export class TrustedValues {
     return this.#at(repo, path).includes(hashOfValue(value));
   }
 
-  /** Whether a value is trusted in a field that was renamed: by the name of then, or of now. */
+  /** Whether a value is trusted in a renamed field, under any of its names. */
   hasByAnyName(repo: string, names: readonly ConfigPath[], value: JsonValue): boolean {
     return names.some(path => this.has(repo, path, value));
   }
 
-  /** Counts at once; `saved` waits for the disk. */
+  /** Trusts a value immediately; `saved` waits for the disk. */
   add(repo: string, path: ConfigPath, value: JsonValue): void {
     const hash = hashOfValue(value);
     const known = this.#at(repo, path);
     if (!known.includes(hash)) this.#put(repo, path, [...known, hash].slice(-mostValues));
   }
 
-  /** A person accepts it: counts once it is on the disk. Throws the system's error, and then it does not count. */
+  /** Trusts a value that a person accepted, once it is on the disk. Throws the system's error; then it is not trusted. */
   async accept(repo: string, path: ConfigPath, value: JsonValue): Promise<void> {
     const before = this.#at(repo, path);
     this.add(repo, path, value);
@@ -109,38 +109,38 @@ export class TrustedValues {
     }
   }
 
-  /** All values of a configuration whose fields run as commands. */
+  /** Trusts all values of a configuration that run as commands. */
   addAll(repo: string, config: Config, isCommand: (scope: string, field: string) => boolean): void {
     for (const { scope, field, value } of configEntries(config))
       if (isCommand(scope, field)) this.add(repo, { scope, field }, value);
   }
 
-  /** Whether what its file says now is what was active before anybody asked; once. */
+  /** Whether the file's present values were active before trust was required. True only once. */
   removeUnread(repo: string): boolean {
     if (!this.#unread.delete(repo)) return false;
     this.#saveSoon();
     return true;
   }
 
-  /** Of a field nothing but this value is trusted any more. */
+  /** Stops trusting every other value of a field. */
   keepOnly(repo: string, path: ConfigPath, value: JsonValue | undefined): void {
     const kept = value === undefined ? [] : [hashOfValue(value)].filter(hash => this.#at(repo, path).includes(hash));
     if (this.#at(repo, path).length !== kept.length) this.#put(repo, path, kept);
   }
 
-  /** Nothing of a repository is trusted any more: its id may become another's. */
+  /** Stops trusting all values of a repository, because its id may be used for another one. */
   drop(repo: string): void {
     const places = [...this.#trusted.keys()].filter(place => place.startsWith(`${repo} `));
     for (const place of places) this.#trusted.delete(place);
     if (this.#unread.delete(repo) || places.length > 0) this.#saveSoon();
   }
 
-  /** Resolves when all of it is on the disk. Does not throw: what cannot be written is told, and tried again with the next. */
+  /** Resolves when everything is on the disk. Does not throw: a failed write is reported and retried with the next one. */
   saved(): Promise<void> {
     return this.#save().catch(error => this.#onProblem("cannot write trust.json", error));
   }
 
-  /** One write after the other, each with all that has come by then. Throws the system's error. */
+  /** Writes one after the other, each with all additions so far. Throws the system's error. */
   async #save(): Promise<void> {
     const wanted = this.#version;
     const write = this.#saving.then(async () => {

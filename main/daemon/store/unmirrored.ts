@@ -15,7 +15,7 @@ export function byRepository(entries: readonly Committed[]): Map<string, Committ
   return commits;
 }
 
-/** Ids of repositories whose last entry says that they are none any longer. */
+/** Ids of repositories whose last entry is their removal. */
 export function removedIds(entries: readonly Committed[]): ReadonlySet<string> {
   const removed = new Set<string>();
   for (const { entry } of entries) {

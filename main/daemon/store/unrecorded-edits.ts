@@ -1,7 +1,7 @@
 import type { ConfigEdit } from "../../../shared/config.ts";
 import { type ConfigPath, joinConfigPath } from "../../../shared/config-path.ts";
 
-/** Edits that a file should have but lacks, and that no revision records, because no active value changed. For each field the newest. */
+/** The newest edit of each field that a file lacks and no revision records, because no active value changed. */
 export class UnrecordedEdits {
   readonly #edits = new Map<string, ConfigEdit>();
   #list: readonly ConfigEdit[] | undefined;
@@ -10,13 +10,13 @@ export class UnrecordedEdits {
     this.commit(edits, []);
   }
 
-  /** As they are now, in the order in which they came. */
+  /** The edits in their order. */
   get list(): readonly ConfigEdit[] {
     this.#list ??= [...this.#edits.values()];
     return this.#list;
   }
 
-  /** After a commit with these edits, and these changes in what is served. */
+  /** Updates the edits after a commit with these edits and changes of active values. */
   commit(edits: readonly ConfigEdit[], changes: readonly ConfigPath[]): void {
     if (edits.length === 0 && changes.length === 0) return;
     this.#list = undefined;
@@ -26,7 +26,7 @@ export class UnrecordedEdits {
     for (const path of changes) this.#edits.delete(joinConfigPath(path.scope, path.field));
   }
 
-  /** Drops those that need not be recorded any more. */
+  /** Drops edits that need not be recorded any more. */
   keep(isUnrecorded: (edit: ConfigEdit) => boolean): void {
     for (const [key, edit] of this.#edits) if (!isUnrecorded(edit)) this.#edits.delete(key);
     this.#list = undefined;

@@ -8,7 +8,7 @@ import { storageFailure } from "./storage-failure.ts";
 import type { WaitingValue } from "./store.ts";
 import { hashOfValue } from "./trusted-values.ts";
 
-/** The values of a work tree's file that wait until they are trusted, as that was last read. */
+/** The values of a work tree's file, as last read, that are not trusted yet. */
 export function waitingValues(served: ServedState): readonly WaitingValue[] {
   const { stored, health, broken } = served.current;
   if (broken !== undefined) return [];
@@ -22,8 +22,8 @@ export function waitingValues(served: ServedState): readonly WaitingValue[] {
 }
 
 /**
- * Inside `exclusive`: a person trusts the value that waits in a field, known by its hash, and it becomes active. The
- * revision by which it is. Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
+ * Trusts the waiting value of a field, identified by its hash, and makes it active. Returns the revision. Call it inside `exclusive`.
+ * Throws RepoconfError 1102, 1104 if the file has another value by now, 1106 or 1108.
  */
 export async function acceptValue(
   served: ServedState,
@@ -38,7 +38,7 @@ export async function acceptValue(
   const waiting = waitingValues(served).find(({ scope, field }) => scope === path.scope && field === path.field);
   if (waiting?.hash !== hash) {
     const value = valueByAnyName(served.mirror.wanted, path, served.options.scopes);
-    // Somebody else was faster.
+    // It has been accepted already.
     if (waiting === undefined && value !== undefined && hashOfValue(value) === hash) return served.current.revision;
     throw anotherValue(served.id, path);
   }

@@ -9,8 +9,8 @@ import { findWorkTree } from "../../git.ts";
 export const inTreeFileName = ".repoconf.json";
 
 /**
- * Git's own folder for the work tree that a folder is in, if a file can be moved from there to here. What is in it git
- * neither shows nor commits, stashes or tidies away.
+ * The .git folder of the work tree that a folder is in, if files can be renamed from there to the folder. Git neither shows nor commits,
+ * stashes or cleans files in it.
  */
 export async function gitFolderBeside(folder: string): Promise<string | undefined> {
   try {
@@ -27,8 +27,8 @@ const temporaryName = /^\.repoconf\.json\.[0-9a-f]{12}\.tmp$/;
 const markName = /^repoconf-home\.[0-9a-f]{12}$/;
 
 /**
- * Takes away the temporary files that a crash left of the in-tree file in this folder, and leaves a mark in git's folder
- * that `pointer`, a repository's file in a home, points here: so that `repoconf doctor` can tell of two homes on one file.
+ * Removes temporary files of the in-tree file that a crash left in this folder, and writes a mark to the .git folder that `pointer`, a
+ * repository's file in a home, points here, so that `repoconf doctor` can report two homes with the same file.
  */
 export async function moveIn(folder: string, pointer: string): Promise<void> {
   const gitFolder = await gitFolderBeside(folder);
@@ -38,7 +38,7 @@ export async function moveIn(folder: string, pointer: string): Promise<void> {
     for (const name of names) if (temporaryName.test(name)) await unlink(join(place, name)).catch(() => {});
   }
   if (gitFolder === undefined) return;
-  // Without the mark nothing is told, and all else works.
+  // Without the mark only that report is missing.
   await leaveMark(gitFolder, pointer).catch(() => {});
 }
 
@@ -52,7 +52,7 @@ async function leaveMark(gitFolder: string, pointer: string): Promise<void> {
   }
 }
 
-/** Files in other homes than `pointer`'s that point to the in-tree file in this folder too, or cannot be read. */
+/** Files in other homes that also point to the in-tree file in this folder, or cannot be read. */
 export async function findOtherPointers(folder: string, pointer: string): Promise<string[]> {
   const gitFolder = await gitFolderBeside(folder);
   const marks = gitFolder === undefined ? [] : await readMarks(gitFolder);
@@ -74,7 +74,7 @@ async function pointsTo(pointer: string, folder: string): Promise<boolean> {
     const { inTree, path } = parseJsonText(await readFile(pointer, "utf8")).value;
     return inTree === true && typeof path === "string" && (await realpath(path)) === (await realpath(folder));
   } catch (error) {
-    // Another user's home.
+    // The file is in another user's home.
     return systemErrorCode(error) === "EACCES";
   }
 }
