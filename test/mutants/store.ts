@@ -248,8 +248,8 @@ export const mutants: readonly Mutant[] = [
     removed: "that nothing of a removed file stays in the home",
     file: "main/daemon/store/file-store.ts",
     find: `      await repository.mirror.dropReplaced();
-      // Nothing`,
-    replace: `      // Nothing`,
+      // No commit`,
+    replace: `      // No commit`,
     test: "test/regression/log-review.test.ts",
     name: "nothing of a file stays behind",
   },

@@ -6,18 +6,18 @@ import type { ServedState } from "./repository-state.ts";
 import { causeOf } from "./storage-failure.ts";
 import type { Mirrored } from "./store.ts";
 
-/** How long, in milliseconds, a change waits while another program keeps changing the file. */
+/** Milliseconds for which a change waits while another program keeps changing the file. */
 export const foreignEditTime = 7_500;
-/** Milliseconds before history and file are tried again by themselves. */
+/** Milliseconds before a failed write of history and file is retried. */
 export const retryPause = 1_000;
-/** Why a file does not have what was committed for now: a refresh comes first. */
+/** Why a file cannot be written now: a refresh comes first. */
 const beingChanged = "another program keeps changing the file";
 
-/** Makes a repository's history and file follow what is committed, and `health` tell where they cannot. */
+/** Writes commits to a repository's history and file, and reports failures in `health`. */
 export class MirrorFollower {
   readonly #served: ServedState;
   readonly #intake: FileIntake;
-  /** Why they could not be written last, and until when nobody tries by himself; by the clock's `monotonic()`. */
+  /** The cause of the last failure, and when the next scheduled try may follow, by the clock's `monotonic()`. */
   #failed = { cause: "", until: Number.NEGATIVE_INFINITY };
 
   constructor(served: ServedState, intake: FileIntake) {
@@ -27,7 +27,7 @@ export class MirrorFollower {
 
   /**
    * Updates history and file to what is committed. Does not throw: if that fails, it returns the reason, `health` reports it, and it
-   * is retried. `isScheduled`: nobody waits, so after a failure there is a pause first. `onReplaced`: see `Mirror.write`.
+   * is retried. `isScheduled`: no caller is waiting, so after a failure there is a pause first. `onReplaced`: see `Mirror.write`.
    */
   async follow({
     isScheduled = false,
@@ -41,10 +41,10 @@ export class MirrorFollower {
       if (this.#intake.isRemoved) return true;
       const { cause: lastCause, until } = this.#failed;
       if (isScheduled && this.#served.options.clock.monotonic() < until) return lastCause;
-      // The file has an edit that is not in the log yet: nothing may take its place.
+      // The file has an edit that is not in the log yet, so it must not be replaced.
       if (this.#intake.unrecorded instanceof ConflictError) return beingChanged;
       if (this.#intake.unrecorded !== undefined) {
-        // But the log is not to be kept for its sake.
+        // The history is still written, so that the log can release its entries.
         await this.#served.mirror.writeHistory(false, false).catch(() => {});
         return causeOf(this.#intake.unrecorded);
       }
@@ -66,7 +66,7 @@ export class MirrorFollower {
         return this.#served.fileProblem ?? true;
       } catch (error) {
         if (error instanceof ForeignEditError) {
-          // Anyone who changed it is heard first.
+          // First read what was changed.
           void this.#intake.requestRefresh();
           return beingChanged;
         }
@@ -92,8 +92,8 @@ export class MirrorFollower {
   }
 
   /**
-   * Inside the queue, right after a commit: git must see the new text when the caller gets its reply. A text that was written to the
-   * file since is the next commit, as a whole: it may be another branch's.
+   * Writes an in-tree file right after a commit, because git must see the new text when the caller gets its reply. Call it inside the
+   * queue. A text that was written to the file since then becomes the next commit, as a whole: it may be another branch's.
    */
   async followInTree(): Promise<void> {
     if (!this.#served.current.inTree) return;

@@ -3,23 +3,23 @@ import type { Clock } from "../../clock.ts";
 import { retryPause } from "./mirror-follower.ts";
 import type { Repository } from "./repository.ts";
 
-/** Milliseconds between two mirrors of one repository, at least; and how many times its duration a mirror rests where few wait. */
+/** The minimum of milliseconds between two writes of one repository, and the pause after a write as a multiple of its duration. */
 const shortestPause = 50;
 const restFactor = 10;
-/** Nor does one rest for longer because many wait. */
+/** The maximum of milliseconds by which many waiting repositories extend the pause. */
 const longestCrowdedPause = 2_000;
-/** Mirrors written at once: they must not keep the log's sync waiting. */
+/** The maximum of repositories written at the same time, so that the log's syncs are not delayed. */
 const width = 8;
 
-/** Lets histories and files follow the log, each at its own pace and all within a budget; who waits longest comes first. */
+/** Schedules the writes of histories and files, within a budget. The repository that has waited longest comes first. */
 export class MirrorSchedule {
   readonly #clock: Clock;
   readonly #inTurn = pLimit(width);
-  /** When the next mirror may come at the earliest, by the clock's `monotonic()`. */
+  /** The earliest time of a repository's next write, by the clock's `monotonic()`. */
   readonly #notBefore = new WeakMap<Repository, number>();
-  /** What lacks something, and what calls its next mirror off. */
+  /** Repositories that lack a commit, and the function that cancels their next write. */
   readonly #behind = new Map<Repository, (() => void) | undefined>();
-  /** After each mirror that was written. */
+  /** Called after each write. */
   readonly #onWritten: () => void;
   #closed = false;
 
@@ -35,13 +35,13 @@ export class MirrorSchedule {
     this.#schedule(repository, Math.max(0, notBefore - this.#clock.monotonic()));
   }
 
-  /** It lacks nothing, or is gone. */
+  /** Call when a repository lacks nothing any more, or has been removed. */
   drop(repository: Repository): void {
     this.#behind.get(repository)?.();
     this.#behind.delete(repository);
   }
 
-  /** Writes what every repository lacks, as far as the disk lets it. */
+  /** Writes every repository that lacks a commit, as far as the disk allows. */
   async drain(): Promise<void> {
     const all = [...this.#behind];
     await Promise.all(
@@ -72,7 +72,7 @@ export class MirrorSchedule {
     const written = await repository.follow({ isScheduled: true });
     const ended = this.#clock.monotonic();
     const duration = ended - began;
-    // The more wait, the less of the time each may take.
+    // The more repositories are waiting, the longer each one pauses.
     const rest = restFactor * duration;
     const crowded = Math.min((rest * this.#behind.size) / width, longestCrowdedPause);
     const pause = written === true ? Math.max(shortestPause, rest, crowded) : Math.max(retryPause, duration);

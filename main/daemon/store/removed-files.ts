@@ -6,7 +6,7 @@ import type { FileSystem } from "../../files/file-system.ts";
 import type { Repository } from "./repository.ts";
 import { storageFailure } from "./storage-failure.ts";
 
-/** The folder of the home where files go that are taken out of use, so that a person can get one back. */
+/** The home's folder for files that were removed or replaced, so that a person can restore them. */
 export class RemovedFiles {
   readonly #folder: string;
   readonly #fileSystem: FileSystem;
@@ -18,7 +18,7 @@ export class RemovedFiles {
     this.#clock = clock;
   }
 
-  /** By a name that nothing has: what stands there is somebody's text. */
+  /** A path with an unused name, because existing files must not be overwritten. */
   async place(name: string): Promise<string> {
     for (let time = this.#clock.now(); ; time++) {
       const path = join(this.#folder, `${name}.${new Date(time).toISOString().replaceAll(":", "-")}.json`);
@@ -30,7 +30,7 @@ export class RemovedFiles {
     }
   }
 
-  /** Where the file is now; undefined if it was deleted by hand before, and there is nothing to keep. Throws RepoconfError 1108. */
+  /** Moves a repository's file into the folder. Returns its new path; undefined if it was already deleted by hand. Throws RepoconfError 1108. */
   async putAside({ id, files }: Repository): Promise<string | undefined> {
     const movedTo = await this.place(id);
     try {

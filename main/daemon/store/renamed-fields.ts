@@ -4,11 +4,11 @@ import type { JsonValue } from "../../../shared/json.ts";
 import type { MovedNames } from "../../files/json-text-edits.ts";
 import type { Scopes } from "../scopes.ts";
 
-/** A configuration that may say fields by old names (`x-renamedFrom`), as the schemas of now call them. */
+/** A configuration that may have fields under old names (`x-renamedFrom`), with today's names. */
 export interface Renamed {
-  /** The very object that was given if it has no old name that counts. An old name beside the new one stays as it is. */
+  /** The given object itself if no old name counts. An old name next to the new one is left as it is. */
   readonly config: Config;
-  /** The fields that it says by an old name, and that name. */
+  /** The fields under an old name, and that name. */
   readonly byOldName: readonly (ConfigPath & { readonly oldName: string })[];
 }
 
@@ -30,23 +30,23 @@ export function withNewNames(config: Config, scopes: Scopes): Renamed {
   return { config: applyConfigEdits(config, edits), byOldName };
 }
 
-/** The name by which a configuration says a field: the newest of those that are there. */
+/** The name that a configuration has for a field: the newest one that is present. */
 function presentName(config: Config, path: ConfigPath, scopes: Scopes): string | undefined {
   return scopes.namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field;
 }
 
-/** Where a configuration says a field; by the name of now if it does not. */
+/** The path of a field in a configuration; with today's name if the field is missing. */
 export function presentPath(config: Config, path: ConfigPath, scopes: Scopes): ConfigPath {
   return { scope: path.scope, field: presentName(config, path, scopes) ?? path.field };
 }
 
-/** The value that a configuration gives a field, by whatever name; `path` may have an old one. */
+/** The value of a field in a configuration, under any of its names; `path` may have an old one. */
 export function valueByAnyName(config: Config, path: ConfigPath, scopes: Scopes): JsonValue | undefined {
   const standing = presentName(config, path, scopes);
   return standing === undefined ? undefined : configValue(config, path.scope, standing);
 }
 
-/** Whether the value that a field had in a configuration of the past was made to be forgotten, by whatever name it had one. */
+/** Whether the value of a field in a past configuration was erased, under any of its names. */
 export function isForgotten(
   past: { readonly config: Config; readonly forgotten: ReadonlySet<string> },
   path: ConfigPath,
@@ -59,7 +59,7 @@ export function isForgotten(
   return standing !== undefined && isErased(standing);
 }
 
-/** The edits, with what takes old names of their fields out of a configuration, so that none serves any more. */
+/** The edits, plus edits that remove the old names of their fields from a configuration. */
 export function writingNewNames(edits: readonly ConfigEdit[], config: Config, scopes: Scopes): readonly ConfigEdit[] {
   if (scopes.renaming.length === 0) return edits;
   const edited = new Set(edits.map(({ scope, field }) => joinConfigPath(scope, field)));
@@ -73,14 +73,14 @@ export function writingNewNames(edits: readonly ConfigEdit[], config: Config, sc
   });
 }
 
-/** Edits after which fields are what a configuration says of them, and by the names that it has for them. */
+/** Edits that give fields the values and the names that they have in a configuration. */
 export function editsAsIn(config: Config, paths: readonly ConfigPath[], scopes: Scopes): ConfigEdit[] {
   return paths
     .flatMap(path => scopes.namesOf(path))
     .map(({ scope, field }) => ({ scope, field, value: configValue(config, scope, field) }));
 }
 
-/** The fields that a text has by an old name and is to have by the new one alone: by the scope's object in `after`, old name to new. */
+/** The fields that change from an old name to the new one in a text: by the scope's object in `after`, old name to new. */
 export function movedNames(before: Config, after: Config, scopes: Scopes): MovedNames {
   const moved = new Map<JsonValue, Map<string, string>>();
   for (const { name: scope, renamed } of scopes.renaming) {

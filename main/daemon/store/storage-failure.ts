@@ -4,7 +4,7 @@ import { systemErrorCode } from "../../files/file-system.ts";
 import { DocumentTooLargeError, ForeignEditError } from "../../files/json-document.ts";
 import { AppendError } from "./log/commit-log.ts";
 
-/** The error of a failed write for its caller: the old value stays. */
+/** The error for the caller of a failed write, which leaves the old value active. */
 export function storageFailure(repo: string, error: unknown): RepoconfError {
   if (error instanceof RepoconfError) return error;
   if (error instanceof DocumentTooLargeError) {
@@ -28,14 +28,14 @@ export function storageFailure(repo: string, error: unknown): RepoconfError {
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 
-/** What needs the journal cannot be done: without it numbers and values would be made up. */
+/** The error for requests that need the journal: without it, revision numbers and values are unknown. */
 export function unreadableJournal(repo: string, error: unknown): RepoconfError {
   const cause = causeOf(error);
   const message = `The journal of this repository cannot be read (${cause}), so changes are refused and its history cannot be shown. Fix the cause and retry.`;
   return new RepoconfError(1108, message, { repo, details: { cause } });
 }
 
-/** Why a call failed, in a word where the system has one. */
+/** Why a call failed: the system's error code if there is one. */
 export function causeOf(error: unknown): string {
   return systemErrorCode(error) ?? (error instanceof Error ? error.message : String(error));
 }
