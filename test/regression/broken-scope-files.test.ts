@@ -12,7 +12,7 @@ test("broken scope files are waited for side by side: forty of them held up a st
     await writeFile(join(home.path, "scopes", `broken${index}.schema.json`), "{ broken");
   const clock = new TestClock();
   const starting = startTestDaemon({ home: home.path, clock });
-  for (const pause of [20, 80, 150]) {
+  for (const pause of [5, 15, 40, 90, 100]) {
     await until(() => clock.waiting(pause) === 8, "all files to be waited for at once");
     clock.advance(pause);
   }
