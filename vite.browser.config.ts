@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-/** Bundles the typed client for pages into dist/browser/. */
+/** Bundles the typed client for web pages into dist/browser/. */
 export default defineConfig({
   build: {
     target: "es2024",

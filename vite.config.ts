@@ -1,9 +1,9 @@
 import http from "node:http";
 import { defineConfig, type Plugin } from "vite";
 
-/** Bundles what runs under Node (command line, daemon, typed client) into dist/, so that it needs no node_modules. */
+/** Bundles everything that runs under Node (command line, daemon, typed client) into dist/, so that it needs no node_modules. */
 export default defineConfig({
-  plugins: [plainHttp(), withoutBrowserSocket()],
+  plugins: [plainHttp(), withoutGlobalWebSocket()],
   build: {
     ssr: true,
     target: "node24",
@@ -15,7 +15,7 @@ export default defineConfig({
       output: {
         entryFileNames: "[name].js",
         chunkFileNames: "chunks/[name]-[hash].js",
-        // Licences stay. Nobody reads the rest here: declarations have their own, and every command loads these files.
+        // Keep license comments and drop doc comments: the declarations have their own, and every command has to load these files.
         comments: { jsdoc: false },
       },
     },
@@ -24,8 +24,8 @@ export default defineConfig({
 });
 
 /**
- * `import ... from "node:http"` makes Node read every export, and with the one called WebSocket all of its fetch: a quarter
- * of what a command's start takes. Without an import only what is used is read.
+ * `import ... from "node:http"` makes Node evaluate every export. The export WebSocket loads all of fetch, which takes a quarter of a
+ * command's startup time. Without an import, only the exports in use are evaluated.
  */
 function plainHttp(): Plugin {
   const id = "\0plain-http";
@@ -36,22 +36,23 @@ function plainHttp(): Plugin {
     name: "plain-http",
     enforce: "pre",
     resolveId: source => (source === "node:http" ? id : undefined),
-    load: asked =>
-      asked === id
+    load: loaded =>
+      loaded === id
         ? `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${names.join(", ")} } = http;`
         : undefined,
   };
 }
 
-/** Merely asking whether there is a global WebSocket, which the client does not use under Node, makes Node load its fetch too. */
-function withoutBrowserSocket(): Plugin {
-  const asking = "globalThis.WebSocket || globalThis.MozWebSocket";
+/** Even testing for a global WebSocket, which the client does not use under Node, makes Node load fetch. */
+function withoutGlobalWebSocket(): Plugin {
+  const test = "globalThis.WebSocket || globalThis.MozWebSocket";
   return {
-    name: "without-browser-socket",
+    name: "without-global-web-socket",
     transform(code, id) {
       if (!/engine\.io-client\/build\/esm(-debug)?\/transports\/websocket\.js$/.test(id)) return undefined;
-      if (!code.includes(asking)) throw new Error("engine.io-client has changed: look what asks for a WebSocket now.");
-      return code.replace(asking, "undefined");
+      if (!code.includes(test))
+        throw new Error("engine.io-client has changed: find where it tests for a WebSocket now.");
+      return code.replace(test, "undefined");
     },
   };
 }

@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
-/** Bundles the preload: one CommonJS file, as a sandboxed one must be. */
+/** Bundles the preload script as a single CommonJS file, which is what a sandboxed preload has to be. */
 export default defineConfig({
   build: {
     target: "es2024",

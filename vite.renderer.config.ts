@@ -10,7 +10,7 @@ export default defineConfig({
     target: "es2024",
     outDir: "../dist/screen",
     emptyOutDir: true,
-    // The page's policy allows no script in the page itself.
+    // The page's Content Security Policy allows no inline scripts.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 1_500,

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
- * Each worker runs its files in one process, which loads the product once; mocks, spies and variables are taken back after
- * each test. Projects without this have files that replace modules.
+ * Each worker runs its test files in one process, so the product is loaded only once. Mocks, spies and environment variables are
+ * restored after each test. Projects whose tests mock modules (`vi.mock`) need isolation and do not use this.
  */
-const oneProcess = { isolate: false, restoreMocks: true, unstubEnvs: true };
+const withoutIsolation = { isolate: false, restoreMocks: true, unstubEnvs: true };
 
-const commands = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...oneProcess };
+const commandTests = { maxConcurrency: 2, globalSetup: "test/helpers/compile-cache.ts", ...withoutIsolation };
 
 /**
- * What `npm run test:quick` leaves to `npm test`: the tests of bugs that were, those of the store, with crashes at every step and
- * thousands of repositories, and others that take seconds of the processor each.
+ * Tests that `npm run test:quick` skips and `npm test` runs: regression tests, tests of the store (which crash it at every step and
+ * create thousands of repositories), and others that take seconds of CPU time each.
  */
-const long = [
+const slowTests = [
   "test/regression/**/*.test.ts",
   "test/main/daemon/starvation.test.ts",
   "test/main/daemon/search.test.ts",
@@ -30,10 +30,10 @@ const long = [
 
 export default defineConfig({
   test: {
-    // Nothing is asserted about time: this only ends what hangs, also on a machine that has much else to do.
+    // Tests assert no durations. This only stops a test that hangs, and must be long enough for a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // Most tests wait for processes, disks and browsers more than they compute.
+    // Tests spend more time waiting for processes, disks and browsers than computing.
     maxWorkers: availableParallelism() * 2,
     projects: [
       {
@@ -41,23 +41,23 @@ export default defineConfig({
         test: {
           name: "quick",
           include: ["test/{shared,main,docs,scripts}/**/*.test.ts"],
-          exclude: long,
-          ...oneProcess,
+          exclude: slowTests,
+          ...withoutIsolation,
         },
       },
-      { extends: true, test: { name: "long", include: long, ...oneProcess } },
+      { extends: true, test: { name: "long", include: slowTests, ...withoutIsolation } },
       {
         extends: true,
         test: {
           name: "screen",
           include: ["test/screen/**/*.test.ts"],
           globalSetup: "test/helpers/unpack-browser.ts",
-          ...oneProcess,
+          ...withoutIsolation,
         },
       },
       {
         extends: true,
-        // The shell's real code on a double of Electron, whose runtime many machines cannot get.
+        // Runs the shell's real code against a test double of Electron, because many machines cannot download its runtime.
         resolve: { alias: { electron: join(import.meta.dirname, "test/helpers/electron-double.ts") } },
         test: {
           name: "desktop",
@@ -67,27 +67,27 @@ export default defineConfig({
       },
       {
         extends: true,
-        // For S11, which reads the real options of the desktop shell.
+        // S11 reads the desktop shell's real options.
         resolve: { alias: { electron: join(import.meta.dirname, "test/helpers/electron-double.ts") } },
         test: {
           name: "promises",
           include: ["test/promises/**/*.test.ts"],
           globalSetup: "test/helpers/unpack-browser.ts",
-          // The full numbers take their time.
+          // `npm run torture` runs each promise with its full numbers, which takes long.
           ...(process.env["REPOCONF_TORTURE"] === "1" && { testTimeout: 40 * 60_000, hookTimeout: 40 * 60_000 }),
         },
       },
       { extends: true, test: { name: "electron", include: ["test/desktop/electron.test.ts"] } },
       { extends: true, test: { name: "packing", include: ["test/packing/**/*.test.ts"] } },
-      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...commands } },
+      { extends: true, test: { name: "e2e", include: ["test/e2e/**/*.test.ts"], ...commandTests } },
       {
         extends: true,
-        // Once more by the port, where commands have no Unix socket.
+        // Runs these tests again over the TCP port, as on systems without Unix sockets.
         test: {
           name: "e2e-port",
           include: ["test/e2e/{cli-*,export-import,status}.test.ts"],
           env: { REPOCONF_TEST_CHANNEL: "port" },
-          ...commands,
+          ...commandTests,
         },
       },
     ],

@@ -1,6 +1,6 @@
 /**
- * `npm run check`: words that are not to come back into documents, messages, texts of the screen and comments, with what to write
- * instead. Names in code are not checked. To ban a word, add a line to `words`; to allow a use of one, add it to `exceptions`.
+ * `npm run check`: rejects banned words in documents, messages, texts of the screen and comments, and says what to write instead.
+ * Identifiers are not checked. To ban a word, add a line to `words`; to allow one use of it, add it to `exceptions`.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 interface BannedWord {
   readonly word: RegExp;
   readonly instead: string;
-  /** Only in documents and in texts that users see; in comments and tests the word is fine. */
+  /** Banned only in documents and in texts that users see, and allowed in comments and tests. */
   readonly inTextsOnly?: true;
 }
 
@@ -34,32 +34,32 @@ const words: readonly BannedWord[] = [
   { word: /\bwithout end\b/i, instead: "forever", inTextsOnly: true },
 ];
 
-/** Uses that stay, each with its reason. `text` is a part of the line. */
+/** Allowed uses, each with its reason. `text` is part of the line. */
 const exceptions: readonly { readonly file: string; readonly text: string; readonly reason: string }[] = [
   { file: "CHANGELOG.md", text: '"active" instead of', reason: "it says which words were replaced" },
   { file: "CHANGELOG.md", text: '"last valid value" instead of', reason: "it says which words were replaced" },
   { file: "CHANGELOG.md", text: "`list` shows `last valid`", reason: "it says which words were replaced" },
 ];
 
-const leftOut: readonly { readonly path: RegExp; readonly reason: string }[] = [
+const ignoredFiles: readonly { readonly path: RegExp; readonly reason: string }[] = [
   { path: /^scripts\/banned-words\.ts$/, reason: "it lists the words" },
   { path: /^test\/homes\//, reason: "homes of older versions are never changed" },
 ];
 
 const project = join(import.meta.dirname, "..");
-const scripts = /\.(ts|tsx|js)$/;
-const documents = /\.(md|css|jsonc|yml|sh|py)$|^\.ci\/run$/;
-/** Comments, texts between quotes, and the text of elements. What it takes wrongly for one is seen as soon as it has a banned word. */
-const texts =
+const sourceFiles = /\.(ts|tsx|js)$/;
+const documentFiles = /\.(md|css|jsonc|yml|sh|py)$|^\.ci\/run$/;
+/** Matches comments, string literals and JSX text. It may match other code too, which matters only if that has a banned word. */
+const prose =
   /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`|>[^<>{}=;()]*(?=[<{])/g;
 
-function pieces(file: string, content: string): { readonly at: number; readonly text: string }[] {
-  if (!scripts.test(file)) return [{ at: 0, text: content }];
-  return [...content.matchAll(texts)].map(({ index, 0: text }) => ({ at: index, text }));
+function proseOf(file: string, content: string): { readonly at: number; readonly text: string }[] {
+  if (!sourceFiles.test(file)) return [{ at: 0, text: content }];
+  return [...content.matchAll(prose)].map(({ index, 0: text }) => ({ at: index, text }));
 }
 
 function isShown(file: string, text: string): boolean {
-  // No comment, and no word by itself, which is the code's.
+  // Comments are not shown, and a single word without blanks is a name in the code.
   if (/^\/[/*]|^["'`]\S*["'`]$/.test(text)) return false;
   return /\.md$/.test(file) || /^(main|renderer|shared)\//.test(file);
 }
@@ -71,10 +71,10 @@ const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
   encoding: "utf8",
 });
 for (const file of tracked.split("\n")) {
-  if (!scripts.test(file) && !documents.test(file)) continue;
-  if (leftOut.some(({ path }) => path.test(file))) continue;
+  if (!sourceFiles.test(file) && !documentFiles.test(file)) continue;
+  if (ignoredFiles.some(({ path }) => path.test(file))) continue;
   const content = readFileSync(join(project, file), "utf8");
-  for (const { at, text } of pieces(file, content)) {
+  for (const { at, text } of proseOf(file, content)) {
     for (const { word, instead, inTextsOnly } of words) {
       if (inTextsOnly && !isShown(file, text)) continue;
       for (const { index, 0: use } of text.matchAll(new RegExp(word, "gi"))) {

@@ -1,4 +1,4 @@
-/** Writes docs/cli.md from the commands themselves; with --check only compares, and leaves with 1 if it is stale. */
+/** Generates docs/cli.md from the commands; with --check, only compares and exits with code 1 if it is out of date. */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command, type Option } from "commander";
@@ -69,7 +69,7 @@ Once \`run\` has started a command, the code is the command's: 127 if it is not 
 signal's number if a signal ended it.
 `;
 
-/** Options that many commands share: told once, and only named by each. */
+/** Options that many commands share: described once, and only listed by name in each command. */
 const shared = addJsonOption(addRepositoryOption(addSessionOptions(new Command()))).options;
 const sharedTitle = "Shared options";
 
@@ -84,7 +84,7 @@ function describeCommand(command: Command, parent: string): string[] {
   const name = `${parent} ${command.name()}`;
   const subcommands = visibleCommands(command);
   const below = subcommands.flatMap(subcommand => describeCommand(subcommand, name));
-  // One that takes arguments of its own does something by itself.
+  // A command with subcommands that also takes arguments can run by itself, so it gets its own section.
   if (subcommands.length > 0 && command.registeredArguments.length === 0) return below;
   const help = command.createHelp();
   const items = help
@@ -106,7 +106,7 @@ function describeCommand(command: Command, parent: string): string[] {
   ];
 }
 
-/** The first line is a sentence; what is aligned below it stays so. */
+/** The description as Markdown: the first paragraph becomes a sentence, indented paragraphs become code blocks. */
 function describe(command: Command): string {
   const [first = "", ...rest] = command.description().split("\n\n");
   const sentence = `${first.charAt(0).toUpperCase()}${first.slice(1)}${first.endsWith(".") ? "" : "."}`;
@@ -124,7 +124,7 @@ function isShared({ flags, description }: Option): boolean {
   return shared.some(option => option.flags === flags && option.description === description);
 }
 
-/** In the order of the help, without the hidden ones and without help itself. */
+/** The commands in the order of the help, without hidden ones and without `help`. */
 function visibleCommands(command: Command): Command[] {
   return command
     .createHelp()

@@ -4,7 +4,7 @@ import { pino } from "pino";
 import { connect, type RepoconfClient } from "../main/client/client.ts";
 import { createDaemon } from "../main/daemon/daemon.ts";
 
-/** Fills an empty home with a handful of repositories to check: nested values, a scope of its own, a history, a broken file. */
+/** Fills an empty home with example repositories: nested values, a custom scope, a history, a broken file. */
 export async function fillDemoHome(home: string): Promise<void> {
   const daemon = await createDaemon({ home, version: "demo", port: 0, logger: pino({ level: "silent" }) });
   try {
@@ -49,7 +49,7 @@ async function fill(client: RepoconfClient, home: string): Promise<void> {
       { name: "LOG_LEVEL", value: "debug" },
     ],
   });
-  // Fields of a scope that has no types here go through the untyped request.
+  // The scope `build` has no types here, so its fields are set with the untyped request.
   await client.run("repo/add", { id: "compiler", name: "compiler", path: folder("compiler"), inTree: true });
   await client.run("config/set", {
     repo: "compiler",
@@ -60,7 +60,7 @@ async function fill(client: RepoconfClient, home: string): Promise<void> {
     "build.signing_key": "0123456789abcdef",
     "svc.refresh_day": 6,
   });
-  // A history to check.
+  // Creates some history.
   await client.set("webshop", { "svc.timeout": 180 }, { reason: "the search takes long to warm up" });
   await client.set("webshop", { "svc.proxy_subpath_map": true });
   await client.run("history/restore", { repo: "webshop", to: 3, reason: "one change too far" });

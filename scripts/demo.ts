@@ -1,22 +1,22 @@
 /**
- * Fills a fresh home with a handful of repositories to check, and says what to try on it.
+ * Creates a home with five example repositories and prints commands to try on it.
  *
  *   npm run demo [-- FOLDER]
  *
- * FOLDER must not be there yet; without it the home is made in the system's temporary folder.
+ * FOLDER must not exist yet. Without it, the home is created in the system's temporary folder.
  */
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fillDemoHome } from "./demo-home.ts";
 
-const [asked] = process.argv.slice(2);
-const home = asked === undefined ? await mkdtemp(join(tmpdir(), "repoconf-demo-")) : resolve(asked);
-if (asked !== undefined) await mkdir(home);
+const [folder] = process.argv.slice(2);
+const home = folder === undefined ? await mkdtemp(join(tmpdir(), "repoconf-demo-")) : resolve(folder);
+if (folder !== undefined) await mkdir(home);
 
 await fillDemoHome(home);
 
-process.stdout.write(`A home with five repositories stands in ${home}
+process.stdout.write(`Created a home with five repositories in ${home}
 
 Try it:
   export REPOCONF_HOME=${home}

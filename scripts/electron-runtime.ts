@@ -2,7 +2,10 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Electron's own runtime: where ELECTRON_OVERRIDE_DIST_PATH says, else where `npm run desktop` puts it; undefined if it is not there. */
+/**
+ * The path of Electron's executable: in ELECTRON_OVERRIDE_DIST_PATH if that is set, otherwise where `npm run desktop` installs it.
+ * Undefined if it is missing.
+ */
 export function electronRuntime(): string | undefined {
   const override = process.env["ELECTRON_OVERRIDE_DIST_PATH"];
   const folder = override || join(dirname(createRequire(import.meta.url).resolve("electron/package.json")), "dist");

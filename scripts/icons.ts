@@ -1,4 +1,4 @@
-/** Renders the app's icon from its drawing, renderer/public/icon.svg: `npm run icons`, after the drawing changed. */
+/** `npm run icons`: renders the app's icons from renderer/public/icon.svg. Run it after changing the drawing. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { launchBrowser } from "../test/helpers/browser.ts";

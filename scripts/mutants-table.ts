@@ -1,4 +1,4 @@
-/** Writes the table of mutants in docs/promises.md; with --check only compares, and leaves with 1 if it is stale. */
+/** Generates the table of mutants in docs/promises.md; with --check, only compares and exits with code 1 if it is out of date. */
 import { allMutants } from "./mutants/all-mutants.ts";
 import { tableIsStale, writeTable } from "./mutants/document.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Takes parts of the product out, one at a time, and runs the test that has to notice: `npm run mutants`, or
- * `npm run mutants -- R3 S6` for some promises. The mutants are in test/mutants/. Works on copies in a temporary folder. If
- * all were tried, writes how many were killed into docs/promises.md. Leaves with 1 unless all were.
+ * Mutation testing: applies each mutant in test/mutants/ to a temporary copy of the project and runs the test that must fail.
+ * `npm run mutants` tries all of them and writes the result into docs/promises.md; `npm run mutants -- R3 S6` tries those of some
+ * promises. Exits with code 1 unless all mutants were killed.
  */
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -14,38 +14,38 @@ const all = await allMutants();
 const unknown = promises.filter(name => !all.some(({ promise }) => promise === name));
 if (unknown.length > 0) {
   const known = [...new Set(all.map(({ promise }) => promise))].join(", ");
-  process.stderr.write(`There is no mutant of ${unknown.join(", ")}. Those there are: ${known}.\n`);
+  process.stderr.write(`There is no mutant of ${unknown.join(", ")}. Promises with mutants: ${known}.\n`);
   process.exit(1);
 }
 const mutants = all.filter(({ promise }) => promises.length === 0 || promises.includes(promise));
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const indent = (text: string) => text.replace(/^/gm, "    ");
 
-const ending = new AbortController();
+const stopping = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
-  process.once(signal, () => ending.abort(new Error(`ended by ${signal}`)));
+  process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)));
 const started = Date.now();
 let done = 0;
 print(
-  `${mutants.length} ${mutants.length === 1 ? "mutant" : "mutants"}. First the tests named run on the product as it is.`,
+  `${mutants.length} ${mutants.length === 1 ? "mutant" : "mutants"}. First, their tests run on the unmutated product.`,
 );
 const results = await runMutants({
   project: join(import.meta.dirname, ".."),
   mutants,
-  // Most of a test is waiting.
+  // Tests mostly wait.
   copies: 2 * availableParallelism(),
-  signal: ending.signal,
+  signal: stopping.signal,
   onUnmutated: (test, outcome, seconds) => {
     print(`${outcome.kind === "passed" ? "green" : "RED"} unmutated, ${seconds} s: ${test}`);
     if ("why" in outcome) print(indent(outcome.why));
   },
-  onResult: ({ mutant, fate, why, seconds }) => {
-    print(`${++done}/${mutants.length} ${fate}, ${seconds} s: ${mutant.promise}, ${mutant.removed}`);
+  onResult: ({ mutant, status, why, seconds }) => {
+    print(`${++done}/${mutants.length} ${status}, ${seconds} s: ${mutant.promise}, ${mutant.removed}`);
     if (why !== undefined) print(indent(why));
   },
 }).catch(error => {
-  if (!ending.signal.aborted) throw error;
-  print("Ended before the last mutant.");
+  if (!stopping.signal.aborted) throw error;
+  print("Stopped before the last mutant.");
   process.exit(130);
 });
 
@@ -58,15 +58,15 @@ if (promises.length === 0) {
 }
 if (!results.every(isKilled)) process.exitCode = 1;
 
-function isKilled({ fate }: MutantResult): boolean {
-  return fate === "killed" || fate === "killed by timeout";
+function isKilled({ status }: MutantResult): boolean {
+  return status === "killed" || status === "killed by timeout";
 }
 
 /** "Killed 7 of 9, 1 of them by timeout. Not killed: R3, the sync of the file (SURVIVED)." */
 function summary(results: readonly MutantResult[]): string {
   const killed = results.filter(isKilled).length;
-  const timedOut = results.filter(({ fate }) => fate === "killed by timeout").length;
+  const timedOut = results.filter(({ status }) => status === "killed by timeout").length;
   const left = results.filter(result => !isKilled(result));
-  const others = left.map(({ mutant, fate }) => `${mutant.promise}, ${mutant.removed} (${fate})`).join("; ");
+  const others = left.map(({ mutant, status }) => `${mutant.promise}, ${mutant.removed} (${status})`).join("; ");
   return `Killed ${killed} of ${results.length}${timedOut > 0 ? `, ${timedOut} of them by timeout` : ""}.${others && ` Not killed: ${others}.`}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Pictures of the screen with the demo home, for the documents: `npm run pictures`, or into a folder of your own with
- * `npm run pictures -- FOLDER`. Those of small windows are to check and not to keep.
+ * Takes screenshots of the screen with the demo home, for the documents: `npm run pictures`, or `npm run pictures -- FOLDER` to write
+ * them into another folder. Those of small windows are only for review and are not committed.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import { launchBrowser } from "../test/helpers/browser.ts";
 import { fillDemoHome } from "./demo-home.ts";
 
 const project = join(import.meta.dirname, "..");
-const [asked] = process.argv.slice(2);
-const folder = asked === undefined ? join(project, "docs/pictures") : resolve(asked);
+const [target] = process.argv.slice(2);
+const folder = target === undefined ? join(project, "docs/pictures") : resolve(target);
 const sizes = [
   { width: 1440, height: 900 },
   { width: 900, height: 700 },
@@ -23,9 +23,9 @@ const sizes = [
 
 interface Picture {
   readonly name: string;
-  /** As in renderer/state/place.ts. */
+  /** The URL's hash, as in renderer/state/place.ts. */
   readonly address: string;
-  /** What has to be seen first, and done for the picture. */
+  /** Prepares the page, and waits until it shows what the screenshot needs. */
   readonly ready: (page: Page) => Promise<void>;
 }
 
@@ -73,7 +73,7 @@ async function review(page: Page): Promise<void> {
   await page.getByRole("dialog").waitFor();
 }
 
-// Its path is in the pictures, and should be the same each time.
+// The path is visible in the screenshots, so it has to be the same each time.
 const home = join(tmpdir(), "repoconf-demo");
 await rm(home, { recursive: true, force: true });
 await mkdir(home);
@@ -92,7 +92,7 @@ await client.run("key/create", {
   name: "deploy tool",
   grants: [{ repos: ["webshop"], fields: ["svc.timeout", "svc.proxy_*"], right: "write" }],
 });
-/** Else those of the pictures before would stand in the list of sessions. */
+/** Otherwise the sessions of earlier screenshots would appear in the list of sessions. */
 async function endSessions(): Promise<void> {
   for (const { id, kind } of await client.run("key/list", {}))
     if (kind === "session") await client.run("key/revoke", { id });
@@ -104,7 +104,7 @@ await mkdir(folder, { recursive: true });
 for (const viewport of sizes) {
   for (const colorScheme of ["light", "dark"] as const) {
     for (const { name, address, ready } of pictures) {
-      // A context of its own is a browser that was never there.
+      // A new context has no session, storage or cache.
       const context = await browser.newContext({ viewport, colorScheme });
       await endSessions();
       const page = await context.newPage();
@@ -112,16 +112,16 @@ for (const viewport of sizes) {
       await page.getByText("Connected").waitFor();
       await page.evaluate(`location.hash = ${JSON.stringify(address)}`);
       await ready(page);
-      // What the daemon tells meanwhile, and fonts.
+      // Wait for events from the daemon and for fonts.
       await page.waitForLoadState("networkidle");
       const suffix = viewport.width === 1440 ? "" : `-${viewport.width}`;
       await page.screenshot({ path: join(folder, `${name}-${colorScheme}${suffix}.png`) });
-      // The daemon keeps edits for the next page.
+      // The daemon keeps drafts, so discard them before the next page opens.
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       if (name === "edits") {
         await page.getByRole("button", { name: "Discard all" }).click();
-        // Until the daemon has heard of it.
+        // Wait until the daemon has discarded them too.
         await page.waitForTimeout(1_000);
       }
       await context.close();

@@ -1,6 +1,6 @@
 /**
- * Writes docs/asyncapi.json and the table of the svc scope in docs/protocol.md from the code's own schemas; with --check
- * only compares, and leaves with 1 if one of them is stale.
+ * Generates docs/asyncapi.json and the table of the svc scope in docs/protocol.md from the schemas in the code; with --check, only
+ * compares and exits with code 1 if one of them is out of date.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `node scripts/record-home.ts`: writes test/homes/format-N.json, a home as this version leaves it, for a new format N. Later versions
- * open it in test/promises/r15-older-homes.test.ts. A recorded home is never replaced: it is what users have.
+ * `node scripts/record-home.ts`: for a new home format N, records a home as this version leaves it in test/homes/format-N.json, which
+ * test/promises/r15-older-homes.test.ts opens with later versions. Existing recordings are never replaced: they are what users have.
  */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
@@ -67,7 +67,7 @@ await write("repos/cellar.json", `{\n  "name": "The cellar",\n  "path": "/srv/ce
   await call("key/create", { name: "reader", grants: [{ repos: ["shop"], fields: ["svc.*"], right: "read" }] });
 }
 
-// Left out: what each start writes again.
+// Files that every start writes again are left out.
 const ownFiles = /^(repository\.schema\.json|lock|reserve|daemon\.json|audit\.log|tmp|socket)$/;
 const files: { [path: string]: string } = {};
 for (const entry of await readdir(home, { recursive: true, withFileTypes: true })) {

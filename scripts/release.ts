@@ -1,6 +1,6 @@
 /**
- * What a release has beside the installers: `npm run release` puts the package for the terminal, an SBOM and the checksums
- * of everything in release/ there. The release workflow runs it after the installers; by hand it works without them.
+ * `npm run release`: writes everything that a release contains besides the installers into release/: the npm package, an SBOM and the
+ * checksums of all files there. The release workflow runs it after building the installers, but it works without them too.
  */
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
- * `npm start`: the desktop app where Electron's runtime is there already and a display exists; else one line that says why
- * not, and the daemon without it, with the same screen at the printed link. Downloads nothing. `npm run desktop` (--desktop)
- * fetches the runtime and insists on it.
+ * `npm start`: starts the desktop app if Electron's runtime is installed and there is a display. Otherwise prints why not and starts
+ * the daemon, which serves the same screen at the link that it prints. Downloads nothing. `npm run desktop` (--desktop) downloads the
+ * runtime, and fails if the desktop app cannot start.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
@@ -9,47 +9,50 @@ import { join } from "node:path";
 import { electronRuntime } from "./electron-runtime.ts";
 
 const project = join(import.meta.dirname, "..");
-const insists = process.argv.includes("--desktop");
-const passedOn = process.argv.slice(2).filter(argument => argument !== "--desktop");
+const requiresDesktop = process.argv.includes("--desktop");
+const forwardedArguments = process.argv.slice(2).filter(argument => argument !== "--desktop");
 
 function hasDisplay(): boolean {
   if (process.platform !== "linux") return true;
   return Boolean(process.env["DISPLAY"] || process.env["WAYLAND_DISPLAY"]);
 }
 
-function whyNot(): string | undefined {
-  if (electronRuntime() === undefined) return "Electron's runtime is not here (get it with: npm run desktop)";
+function reasonAgainstDesktop(): string | undefined {
+  if (electronRuntime() === undefined) return "Electron's runtime is not installed (install it with: npm run desktop)";
   if (!hasDisplay()) return "there is no display";
   return undefined;
 }
 
-if (insists && electronRuntime() === undefined) {
-  process.stderr.write("Fetching Electron's runtime (about 120 MB)...\n");
+if (requiresDesktop && electronRuntime() === undefined) {
+  process.stderr.write("Downloading Electron's runtime (about 120 MB)...\n");
   const install = createRequire(import.meta.url).resolve("electron/install.js");
   const { status } = spawnSync(process.execPath, [install], {
     stdio: "inherit",
     env: { ...process.env, DEBUG: "@electron/get:*" },
   });
   if (status !== 0 || electronRuntime() === undefined) {
-    process.stderr.write("Electron's runtime could not be fetched. The same screen without it: npm start\n");
+    process.stderr.write(
+      "Electron's runtime could not be downloaded. To use the same screen in a browser: npm start\n",
+    );
     process.exit(1);
   }
 }
 
-const reason = whyNot();
+const reason = reasonAgainstDesktop();
 const path = electronRuntime();
-if (reason !== undefined && insists) {
+if (reason !== undefined && requiresDesktop) {
   process.stderr.write(`The desktop app cannot start: ${reason}.\n`);
   process.exit(1);
 }
-if (reason !== undefined) process.stderr.write(`Without the desktop app, as ${reason}.\n\n`);
+if (reason !== undefined) process.stderr.write(`Starting without the desktop app: ${reason}.\n\n`);
 const [command, ...args] =
   reason === undefined && path !== undefined
-    ? [path, join(project, "dist/electron/main.js"), ...passedOn]
-    : [process.execPath, join(project, "dist/repoconf.js"), "daemon", ...passedOn];
-// The app takes its home from the environment, as Electron has options of its own.
-const home = passedOn[passedOn.indexOf("--home") + 1];
-const env = passedOn.includes("--home") && home !== undefined ? { ...process.env, REPOCONF_HOME: home } : process.env;
+    ? [path, join(project, "dist/electron/main.js"), ...forwardedArguments]
+    : [process.execPath, join(project, "dist/repoconf.js"), "daemon", ...forwardedArguments];
+// The app gets its home from the environment, because Electron parses command line options itself.
+const home = forwardedArguments[forwardedArguments.indexOf("--home") + 1];
+const env =
+  forwardedArguments.includes("--home") && home !== undefined ? { ...process.env, REPOCONF_HOME: home } : process.env;
 const child = spawn(command, args, { stdio: "inherit", env });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 child.once("exit", code => process.exit(code ?? 1));

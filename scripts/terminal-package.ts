@@ -7,7 +7,7 @@ import { extract } from "tar";
 
 const project = join(import.meta.dirname, "..");
 
-/** Of a package, as `npm pack` tells. */
+/** What `npm pack --json` reports about a package. */
 export interface Packed {
   readonly filename: string;
   readonly unpackedSize: number;
@@ -16,15 +16,15 @@ export interface Packed {
 
 /** Runs npm in the project's folder and returns what it prints. */
 export async function npm(...args: string[]): Promise<string> {
-  // npm is a script on Windows.
+  // On Windows npm is a script, which only a shell can run.
   const options = { cwd: project, maxBuffer: 64 * 1024 * 1024, shell: process.platform === "win32" };
   return (await promisify(execFile)("npm", args, options)).stdout;
 }
 
 /**
- * Packs what is built into the package for the terminal. Its package.json has no scripts and no development dependencies:
- * they are of use in a work tree alone, and `prepare` is run by more than those who build (npm rebuild, other package managers).
- * So the work tree is private, and this package is not.
+ * Packs the build into the npm package. Its package.json has no scripts and no devDependencies: they are only useful in a work tree,
+ * and some tools run `prepare` on installed packages (npm rebuild, other package managers), where nothing can be built. The work
+ * tree's package.json is private, so that only this package can be published.
  */
 export async function packForTerminal(destination: string): Promise<Packed> {
   const pack = async (what: string, to: string): Promise<Packed> => {

@@ -1,6 +1,6 @@
 /**
- * The promises with their full numbers: `npm run torture`, or `npm run torture -- R1 S2` for some of them. Shows progress,
- * prints a table and, if all rows ran, writes it into docs/promises.md. A failing seed is run again with
+ * Tests the promises with their full numbers: `npm run torture`, or `npm run torture -- R1 S2` for some of them. Shows progress,
+ * prints a table and, if all rows ran, writes it into docs/promises.md. To reproduce a failure, pass its seed:
  * `REPOCONF_SEED=N npm run torture -- R1`.
  */
 import { spawn } from "node:child_process";
@@ -21,11 +21,11 @@ const report = join(folder, "report.jsonl");
 await writeFile(report, "");
 const started = Date.now();
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
-/** Those that measure time: nothing else runs beside them. */
+/** Rows that measure time, so nothing else may run at the same time. */
 const timed = ["R10", "S15", "S16"];
 const alone = "--no-file-parallelism";
 const others = ["--testNamePattern", `^(?!.*\\b(${timed.join("|")})\\b)`];
-process.stdout.write(`Seed ${seed}. All rows apply to an hour on two cores.\n`);
+process.stdout.write(`Seed ${seed}. All rows together take up to an hour on two cores.\n`);
 let code = 0;
 if (rows.length > 0) code = await run(alone, ...only(rows));
 else for (const some of [others, [alone, ...only(timed)]]) code = Math.max(code, await run(...some));

@@ -9,14 +9,17 @@ export { type ErrorCode, RepoconfError } from "../../shared/errors.ts";
 export type * from "../../shared/protocol.ts";
 
 export interface ConnectOptions {
-  /** The daemon's URL; the page's origin must be the daemon's own or one that its settings allow. */
+  /** The daemon's URL; the page's origin must be the daemon's own or one that the daemon's settings allow. */
   readonly url: string;
   readonly apiKey: string;
   /** Milliseconds to wait for a connection or a reply; 10,000 if left out. */
   readonly timeout?: number;
 }
 
-/** Connects to the daemon at the URL; both prove the key, and it is not sent. Throws RepoconfError 1200 if no daemon that knows the key answers there, 1100 if the key is not good. */
+/**
+ * Connects to the daemon at the URL. Both sides prove that they know the key, which is never sent. Throws RepoconfError 1200 if no
+ * daemon that knows the key answers there, 1100 if the key is invalid.
+ */
 export async function connect({ url, apiKey, timeout }: ConnectOptions): Promise<RepoconfClient> {
   const credentials = await webKeyCredentials(apiKey);
   const client = new RepoconfClient({

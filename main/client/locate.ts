@@ -11,9 +11,9 @@ import { type Home, homeAt, homeFolder } from "../home.ts";
 import { identityProof } from "../identity.ts";
 
 export interface LocateOptions {
-  /** The home's folder; else REPOCONF_HOME, else the platform's data folder. */
+  /** The home's folder. If left out: REPOCONF_HOME, or else the platform's data folder. */
   readonly home?: string;
-  /** The key itself; else what `keyFile` holds, else REPOCONF_API_KEY, else the owner's key in the home. */
+  /** The key itself. If left out: the content of `keyFile`, or else REPOCONF_API_KEY, or else the owner's key in the home. */
   readonly apiKey?: string;
   readonly keyFile?: string;
 }
@@ -21,8 +21,8 @@ export interface LocateOptions {
 const identityTimeout = 2_000;
 
 /**
- * The address that the home has for its daemon, and the key. The daemon proves its identity when the client connects. Throws
- * RepoconfError 1200 if none is running, 1100 if there is no key.
+ * The address of the home's daemon (from daemon.json) and the key. Does not check the daemon's identity; it proves that when the
+ * client connects. Throws RepoconfError 1200 if no daemon is running, 1100 if there is no key.
  */
 export async function locateDaemon(options: LocateOptions): Promise<Address & { readonly endpoint: Endpoint }> {
   const home = homeAt(homeFolder(options.home));
@@ -43,7 +43,7 @@ export async function locateDaemon(options: LocateOptions): Promise<Address & { 
   };
 }
 
-/** The endpoint of the home's daemon, if what answers at its URL proves to be that daemon; undefined if none does. */
+/** The endpoint of the home's daemon if it is running and proves its identity; otherwise undefined. */
 export async function findDaemon(home: Home): Promise<Endpoint | undefined> {
   const endpoint = await readEndpoint(home);
   if (endpoint === undefined || !isLoopback(endpoint.url)) return undefined;
@@ -82,10 +82,10 @@ function isLoopback(url: string): boolean {
   return parsed?.protocol === "http:" && parsed.hostname === "127.0.0.1";
 }
 
-/** What requests over the Unix socket are addressed to: the name does not matter there, and every client signs the same. */
+/** The URL of requests over the Unix socket. The name does not matter there, but it is signed, so all clients use the same. */
 const socketUrl = "http://localhost";
 
-/** Connects to a Unix socket, whatever the address. */
+/** Connects to a Unix socket, whatever the URL says. */
 class SocketAgent extends Agent {
   readonly #path: string;
 
@@ -106,7 +106,7 @@ async function usableSocket({ socket }: Endpoint): Promise<string | undefined> {
   return stats?.isSocket() ? socket : undefined;
 }
 
-/** Undefined if nobody answers in time. */
+/** The body of a 200 response of at most 1,000 characters; undefined if there is none in time. */
 function fetchText(url: string, agent: Agent | false): Promise<string | undefined> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(identityTimeout);

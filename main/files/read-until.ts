@@ -1,11 +1,11 @@
 import type { Clock } from "../clock.ts";
 
-/** Pauses between the reads, in milliseconds: 250 in all. */
+/** Pauses between reads, in milliseconds: 250 in total. */
 const pauses = [5, 15, 40, 90, 100];
 
 /**
- * Reads a file that a person, or a tool of theirs, may be saving right now, until what it holds is acceptable, for 250 ms at most: some
- * editors delete the file first, others write it in steps. Returns or throws what the last read did.
+ * Reads a file, and retries for up to 250 ms until its content is acceptable, because a person may be saving it right now: some
+ * editors delete the file first, others write it in steps. Returns or throws the result of the last read.
  */
 export async function readUntil<Found>(
   clock: Pick<Clock, "delay">,

@@ -5,7 +5,7 @@ import type { Mutant } from "../../test/mutants/mutant.ts";
 
 const folder = join(import.meta.dirname, "../../test/mutants");
 
-/** Those of every file in test/mutants, ordered by promise. */
+/** The mutants of all files in test/mutants, ordered by promise. */
 export async function allMutants(): Promise<readonly Mutant[]> {
   const files = (await readdir(folder)).filter(name => name.endsWith(".ts") && name !== "mutant.ts").sort();
   const sets = await Promise.all(

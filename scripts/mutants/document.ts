@@ -3,10 +3,10 @@ import { basename, join } from "node:path";
 import type { Mutant } from "../../test/mutants/mutant.ts";
 
 const path = join(import.meta.dirname, "../../docs/promises.md");
-/** What stands between two marks of docs/promises.md is written by a program. */
+/** The generated parts of docs/promises.md, each between two marker comments. */
 type Part = "mutants" | "mutants run";
 
-/** Makes the table of mutants anew. */
+/** Regenerates the table of mutants. */
 export async function writeTable(mutants: readonly Mutant[]): Promise<void> {
   await writeFile(path, withPart(await readFile(path, "utf8"), "mutants", tableOf(mutants)));
 }
@@ -16,7 +16,7 @@ export async function tableIsStale(mutants: readonly Mutant[]): Promise<boolean>
   return withPart(text, "mutants", tableOf(mutants)) !== text;
 }
 
-/** What the last run of all mutants came to. */
+/** Records the result of the last complete run. */
 export async function writeLastRun(summary: string): Promise<void> {
   await writeFile(path, withPart(await readFile(path, "utf8"), "mutants run", summary));
 }
@@ -26,7 +26,7 @@ function tableOf(mutants: readonly Mutant[]): string {
     const file = `[${basename(test, ".test.ts")}](../${test})`;
     return `| ${promise} | ${cell(removed)} | ${file}${name === undefined ? "" : `, "${cell(name)}"`} |`;
   });
-  return ["| promise | taken out | killed by |", "| --- | --- | --- |", ...rows].join("\n");
+  return ["| promise | removed | killed by |", "| --- | --- | --- |", ...rows].join("\n");
 }
 
 function cell(text: string): string {

@@ -4,15 +4,15 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
-/** How a program ended: `code` is undefined if it was still running at the ceiling, and was ended. */
-export interface Ended {
+/** How a process ended: `code` is undefined if it was killed because of the timeout. */
+export interface ProcessResult {
   readonly code: number | null | undefined;
   readonly output: string;
 }
 
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
 
-/** A copy of the project to break things in. */
+/** A copy of the project in which mutants are applied. */
 export class ProjectCopy {
   readonly root: string;
   readonly #temporary: string;
@@ -24,14 +24,14 @@ export class ProjectCopy {
     this.#signal = signal;
   }
 
-  /** Copies what git knows of and what it does not ignore; node_modules is linked, so that nothing is installed. */
+  /** Copies the files that git tracks or does not ignore. The packages in node_modules are linked, so nothing needs to be installed. */
   static async make(project: string, folder: string, signal?: AbortSignal): Promise<ProjectCopy> {
     const copy = new ProjectCopy(folder, signal);
     await mkdir(copy.#temporary, { recursive: true });
     const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     const { stdout } = await promisify(execFile)("git", list, { cwd: project, maxBuffer: 64 * 1024 ** 2 });
-    for (const file of new Set(stdout.split("\0"))) if (file !== "") await copyIfThere(project, copy.root, file);
-    // A folder of its own, so that what tools keep in there is not shared.
+    for (const file of new Set(stdout.split("\0"))) if (file !== "") await copyIfExists(project, copy.root, file);
+    // A real folder with links inside, so that caches that tools keep in node_modules are not shared.
     await mkdir(join(copy.root, "node_modules"), { recursive: true });
     for (const name of await readdir(join(project, "node_modules"))) {
       if (name.startsWith(".") && name !== ".bin") continue;
@@ -40,29 +40,29 @@ export class ProjectCopy {
     return copy;
   }
 
-  /** Bundles dist/ as it is on the way to a release. */
-  build(ceiling: number): Promise<Ended> {
-    return this.#run("npm", ["run", "--silent", "build"], ceiling);
+  /** Builds dist/ as for a release. */
+  build(timeout: number): Promise<ProcessResult> {
+    return this.#run("npm", ["run", "--silent", "build"], timeout);
   }
 
-  /** Runs a test file, or those of its tests that have `name` in their title, and writes vitest's report. */
-  test(file: string, name: string | undefined, report: string, ceiling: number): Promise<Ended> {
+  /** Runs a test file, or only its tests whose title contains `name`, and writes vitest's JSON report. */
+  test(file: string, name: string | undefined, report: string, timeout: number): Promise<ProcessResult> {
     const named = name === undefined ? [] : ["--testNamePattern", name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")];
     const reporting = ["--reporter", "json", "--outputFile", report];
-    return this.#run(process.execPath, [vitest, "run", ...reporting, ...named, file], ceiling);
+    return this.#run(process.execPath, [vitest, "run", ...reporting, ...named, file], timeout);
   }
 
-  /** Where the copy keeps what is of no use later. */
+  /** The path of a temporary file that is deleted with the copy. */
   temporaryFile(name: string): string {
     return join(this.#temporary, name);
   }
 
-  async #run(command: string, args: readonly string[], ceiling: number): Promise<Ended> {
+  async #run(command: string, args: readonly string[], timeout: number): Promise<ProcessResult> {
     this.#signal?.throwIfAborted();
-    // Not pipes: a daemon that a test left behind would keep them open.
+    // A file and not pipes, which a daemon that a test left running would keep open.
     const path = this.temporaryFile("output");
     await using output = await open(path, "w");
-    // A group of its own, so that what it started ends with it.
+    // Its own process group, so that the processes it starts can be killed with it.
     const group = process.platform !== "win32";
     const child = spawn(command, args, {
       cwd: this.root,
@@ -76,7 +76,7 @@ export class ProjectCopy {
     const timer = setTimeout(() => {
       timedOut = true;
       stop();
-    }, ceiling);
+    }, timeout);
     this.#signal?.addEventListener("abort", stop, { once: true });
     try {
       const code = await new Promise<number | null>((resolve, reject) => {
@@ -92,17 +92,17 @@ export class ProjectCopy {
   }
 }
 
-async function copyIfThere(from: string, to: string, file: string): Promise<void> {
+async function copyIfExists(from: string, to: string, file: string): Promise<void> {
   await mkdir(dirname(join(to, file)), { recursive: true });
   try {
     await copyFile(join(from, file), join(to, file));
   } catch (error) {
-    // Deleted, and git has not been told.
+    // Deleted, but git still tracks it.
     if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
 }
 
-/** What a mutant leaves behind goes with the copy, and nothing leads the tests to another build or to the long forms. */
+/** Temporary files of the tests are deleted with the copy, and no variable points them to another build or selects the full numbers. */
 function environment(temporary: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^(REPOCONF_|VITEST|NODE_ENV$|TEST$)/.test(name));
   return { ...Object.fromEntries(kept), TMPDIR: temporary, TMP: temporary, TEMP: temporary };
@@ -116,6 +116,6 @@ function kill(child: ChildProcess, group: boolean): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It ended by itself meanwhile.
+    // It has already ended.
   }
 }

@@ -7,33 +7,33 @@ import { ProjectCopy } from "./project-copy.ts";
 import { runTests, type TestOutcome } from "./run-tests.ts";
 import { usesBuild } from "./uses-build.ts";
 
-/** What became of a mutant. Only the first two are a kill. */
-type Fate =
+/** The result of trying a mutant. Only the first two count as killed. */
+type MutantStatus =
   | "killed"
   | "killed by timeout"
   | "SURVIVED"
   | "does not apply"
-  /** Its test fails, or cannot run, on the product as it is. */
+  /** Its test fails, or cannot run, on the unmutated product. */
   | "red unmutated"
-  /** Nothing can be said: it does not build, its test does not load, or what fails is no test. */
+  /** Inconclusive: it does not build, its test does not load, or something other than a test fails. */
   | "error";
 
 export interface MutantResult {
   readonly mutant: Mutant;
-  readonly fate: Fate;
-  /** What failed, or why nothing did. */
+  readonly status: MutantStatus;
+  /** What failed, or why the mutant was not killed. */
   readonly why?: string;
   readonly seconds: number;
 }
 
 export interface MutantsRun {
-  /** The project's folder, under git; it is only read. */
+  /** The project's folder, a git work tree. It is only read. */
   readonly project: string;
   readonly mutants: readonly Mutant[];
-  /** How many copies of it work at the same time. */
+  /** How many copies of it to use in parallel. */
   readonly copies: number;
-  /** Milliseconds that a mutant's tests may take, by what they took unmutated. */
-  readonly ceiling?: (unmutated: number) => number;
+  /** The timeout of a mutant's tests in milliseconds, given how long they took unmutated. */
+  readonly timeout?: (unmutated: number) => number;
   readonly signal?: AbortSignal;
   onUnmutated?(test: string, outcome: TestOutcome, seconds: number): void;
   onResult?(result: MutantResult): void;
@@ -45,11 +45,11 @@ interface Unmutated {
   readonly needsBuild: boolean;
 }
 
-/** For what is not known yet. */
-const longest = 30 * 60_000;
-const tenTimes = (unmutated: number) => Math.max(5 * 60_000, 10 * unmutated);
+/** The timeout of the first, unmutated run, in milliseconds. */
+const unmutatedTimeout = 30 * 60_000;
+const tenfold = (unmutated: number) => Math.max(5 * 60_000, 10 * unmutated);
 
-/** Tries each mutant on copies of the project, in a temporary folder: first its tests on the product as it is, then on the mutant. */
+/** Tries each mutant on copies of the project in a temporary folder: runs its tests on the unmutated product, and then on the mutant. */
 export async function runMutants(run: MutantsRun): Promise<readonly MutantResult[]> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "repoconf-mutants-")));
   try {
@@ -58,17 +58,17 @@ export async function runMutants(run: MutantsRun): Promise<readonly MutantResult
     const unmutated = new Map<string, Unmutated>();
     const tests = new Map(run.mutants.map(mutant => [testOf(mutant), mutant]));
     const built = new Set<ProjectCopy>();
-    await share(copies, [...tests], async (copy, [test, mutant]) => {
+    await distribute(copies, [...tests], async (copy, [test, mutant]) => {
       const needsBuild = await usesBuild(copy.root, mutant.test);
       const { result: outcome, milliseconds } = await timed(() =>
-        runTests(copy, mutant, { build: needsBuild && !built.has(copy), ceiling: longest }),
+        runTests(copy, mutant, { build: needsBuild && !built.has(copy), timeout: unmutatedTimeout }),
       );
       if (needsBuild) built.add(copy);
       unmutated.set(test, { outcome, milliseconds, needsBuild });
       run.onUnmutated?.(test, outcome, Math.round(milliseconds / 1000));
     });
     const results = new Map<Mutant, MutantResult>();
-    await share(copies, run.mutants, async (copy, mutant) => {
+    await distribute(copies, run.mutants, async (copy, mutant) => {
       const { result, milliseconds } = await timed(() => tryMutant(copy, mutant, unmutated.get(testOf(mutant)), run));
       const finished = { mutant, ...result, seconds: Math.round(milliseconds / 1000) };
       results.set(mutant, finished);
@@ -84,34 +84,34 @@ async function tryMutant(
   copy: ProjectCopy,
   mutant: Mutant,
   before: Unmutated | undefined,
-  { ceiling = tenTimes }: MutantsRun,
-): Promise<Pick<MutantResult, "fate" | "why">> {
+  { timeout = tenfold }: MutantsRun,
+): Promise<Pick<MutantResult, "status" | "why">> {
   if (before === undefined || before.outcome.kind !== "passed")
-    return { fate: "red unmutated", ...(before && "why" in before.outcome && { why: before.outcome.why }) };
+    return { status: "red unmutated", ...(before && "why" in before.outcome && { why: before.outcome.why }) };
   let revert: () => Promise<void>;
   try {
     revert = await applyMutant(copy.root, mutant);
   } catch (error) {
-    return { fate: "does not apply", why: error instanceof Error ? error.message : String(error) };
+    return { status: "does not apply", why: error instanceof Error ? error.message : String(error) };
   }
   try {
     const build = before.needsBuild;
-    const outcome = await runTests(copy, mutant, { build, ceiling: ceiling(before.milliseconds) });
-    if (outcome.kind === "passed") return { fate: "SURVIVED" };
-    const fate = { failed: "killed", "timed out": "killed by timeout", error: "error" } as const;
-    return { fate: fate[outcome.kind], why: outcome.why };
+    const outcome = await runTests(copy, mutant, { build, timeout: timeout(before.milliseconds) });
+    if (outcome.kind === "passed") return { status: "SURVIVED" };
+    const status = { failed: "killed", "timed out": "killed by timeout", error: "error" } as const;
+    return { status: status[outcome.kind], why: outcome.why };
   } finally {
     await revert();
   }
 }
 
-/** What has to be green on the product as it is, once for all mutants that have it. */
+/** Identifies the tests of a mutant. Mutants with the same tests share one unmutated run. */
 function testOf({ test, name }: Mutant): string {
   return name === undefined ? test : `${test}: ${name}`;
 }
 
-/** Hands out the work, one piece at a time for each of the copies. */
-async function share<Item>(
+/** Processes the items in parallel, one at a time on each copy. */
+async function distribute<Item>(
   copies: readonly ProjectCopy[],
   items: readonly Item[],
   work: (copy: ProjectCopy, item: Item) => Promise<void>,

@@ -4,13 +4,13 @@ import { stripVTControlCharacters } from "node:util";
 import type { Mutant } from "../../test/mutants/mutant.ts";
 import type { ProjectCopy } from "./project-copy.ts";
 
-/** How the tests of a mutant ended, by vitest's own report. */
+/** The result of a mutant's tests, from vitest's report. */
 export type TestOutcome =
   | { readonly kind: "passed" }
   | { readonly kind: "failed"; readonly why: string }
-  /** A test failed by vitest's own limit, or the whole run was ended at the ceiling. */
+  /** A test exceeded vitest's own timeout, or the whole run was killed because of `timeout`. */
   | { readonly kind: "timed out"; readonly why: string }
-  /** It says nothing: not built, not loaded, no test run, or a failure outside of the tests. */
+  /** Inconclusive: the build failed, the file did not load, no test ran, or something failed outside of the tests. */
   | { readonly kind: "error"; readonly why: string };
 
 interface Report {
@@ -26,22 +26,22 @@ interface Report {
 }
 
 export interface TestRun {
-  /** Whether dist/ has to be made anew before. */
+  /** Whether to build dist/ first. */
   readonly build: boolean;
-  /** In milliseconds: what takes longer hangs. */
-  readonly ceiling: number;
+  /** In milliseconds. Tests that take longer are assumed to hang. */
+  readonly timeout: number;
 }
 
-/** Runs the tests that have to kill a mutant on the copy as it stands. */
+/** Runs the tests that have to kill a mutant on the copy in its current state. */
 export async function runTests(copy: ProjectCopy, { test, name }: Mutant, run: TestRun): Promise<TestOutcome> {
   if (run.build) {
-    const { code, output } = await copy.build(run.ceiling);
+    const { code, output } = await copy.build(run.timeout);
     if (code !== 0) return { kind: "error", why: `npm run build fails: ${lastLines(output)}` };
   }
   const path = copy.temporaryFile("report.json");
   await rm(path, { force: true });
-  const { code, output } = await copy.test(test, name, path, run.ceiling);
-  if (code === undefined) return { kind: "timed out", why: `ended after ${Math.round(run.ceiling / 1000)} s` };
+  const { code, output } = await copy.test(test, name, path, run.timeout);
+  if (code === undefined) return { kind: "timed out", why: `ended after ${Math.round(run.timeout / 1000)} s` };
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return { kind: "error", why: `no report: ${lastLines(output)}` };
   // Written by vitest's own reporter.

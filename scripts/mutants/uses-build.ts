@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 
 const built = /\bdist\/(repoconf|chunks|screen|electron|browser|client|types)\b/;
 
-/** Whether a test needs dist/: it names something in there, itself or by what it imports from test/ and scripts/. */
+/** Whether a test needs dist/: it, or a file in test/ or scripts/ that it imports, mentions a path in dist/. */
 export async function usesBuild(root: string, file: string, seen = new Set<string>()): Promise<boolean> {
   if (seen.has(file)) return false;
   seen.add(file);

@@ -38,9 +38,9 @@ function mutant(removed: string, edit: Partial<Edit>, kill: Partial<Pick<Mutant,
   return { promise: "R1", removed, file, find: "one + other", replace: "one - other", test, name, ...edit, ...kill };
 }
 
-async function fates(run: Omit<MutantsRun, "copies">): Promise<Record<string, string>> {
+async function statuses(run: Omit<MutantsRun, "copies">): Promise<Record<string, string>> {
   const results = await runMutants({ copies: 2, ...run });
-  return Object.fromEntries(results.map(({ mutant, fate }) => [mutant.removed, fate]));
+  return Object.fromEntries(results.map(({ mutant, status }) => [mutant.removed, status]));
 }
 
 test("a mutant is killed by its own test alone, which has to be green without it", async () => {
@@ -57,7 +57,7 @@ test("a mutant is killed by its own test alone, which has to be green without it
     mutant("the built sum", {}, { test: "test/built.test.js", name: "adds when built" }),
   ];
   const onUnmutated = (name: string, { kind }: { readonly kind: string }) => unmutated.push(`${name}: ${kind}`);
-  expect(await fates({ project: project.path, mutants, onUnmutated })).toEqual({
+  expect(await statuses({ project: project.path, mutants, onUnmutated })).toEqual({
     "the sum": "killed",
     "nothing that counts": "SURVIVED",
     "what is not there": "does not apply",
@@ -80,7 +80,7 @@ test("a mutant is killed by its own test alone, which has to be green without it
 test("a mutant that hangs is ended, and told apart from what a test found wrong", async () => {
   await using project = await sampleProject();
   const mutants = [mutant("the end", { find: "=> one + other", replace: "=> { for (;;); }" })];
-  expect(await fates({ project: project.path, mutants, ceiling: () => 1_000 })).toEqual({
+  expect(await statuses({ project: project.path, mutants, timeout: () => 1_000 })).toEqual({
     "the end": "killed by timeout",
   });
 });
