@@ -4,7 +4,16 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: readonly Mutant[] = [
   {
     promise: "store",
-    removed: "that writes do not become older while an edit waits to be recorded",
+    removed: "comparing the checksum of the index",
+    file: "main/daemon/store/repository-index.ts",
+    find: "if (text.slice(-checksumLength) !== checksumOf(content))",
+    replace: 'if (text === "")',
+    test: "test/regression/start.test.ts",
+    name: "a damaged index is made anew",
+  },
+  {
+    promise: "store",
+    removed: "keeping recent writes while a hand edit waits to be recorded",
     file: "main/daemon/store/mirror.ts",
     find: "if (!isWaiting) this.#dropOldWrites();",
     replace: "this.#dropOldWrites();",
@@ -13,7 +22,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a journal which could not be opened is opened when it can be",
+    removed: "opening a journal later if it could not be opened",
     file: "main/daemon/store/file-intake.ts",
     find: "return this.isRead && this.#journalRead;",
     replace: "return this.isRead;",
@@ -21,7 +30,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a journal whose records could not be read counts as not opened",
+    removed: "treating a journal whose records could not be read as not opened",
     file: "main/daemon/store/file-intake.ts",
     find: "      journal.close();\n",
     replace: "",
@@ -30,7 +39,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "1108 for a history that the disk does not let be read",
+    removed: "error 1108 for a history that cannot be read from the disk",
     file: "main/daemon/store/repository-history.ts",
     find: "    if (systemErrorCode(error) !== undefined) throw unreadableJournal(repository.id, error);\n",
     replace: "",
@@ -39,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    removed: "that a write which takes fewer bytes is continued",
+    removed: "continuing a short write",
     file: "main/files/file-system.ts",
     find: "at += bytesWritten;",
     replace: "at = bytes.length;",
@@ -48,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    removed: "that a read of a journal's end which gives fewer bytes is continued",
+    removed: "continuing a short read at the end of a journal",
     file: "main/files/file-system.ts",
     find: "if (bytesRead === 0) return bytes.subarray(0, at);",
     replace: "if (bytesRead > -1) return bytes.subarray(0, at + bytesRead);",
@@ -57,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R4",
-    removed: "that a read of a repository's file which gives fewer bytes is continued",
+    removed: "continuing a short read of a repository's file",
     file: "main/files/durable-text-file.ts",
     find: "return bytesRead === size ? buffer",
     replace: "return bytesRead <= size ? buffer",
@@ -66,7 +75,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a set is decided on a state judged by the rules of now",
+    removed: "deciding a set on a state that was checked with the current rules",
     file: "main/daemon/store/file-intake.ts",
     find: "    while (this.#served.isCheckedByOldRules && !this.isRemoved) await this.refresh();\n",
     replace: "",
@@ -74,7 +83,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that what is set aside gets a name which nothing has",
+    removed: "choosing an unused name for a removed file",
     file: "main/daemon/store/removed-files.ts",
     find: "      if (isFree) return path;\n",
     replace: "      if (isFree || time > 0) return path;\n",
@@ -83,7 +92,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that what is kept of a broken file never takes the place of another",
+    removed: "choosing an unused name for the copy of a broken file",
     edits: [
       {
         file: "main/daemon/store/removed-files.ts",
@@ -101,7 +110,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a restore which is tried again replaces its own copy",
+    removed: "replacing the copy when a restore is retried",
     file: "main/daemon/store/file-store.ts",
     find: "        if (copied) await this.#fileSystem.unlink(kept);\n",
     replace: "",
@@ -110,7 +119,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "the disk by which a work tree is told from an empty mount point",
+    removed: "comparing the device that tells a work tree from an empty mount point",
     file: "main/daemon/store/repository-files.ts",
     find: "if (device === this.#device) return undefined;",
     replace: "if (device !== undefined) return undefined;",
@@ -119,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "the look before a set makes a file in a work tree",
+    removed: "checking the work tree before a set creates a file in it",
     file: "main/daemon/store/repository-files.ts",
     find: 'return tree.status.kind === "missing" || ',
     replace: "return ",
@@ -128,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the disk of a work tree is the one where its file was last",
+    removed: "updating the device of a work tree when its file is found",
     file: "main/daemon/store/repository-files.ts",
     find: 'if (tree?.status.kind !== "missing") this.#device = device;',
     replace: "this.#device ??= device;",
@@ -137,7 +146,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the watch of a work tree follows the link that is its path",
+    removed: "following a symbolic link to a watched work tree",
     file: "main/daemon/folder-watcher.ts",
     find: "followSymlinks: true",
     replace: "followSymlinks: false",
@@ -146,7 +155,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the lock is taken without writing",
+    removed: "taking the lock without writing to the disk",
     file: "main/daemon/lock.ts",
     find: " PRAGMA journal_mode = MEMORY;",
     replace: "",
@@ -155,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "the room that is kept for daemon.json",
+    removed: "the disk space reserved for daemon.json",
     file: "main/daemon/endpoint.ts",
     find: "    await unlink(home.reserveFile).catch(() => {});\n",
     replace: "",
@@ -164,7 +173,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that no start depends on the schema for editors",
+    removed: "starting although the schema for editors cannot be written",
     file: "main/daemon/scope-files.ts",
     find: "await file.write(text).catch(",
     replace: "await file.write(text).finally(",
@@ -173,15 +182,15 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a command uses the daemon which another one started meanwhile",
+    removed: "using a daemon that another command has just started",
     file: "main/cli/session.ts",
-    find: "    if (isNobodyThere(error)) return;\n    throw error;",
+    find: "    if (isNoDaemonRunning(error)) return;\n    throw error;",
     replace: "    throw error;",
     test: "test/regression/crowded-first-start.test.ts",
   },
   {
     promise: "R1",
-    removed: "that the log keeps what a repository needs that a start has not come to yet",
+    removed: "keeping log entries of repositories that startup has not reached yet",
     file: "main/daemon/store/file-store.ts",
     find: `    for (const repository of touched) this.#kept.add(repository);
 `,
@@ -191,7 +200,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "the refusal of a set whose history cannot be read",
+    removed: "the refusal of a set if the history cannot be read",
     file: "main/daemon/store/file-intake.ts",
     find: `else if (this.#served.mirror.journal.head !== undefined) this.unrecorded = undefined;`,
     replace: `else this.unrecorded = undefined;`,
@@ -200,7 +209,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: "1110 for a position before the first file that a history has",
+    removed: "error 1110 for a position before the start of the history",
     file: "main/daemon/store/repository-history.ts",
     find: `  if ((journal.segments[0]?.revision ?? 0) > 0) throw lostRevision(repository, revision);
 `,
@@ -210,7 +219,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: "the position of revisions that no text stands behind",
+    removed: "the position of revisions whose text equals an earlier one",
     file: "main/daemon/store/recovery.ts",
     find: `records.at(-1)?.position ?? head?.position`,
     replace: `records.at(-1)?.position ?? text?.through`,
@@ -219,7 +228,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: "that a watch is told no later position than it has been told of",
+    removed: "limiting a watch's position to what was sent",
     file: "main/daemon/operations/config.ts",
     find: `behind.length === 0 ? store.position : begin`,
     replace: `store.position`,
@@ -228,7 +237,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a text of our own in a work tree lacks what is on its way into it",
+    removed: "knowing that our own text in a work tree lacks pending changes",
     file: "main/daemon/store/file-intake.ts",
     find: `content.metadata.inTree && !isOurs`,
     replace: `content.metadata.inTree`,
@@ -237,7 +246,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a new segment of the log comes between two writes",
+    removed: "starting a new log segment between two writes",
     file: "main/daemon/store/log/file-log.ts",
     find: `const rotations = this.#rotations.splice(0);`,
     replace: `const rotations = this.#waiting.length > 0 ? [] : this.#rotations.splice(0);`,
@@ -245,7 +254,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that nothing of a removed file stays in the home",
+    removed: "deleting all copies of a removed file from the home",
     file: "main/daemon/store/file-store.ts",
     find: `      await repository.mirror.dropReplaced();
       // No commit`,
@@ -255,7 +264,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that there is one object of a repository, also while one that was let go is in use",
+    removed: "having one object per repository, even if an evicted one is still in use",
     file: "main/daemon/store/repositories.ts",
     find: "return this.#open.get(id) ?? this.#evicted.get(id)?.deref();",
     replace: "return this.#open.get(id);",
@@ -263,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that repositories nobody used for a while are let go",
+    removed: "evicting unused repositories",
     file: "main/daemon/store/repositories.ts",
     find: "if (oldest.isAtRest) this.#drop(oldest);",
     replace: 'if (oldest.id === "") this.#drop(oldest);',
@@ -271,7 +280,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a set judges only what it edits",
+    removed: "checking only the edited fields of a set",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = false;",
@@ -279,7 +288,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that what was not active as a whole is judged as a whole",
+    removed: "checking all fields if the stored configuration was not fully active",
     file: "main/daemon/store/decide-batch.ts",
     find: "const wasWhole = before.stored === config;",
     replace: "const wasWhole = true;",
@@ -288,7 +297,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the references between fields are judged with what is edited",
+    removed: "checking references between fields together with an edit",
     file: "main/daemon/store/interpret.ts",
     find: " &&\n    scopes.brokenReferences((scope, field) => configValue(edited, scope, field)).length === 0",
     replace: "",
@@ -296,7 +305,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: "that a watch goes on with the next daemon where this one is stopping",
+    removed: "continuing a watch with the next daemon when this one stops",
     file: "shared/client/client.ts",
     find: "return code === 1113;",
     replace: "return code === 0;",
@@ -304,7 +313,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R9",
-    removed: "that a client whose key's file is away for a moment comes back",
+    removed: "reconnecting although a client's key file is missing for a moment",
     file: "shared/client/client.ts",
     find: "const address = await this.#locate().catch(() => undefined);",
     replace: "const address = await this.#locate();",
@@ -313,7 +322,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "R1",
-    removed: "what a start knows of a file by an edit by hand that the log alone has",
+    removed: "using a hand edit that only the log contains on startup",
     file: "main/daemon/store/recovery.ts",
     find: "isEdited ? handEdited : (earlier?.of ?? newestFileRevision)",
     replace: "earlier?.of ?? newestFileRevision",
@@ -321,7 +330,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the next set of a renamed field takes its old name out of the file",
+    removed: "removing a field's old name from the file with the next set",
     file: "main/daemon/store/decide-batch.ts",
     find: "const written = writingNewNames(edits ?? [], config, rules.scopes);",
     replace: "const written = edits ?? [];",
@@ -330,7 +339,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that an edit by hand of an old name and a set of the new one are of one field",
+    removed: "treating a hand edit of the old name and a set of the new name as one field",
     file: "main/daemon/store/mirror.ts",
     find: "sameJson(valueByAnyName(base, path, scopes), valueByAnyName(this.#inFile, path, scopes))",
     replace: "sameJson(configValue(base, path.scope, path.field), configValue(this.#inFile, path.scope, path.field))",
@@ -339,7 +348,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that at a start a file which has a field by its old name has it",
+    removed: "finding a field under its old name in the file on startup",
     file: "main/daemon/store/recovery.ts",
     find: "const present = valueByAnyName(base, path, scopes);",
     replace: "const present = configValue(base, path.scope, path.field);",
@@ -348,7 +357,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that at a start what a schema took out of service stays in the file, where the log alone knows of it",
+    removed: "keeping values that a new schema refuses in the file on startup if only the log knows of them",
     file: "main/daemon/store/recovery.ts",
     find: "if (known === undefined && byRules.has(",
     replace: "if (known === null && byRules.has(",
@@ -357,7 +366,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the history tells of the text which a schema left as it was",
+    removed: "recording the text that a schema change left unchanged in the history",
     file: "main/daemon/store/mirror.ts",
     find: "    this.#isTextUnrecorded ||= this.#wanted === inFile && textRecord?.of !== this.#newestRevision;\n",
     replace: "",
@@ -366,7 +375,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a value which was no command by its old name waits for trust as one",
+    removed: "requiring trust for a command that was not one under its old name",
     file: "main/daemon/store/interpret.ts",
     find: "const lastGood = active && trustedByNewNames(active, rules);",
     replace: "const lastGood = active && withNewNames(active, scopes).config;",
@@ -375,7 +384,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that what was trusted by a field's old name is trusted by the new one",
+    removed: "keeping a value trusted under its field's new name",
     file: "main/daemon/store/trusted-values.ts",
     find: "return names.some(path =>",
     replace: "return names.slice(0, 1).some(path =>",
@@ -384,7 +393,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that a renamed field keeps its place in the text, and the comments beside it",
+    removed: "keeping a renamed field's place and comments in the file",
     file: "main/daemon/store/renamed-fields.ts",
     find: "    moved.set(fields, names);\n",
     replace: "",
@@ -393,7 +402,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that what a file has by an old name serves",
+    removed: "using values stored under an old name",
     file: "main/daemon/store/renamed-fields.ts",
     find: "if (byOldName.length === 0) return { config, byOldName };",
     replace: "if (byOldName.length >= 0) return { config, byOldName };",
@@ -402,7 +411,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the new name wins over an old one beside it",
+    removed: "preferring the new name over an old one beside it",
     file: "main/daemon/store/renamed-fields.ts",
     find: "namesOf(path).find(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
     replace: "namesOf(path).findLast(({ scope, field }) => configValue(config, scope, field) !== undefined)?.field",
@@ -411,7 +420,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that the new name is told to who may reach it alone",
+    removed: "revealing a field's new name only to keys that can read it",
     file: "main/daemon/config-service.ts",
     find: "return name !== undefined && isThere(readable, { scope, field: name }) ?",
     replace: "return name !== undefined ?",
@@ -420,7 +429,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that editors do not offer an old name",
+    removed: "not suggesting old names in editors",
     file: "main/daemon/repository-schema.ts",
     find: "deprecated: true, doNotSuggest: true }",
     replace: "doNotSuggest: true }",
@@ -429,7 +438,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that two fields cannot claim one old name",
+    removed: "the refusal of two fields with the same old name",
     file: "main/daemon/scopes.ts",
     find: "if (other !== undefined) throw",
     replace: "if (other === null) throw",
@@ -438,7 +447,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that at a start what the file has to say yet gets into it",
+    removed: "writing pending changes to the file on startup",
     file: "main/daemon/store/recovery.ts",
     find: "const edits = [...(isKnown ? unrecorded : []), ",
     replace: "const edits = [...(isKnown ? [] : []), ",
@@ -447,7 +456,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that at a start a field which an edit by hand changed is the edit's",
+    removed: "keeping the hand edit of a field on startup",
     file: "main/daemon/store/recovery.ts",
     find: "const isAsBefore = isKnown ||",
     replace: "const isAsBefore = true || isKnown ||",
@@ -456,7 +465,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "store",
-    removed: "that at a start what is written takes old names out of the file",
+    removed: "removing old names from what startup writes to the file",
     file: "main/daemon/store/recovery.ts",
     find: "...writingNewNames(missing, base, scopes)]",
     replace: "...missing]",
@@ -465,7 +474,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    removed: "that room for new objects does not grow during a start",
+    removed: "collecting garbage early during startup",
     file: "main/cli/daemon.ts",
     find: "  collectGarbageEarly();\n",
     replace: "",
@@ -474,7 +483,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    removed: "that repositories which nobody asks for are not opened",
+    removed: "not opening repositories that nobody requests",
     file: "main/daemon/store/file-store.ts",
     find: "      store.#handEdits.follow(entry);\n",
     replace: "      store.#handEdits.follow(entry);\n      store.#repositories.get(entry.id);\n",
@@ -483,7 +492,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     promise: "memory",
-    removed: "that a home with a log of its own loads no client of a shared one",
+    removed: "not loading the shared log's client in a home with its own log",
     edits: [
       {
         file: "main/daemon/shared-log.ts",
@@ -492,8 +501,8 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "main/daemon/shared-log.ts",
-        find: `import { placeFileName } from "./store/log/stream-place.ts";`,
-        replace: `import { StreamLog } from "./store/log/stream-log.ts";\nimport { placeFileName } from "./store/log/stream-place.ts";`,
+        find: `import { positionFileName } from "./store/log/stream-position.ts";`,
+        replace: `import { StreamLog } from "./store/log/stream-log.ts";\nimport { positionFileName } from "./store/log/stream-position.ts";`,
       },
     ],
     test: "test/e2e/daemon-memory.test.ts",

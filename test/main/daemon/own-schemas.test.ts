@@ -2,13 +2,11 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { argumentSchemas, grantsSchema } from "../../../main/daemon/argument-schemas.ts";
 import { settingsSchema } from "../../../main/daemon/settings.ts";
-import { indexSchema } from "../../../main/daemon/store/repository-index.ts";
 import { svcSchema } from "../../../shared/scopes/svc.ts";
 
 // The daemon leaves this out at its start, as these are parts of the program (own-schemas.ts).
 const schemas = {
   "of the settings": settingsSchema,
-  "of the index": indexSchema,
   "of grants": grantsSchema,
   "of svc": svcSchema,
   ...argumentSchemas,
